@@ -27,7 +27,9 @@ function main(asked: readonly string[]): number {
     print(`to do: ${open.length === 0 ? 'nothing' : open.join(' ')}`);
     return 0;
   }
-  const chosen = rows.filter(({ id, state }) => state === 'works' && (asked[0] === 'all' || asked.includes(id)));
+  const chosen = rows.filter(
+    ({ id, state }) => ['works', 'partly'].includes(state) && (asked[0] === 'all' || asked.includes(id)),
+  );
   const unknown = asked[0] === 'all' ? [] : asked.filter((id) => !chosen.some((row) => row.id === id));
   if (unknown.length > 0) {
     print(`no row that works: ${unknown.join(' ')}`);

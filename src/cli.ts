@@ -74,10 +74,10 @@ const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]
   ],
   ['Judge:', compareCommand, checkCommand, ackCommand, baselineCommands, noiseCommand],
   ['Explain:', whyCommand, layersCommand, profileCommand, showCommand],
-  ['Look:', trendCommand, lsCommands, reportCommand, serveCommand],
+  ['View:', trendCommand, lsCommands, reportCommand, serveCommand],
   ['Choose:', chooseCommand, modelCommands],
-  ['Take along:', exportCommand, reproCommand],
-  ['Care:', dbCommands, enginesCommands, slurmCommands],
+  ['Share:', exportCommand, reproCommand],
+  ['Maintain:', dbCommands, enginesCommands, slurmCommands],
   ['Plumbing:', detectCommand, schemaCommand, completionCommand, helpCommand],
 ];
 

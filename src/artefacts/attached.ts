@@ -101,9 +101,9 @@ export async function attachFile(
     throw new UsageError(`${printable(name)} cannot be kept under its name (--name): ${problem}`);
   }
   const sweepId = sweepOfRun(db, runId);
-  if (sweepId === null) throw new UsageError(`no run ${printable(runId)} in this store`);
+  if (sweepId === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
   const digest = await digestOfAttached(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
+    throw new UsageError(`${printable(path)}: file not found or not readable`, { cause: error });
   });
   const known = attachmentsOf(db, runId).find((each) => each.name === name);
   if (known !== undefined && known.prunedAt === null) {

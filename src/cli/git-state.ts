@@ -19,7 +19,7 @@ export async function gitStateOf(
   const isInRepository = state.dirty !== null;
   if (commit === null && (isInRepository || !/^[0-9a-f]{7,64}$/.test(options.commit))) {
     throw new UsageError(
-      `--commit ${printable(options.commit)}: ${isInRepository ? 'no such commit in this repository' : 'here is no repository; give the id of a commit'}`,
+      `--commit ${printable(options.commit)}: ${isInRepository ? 'commit not found in this repository' : 'there is no git repository here; give the id of a commit'}`,
     );
   }
   return { commit: commit ?? options.commit, branch, dirty: false };

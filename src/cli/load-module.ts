@@ -19,7 +19,9 @@ function resolved(stated: string, requireFrom: NodeJS.Require): string {
     return requireFrom.resolve(stated);
   } catch (error) {
     if (errorCode(error) !== 'MODULE_NOT_FOUND') throw error;
-    const what = /^[./]/.test(stated) ? 'no such file' : `no such package is installed there; a file is ./${stated}`;
+    const what = /^[./]/.test(stated)
+      ? 'file not found'
+      : `this package is not installed there; for a file, write ./${stated}`;
     throw new Error(what, { cause: error });
   }
 }

@@ -33,17 +33,30 @@ function numberParser(isAllowed: (value: number) => boolean, problem: string): (
 
 export const positiveInteger = numberParser(
   (value) => Number.isInteger(value) && value >= 1,
-  'must be a whole number from 1 on.',
+  'must be a whole number, 1 or more.',
 );
 
 export const wholeNumber = parser((text) => {
   const value = Number(text);
   return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : null;
-}, 'must be a whole number from 0 on.');
+}, 'must be a whole number, 0 or more.');
 
-export const numberFromZero = numberParser((value) => value >= 0, 'must be a number from 0 on.');
+export const numberFromZero = numberParser((value) => value >= 0, 'must be a number, 0 or more.');
 
 export const positiveNumber = numberParser((value) => value > 0, 'must be a number above 0.');
+
+const MS_UNITS = new Map([
+  ['', 1],
+  ['us', 0.001],
+  ['ms', 1],
+  ['s', 1000],
+]);
+
+/** `5`, `5ms`, `800us`, `0.1s`: in milliseconds. */
+export const milliseconds = parser(
+  (text) => readQuantity(text, MS_UNITS) || null,
+  'must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms.',
+);
 
 export const portNumber = parser(
   (text) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : null),
@@ -100,13 +113,13 @@ export const numaPolicy = parser(readNumaPolicy, 'must be auto, off or the numbe
 
 export const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
 
-export const statedShapes = parser(parseShapes, 'must be such as input:8x3x224x224, several with a comma.');
+export const statedShapes = parser(parseShapes, 'must be shapes such as input:8x3x224x224, separated by commas.');
 
 export const integerRange = parser((text): IntegerRange | null => {
   const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
   if (low === undefined || high === undefined || Number(low) > Number(high)) return null;
   return [Number(low), Number(high)];
-}, 'must be such as 0..30521, the lower one first.');
+}, 'must be a range such as 0..30521, with the lower number first.');
 
 const FILTER_HELP =
   "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )";
@@ -171,7 +184,7 @@ export function metricOption(says = 'the metric to compare') {
 
 export const instant = parser(
   readInstant,
-  'It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
+  'It is not a date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
 );
 
 /** Null when the name does not say its unit. */

@@ -74,9 +74,9 @@ const WHY: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOENT: 'there is no such folder',
-  EEXIST: 'a part of its path is no folder',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOENT: 'the folder does not exist',
+  EEXIST: 'a part of its path is not a folder',
+  ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder; name a file',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
@@ -86,6 +86,6 @@ const WHY: Readonly<Record<string, string>> = {
 export function cannotWrite(file: string, error: unknown, advice?: string): EnvironmentLackingError {
   const code = errorCode(error);
   return new EnvironmentLackingError(
-    `${printable(file)}: cannot be written: ${WHY[code] ?? (code || 'unknown')}${advice === undefined ? '' : `; ${advice}`}`,
+    `${printable(file)} cannot be written: ${WHY[code] ?? (code || 'unknown')}${advice === undefined ? '' : `; ${advice}`}`,
   );
 }

@@ -28,7 +28,7 @@ export function chooseProgram(
   io: Io,
 ): ChosenProgram {
   if (options.trtexec !== undefined && options.replay !== undefined) {
-    throw new UsageError('--trtexec and --replay exclude each other');
+    throw new UsageError('--trtexec and --replay cannot be used together');
   }
   const replay = options.replay ?? (options.trtexec === undefined ? matrix.replay : null);
   if (replay !== null) return replayProgram(findSet(replay, io), options, io);

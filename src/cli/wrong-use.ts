@@ -50,7 +50,7 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
   const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
   const usage = usages.get(crowded);
-  const help = usage === undefined ? '--help shows what there is' : `usage: bench ${crowded} ${usage}`;
+  const help = usage === undefined ? 'see --help' : `usage: bench ${crowded} ${usage}`;
   return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
 }
 
@@ -100,5 +100,5 @@ export function removedLine(argv: readonly string[]): string | null {
   );
   if (found === undefined) return null;
   const what = found.option === undefined ? `bench ${found.command}` : `${found.option} of bench ${found.command}`;
-  return `bench: ${what} is gone: ${found.instead}\n`;
+  return `bench: ${what} was removed: ${found.instead}\n`;
 }

@@ -117,7 +117,7 @@ async function givenTiming(context: SweepContext, build: PlannedBuild, from: str
   const shown = printable(from);
   const { onEvent, program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
-    throw new UsageError(`${shown}: no such timing cache, or it cannot be read`, { cause: error });
+    throw new UsageError(`${shown}: timing cache not found or not readable`, { cause: error });
   });
   await copyFile(from, to);
   const given = { path: to, sha256, isShared: false };
@@ -223,7 +223,7 @@ export async function modelIdentity({ program }: SweepContext, build: PlannedBui
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
   return hashModel(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: no such model, or it cannot be read`, { cause: error });
+    throw new UsageError(`${printable(path)}: model not found or not readable`, { cause: error });
   });
 }
 

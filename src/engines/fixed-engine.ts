@@ -18,11 +18,11 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
   const sha256 = await cache.hashes.sha256Of(path);
   const engineBytes = await fileBytes(path);
   if (sha256 === null || engineBytes === null) {
-    throw new UsageError(`${printable(path)}: no such engine, or it cannot be read`);
+    throw new UsageError(`${printable(path)}: engine not found or not readable`);
   }
   const problem = await loadProblem(context, path);
   if (problem !== null) {
-    return refusedEngine(context, build, 'engineInvalid', `${path}: ${problem}: build it anew`);
+    return refusedEngine(context, build, 'engineInvalid', `${path}: ${problem}: build it again`);
   }
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes });
   const buildId = sha256.slice(0, 32);
@@ -74,7 +74,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
   const isOther = found.kind === 'ready' && found.engine.note.buildId !== frozen.buildId;
   if (found.kind === 'absent' || isOther) {
-    const text = `the engine that it is frozen to since ${frozen.since.slice(0, 10)} is gone: ${advice}`;
+    const text = `the engine that it is frozen to since ${frozen.since.slice(0, 10)} was removed: ${advice}`;
     return refusedEngine(context, build, 'engineMissing', text);
   }
   if (found.kind === 'changed') {

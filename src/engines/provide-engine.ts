@@ -105,7 +105,7 @@ async function engineAfterRun(
     const found = await cache.find(name);
     return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.relink(found.engine) : null;
   });
-  const where = aside === null ? '' : `; ${aside} is kept, and the next sweep builds it anew`;
+  const where = aside === null ? '' : `; ${aside} is kept, and the next sweep builds it again`;
   onEvent({ kind: 'note', text: `the engine ${build.label} does not load${where}` });
   return { kind: 'failed', outcome };
 }
@@ -174,7 +174,7 @@ async function usableEngine(
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
     await cache.relink(found.engine);
-    const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, and ${loaded} is loaded here: it is built anew`;
+    const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, but ${loaded} is loaded here: bench builds it again`;
     onEvent({ kind: 'note', text });
     return null;
   }
@@ -191,7 +191,7 @@ function refuseOtherEngine(
   const keys = plan.runs.filter(({ buildRef }) => buildRef === build.buildRef).map(({ cellKey }) => cellKey);
   const before = engineKeysOf(db, sweep.sweepId, keys).find((key) => key !== engineKey);
   if (before === undefined) return;
-  const advice = sweep.branch === COMPARE_BRANCH ? 'measure anew with --force' : 'start a new sweep, or add --anyway';
+  const advice = sweep.branch === COMPARE_BRANCH ? 'measure again with --force' : 'start a new sweep, or add --anyway';
   throw new UsageError(
     `${printable(build.label)}: its model, a file of its build or the machine changed since sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
   );

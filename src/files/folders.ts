@@ -27,7 +27,7 @@ export function isLink(path: string): boolean {
 export function refuseLink(folder: string): void {
   if (!isLink(folder)) return;
   throw new StoreError(
-    `${printable(folder)}: is a symbolic link, and bench writes and removes only in its own folders; put a folder in its place`,
+    `${printable(folder)} is a symbolic link, and bench writes and removes only in its own folders; put a folder in its place`,
   );
 }
 

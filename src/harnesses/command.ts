@@ -121,7 +121,7 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   const text = files.text(name);
   if (text === null || text.trim() === '') {
     const shown = settings.file === undefined ? 'standard output' : name;
-    return faulty(`nothing in ${shown}: a number was expected there`);
+    return faulty(`${shown} is empty: a number was expected`);
   }
   const hasPattern = Object.values(settings.metrics).some(({ pattern }) => pattern !== undefined);
   const output = settings.output ?? (hasPattern ? 'text' : 'json');
@@ -159,12 +159,12 @@ const FIND_ALL = new Script(
 
 function missing(path: string, found: readonly unknown[]): string {
   const place = found.findIndex((value) => typeof value !== 'number');
-  if (place === -1) return `${path} is no finite number`;
+  if (place === -1) return `${path} is not a finite number`;
   const line = found.length > 1 ? ` in object ${place + 1} of ${found.length}` : '';
   const value = found[place];
   return value === undefined
-    ? `no field ${path}${line}`
-    : `${path} is no number${line}: ${JSON.stringify(value).slice(0, 60)}`;
+    ? `field ${path} is missing${line}`
+    : `${path} is not a number${line}: ${JSON.stringify(value).slice(0, 60)}`;
 }
 
 /** The objects of a text: one per line for JSON lines, otherwise the whole text or its last line that is an object. */
@@ -173,7 +173,7 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
   if (isLines) {
     const objects = lines.map(parsed);
     const place = objects.indexOf(null);
-    return place === -1 ? objects.filter((object) => object !== null) : `line ${place + 1} is no JSON object`;
+    return place === -1 ? objects.filter((object) => object !== null) : `line ${place + 1} is not a JSON object`;
   }
   const whole = parsed(text);
   if (whole !== null) return [whole];
@@ -181,7 +181,7 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
     const object = parsed(line);
     if (object !== null) return [object];
   }
-  return 'no JSON object in it';
+  return 'it contains no JSON object';
 }
 
 function parsed(text: string): object | null {
@@ -216,7 +216,7 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
     return `was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
   }
   const unclear = groups.find((group) => DECIMAL_COMMA.test(group));
-  if (unclear !== undefined) return `finds ${unclear}, which is no number: a decimal point is needed`;
+  if (unclear !== undefined) return `finds ${unclear}, which is not a number: a decimal point is needed`;
   return groups.flatMap((group) => {
     const number = Number(group.replaceAll(/[_,]/g, ''));
     return group === '' || Number.isNaN(number) ? [] : [number];
@@ -234,7 +234,7 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   if (pattern !== null) {
     const found = byPattern(text, expressionOf(pattern));
     if (typeof found === 'string') return faulty(`"${pattern}" ${found}`);
-    if (found.length === 0) return faulty(`"${pattern}" is in no line`);
+    if (found.length === 0) return faulty(`no line contains "${pattern}"`);
     return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, found));
   }
   if (/^\s*\{/.test(text)) {
@@ -249,7 +249,7 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
     }
     numbers.push(line);
   }
-  if (numbers.length === 0) return faulty('no number in it');
+  if (numbers.length === 0) return faulty('it contains no number');
   return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, numbers.map(Number)));
 }
 

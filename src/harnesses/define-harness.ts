@@ -203,7 +203,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
         }
       : faulty(found.problem);
   const readReport = (text: string | null, settings: z.infer<Settings>): HarnessResult => {
-    const none = text === null ? 'the process wrote none' : `no report of ${kind}, or not all of it`;
+    const none = text === null ? 'the process did not write it' : `not a complete report of ${kind}`;
     const found = (text === null ? null : row.found(text, false)) ?? [];
     const one = row.hasWarmUps === true ? found.at(-1) : found[0];
     if (one === undefined) return faulty(`${name}: ${none}${advice === undefined ? '' : `: ${advice}`}`);
@@ -233,7 +233,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
       for (const [at, file, remedy = ''] of row.hashed?.(settings) ?? []) {
         if (file === undefined) continue;
         const sha256 = sha256Of(resolve(file));
-        if (sha256 === null) return wrong([at], `${file}: no such file, or it cannot be read${remedy}`);
+        if (sha256 === null) return wrong([at], `${file}: file not found or not readable${remedy}`);
         hashes[at] = sha256.slice(0, HASH_DIGITS);
       }
       const { gpus = 1, identity = {}, metric = usual, run } = row.started(settings, { model, resolve, hashes });
@@ -293,12 +293,16 @@ export function inJson<Data>(
     const value = parsedJson(text);
     const isSuch = isOwn instanceof RegExp ? isOwn.test(text) : isRecord(value) && isOwn(value);
     if (isStandalone && !isSuch) return null;
-    if (value === undefined) return [{ problem: `no JSON, or not all of it: ${hint}` }];
+    if (value === undefined) return [{ problem: `not complete JSON: ${hint}` }];
     const checked = schema.safeParse(value, { reportInput: true });
     if (checked.success) return reportsIn(checked.data);
     const [issue] = checked.error.issues;
     const field = toDotPath(issue?.path ?? []);
-    return [{ problem: `${issue?.input === undefined ? `no field ${field}` : `${field}: ${issue.message}`}: ${hint}` }];
+    return [
+      {
+        problem: `${issue?.input === undefined ? `field ${field} is missing` : `${field}: ${issue.message}`}: ${hint}`,
+      },
+    ];
   };
 }
 

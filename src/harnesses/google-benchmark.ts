@@ -53,10 +53,10 @@ export const googleBenchmarkDriver = defineHarness({
       const runs = benchmarks.filter(({ run_type: type }) => type !== 'aggregate');
       const broken = runs.find(({ error_occurred: hasError }) => hasError === true);
       if (broken !== undefined) {
-        return [{ problem: `${broken.name}: ${broken.error_message ?? 'an error without a word'}` }];
+        return [{ problem: `${broken.name}: ${broken.error_message ?? 'an error without a message'}` }];
       }
       const untimed = runs.find(({ real_time: time }) => time === undefined);
-      if (untimed !== undefined) return [{ problem: `${untimed.name}: no real_time` }];
+      if (untimed !== undefined) return [{ problem: `${untimed.name}: real_time is missing` }];
       const values = [...Map.groupBy(runs, (run) => run.run_name ?? run.name)].flatMap(([name, all]) => {
         const value = median(all.map(({ real_time: time = Number.NaN, time_unit: unit }) => time * NS[unit]));
         return value === null ? [] : [{ metric: metricIdOf(name), value }];

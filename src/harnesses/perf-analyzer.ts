@@ -84,7 +84,7 @@ function tableOf(text: string): string[][] {
 function rowReport(kind: string, load: string, values: readonly HarnessValue[], line: string): FoundReport {
   const broken = values.find(({ value }) => !Number.isFinite(value));
   const p50 = values.find(({ metric }) => metric === P50);
-  if (broken !== undefined) return { problem: `${line}: ${metricOf(broken.metric).label} is no number` };
+  if (broken !== undefined) return { problem: `${line}: ${metricOf(broken.metric).label} is not a number` };
   if (p50 === undefined) return { problem: `${line}: no column "p50 latency"` };
   if (!(Number(load) > 0)) return { problem: `${line}: ${kind} is ${load}` };
   return {

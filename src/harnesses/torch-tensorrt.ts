@@ -116,7 +116,7 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
     const [, name, value = ''] = ROW.exec(lines[place] ?? '') ?? [];
     if (name === undefined) break;
     const ms = Number(value);
-    if (!(ms >= 0 && Number.isFinite(ms))) return `line ${place + 1}: ${name} is no time: ${value}`;
+    if (!(ms >= 0 && Number.isFinite(ms))) return `line ${place + 1}: ${name} is not a time: ${value}`;
     rows.set(name, ms);
   }
   const missing = ROWS.filter((name) => !rows.has(name));

@@ -33,8 +33,8 @@ const TIMER_WORDS: Readonly<Record<Timer, string>> = {
 };
 
 const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
-  orderStatistic: 'one of the times',
-  linear: 'between two of the times',
+  orderStatistic: 'one of the measured times',
+  linear: 'interpolated between two times',
   unknown: 'rule not known',
 };
 
@@ -46,7 +46,7 @@ export function methodWords(method: Method): Readonly<Record<string, string>> {
     timer: TIMER_WORDS[method.timer],
     'in flight': inFlight === null ? 'not known' : String(inFlight),
     percentiles: RULE_WORDS[method.percentileRule],
-    transfers: transfers === null ? 'not known' : transfers ? 'in the time' : 'not in the time',
+    transfers: transfers === null ? 'not known' : transfers ? 'included in the time' : 'not included in the time',
     'warm-up': warmUpRuns === null ? 'not known' : `${warmUpRuns} runs`,
   };
 }

@@ -114,7 +114,7 @@ function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   const who = `process ${other.owner.pid} on ${printable(other.owner.host)}, since ${printable(since)} UTC`;
   const advice =
     ownerState(other.owner) === 'running'
-      ? 'wait for it, or end it'
+      ? 'wait for it, or stop it'
       : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
   return new EnvironmentLackingError(
     `clocks of ${gpuOf(other)} are ${printable(other.policy)} by another bench (${who}): ${advice}`,
@@ -162,7 +162,7 @@ function lockGraphics(
   }
   return {
     kind: 'perhapsChanged',
-    problem: `clocks of ${gpuOf(gpu)} do not hold: nvidia-smi said that they are ${policy}, and they are at ${nowMhz} MHz`,
+    problem: `clocks of ${gpuOf(gpu)} did not stay locked: nvidia-smi said that they are ${policy}, but they are at ${nowMhz} MHz`,
   };
 }
 

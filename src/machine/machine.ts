@@ -76,7 +76,7 @@ function named(all: readonly GpuDevice[], name: string): GpuDevice[] {
   const found = devicesNamed(all, name);
   if (found.length > 0) return found;
   const known = all.map((device) => `${deviceLabel(device)} (${device.uuid})`).join(', ');
-  throw new UsageError(`--gpus ${printable(name)}: no such GPU; there is ${known || 'none'}`);
+  throw new UsageError(`--gpus ${printable(name)}: GPU not found; there is ${known || 'none'}`);
 }
 
 function machineWith(

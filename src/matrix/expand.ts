@@ -55,7 +55,7 @@ export function expandMatrix(
     checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
   }
   const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
-  if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
+  if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   const lacking = new Map<CellKey, Unreachable>();
   const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
   const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
@@ -232,7 +232,7 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
     if (left.length === kept.length && list.mistakes.length === 0) {
       list.add(['exclude', index], `"${expression}" excludes none of the cells`);
     }
-    taken.push(`"${expression}" takes ${kept.length - left.length}`);
+    taken.push(`"${expression}" excludes ${kept.length - left.length}`);
     kept = left;
   });
   if (kept.length === 0 && cells.length > 0) {

@@ -187,11 +187,14 @@ class FilterParser {
     }
     const isEquality = operator === '=' || operator === '!=';
     if (!isEquality && (text.trim() === '' || !Number.isFinite(Number(text)))) {
-      throw new FilterFault(`${operator} compares numbers, and "${text}" is none`, offset);
+      throw new FilterFault(`${operator} compares numbers, and "${text}" is not a number`, offset);
     }
     const words = this.wordsOf.get(field);
     if (words !== undefined && !text.includes('*') && !words.includes(text)) {
-      throw new FilterFault(`"${text}" is no ${field}${didYouMean(text, words)} (known: ${words.join(', ')})`, offset);
+      throw new FilterFault(
+        `"${text}" is not a value of ${field}${didYouMean(text, words)} (known: ${words.join(', ')})`,
+        offset,
+      );
     }
     if (SWITCHES.includes(field) && !SWITCH_WORDS.includes(text.toLowerCase())) {
       throw new FilterFault(`${field} is on or off, not "${text}"`, offset);

@@ -38,7 +38,7 @@ const LIMIT = /^(\s*)(.*?)(\s*)(<=|>=|[<>=≤≥]+)(\s*)(\S*?)(\s*)([^\s\d.]*)\s
 export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId>): LimitReading {
   const [, before = '', name = '', space = '', operator = '', between = '', number = '', gap = '', unit = ''] =
     LIMIT.exec(text) ?? [];
-  if (name === '') return faulty(0, `"${text}" is no limit: write METRIC <= VALUE, as in p99 <= 2 ms`);
+  if (name === '') return faulty(0, `"${text}" is not a limit: write METRIC <= VALUE, as in p99 <= 2 ms`);
   const metric = names.get(name);
   if (metric === undefined) {
     return faulty(before.length, unknownMetric(name, names));
@@ -52,7 +52,7 @@ export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId
   const numberAt = operatorAt + operator.length + between.length;
   const value = number === '' ? Number.NaN : Number(number);
   if (!Number.isFinite(value) || value < 0)
-    return faulty(numberAt, `a number from 0 on is needed, not "${number}${gap}${unit}"`);
+    return faulty(numberAt, `write a number, 0 or more, not "${number}${gap}${unit}"`);
   const scale = unit === '' ? 1 : scaleOf(unit, own);
   if (scale === null) {
     const others = Object.keys(familyOf(own) ?? { [own]: 1 });

@@ -190,7 +190,7 @@ function readLayers(
     if (!(error instanceof UsageError)) throw error;
     return refuse(error.message);
   }
-  if (text === null) return refuse('no such file');
+  if (text === null) return refuse('file not found');
   const { root, mistakes: syntax } = readYaml(path, text);
   if (syntax.length > 0) {
     if (!BEGINS_WITH_KEY.test(text) || !KNOWN_KEY.test(text)) return refuse(NO_MATRIX);

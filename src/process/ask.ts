@@ -129,6 +129,6 @@ export function filterThrough(program: string, args: readonly string[]): Duplex 
     if (!stream.push(chunk)) child.stdout.pause();
   });
   child.on('error', ({ message }) => fail(message));
-  child.on('close', (code) => (code === 0 ? void stream.push(null) : fail('the data are damaged, or end too soon')));
+  child.on('close', (code) => (code === 0 ? void stream.push(null) : fail('the data are damaged or incomplete')));
   return stream;
 }

@@ -24,8 +24,8 @@ export const KNOWN_VARIABLES: readonly KnownVariable[] = [
     name: 'ENABLE_PERFECT_ROUTER',
     kind: 'switch',
     flags: [
-      { id: 'upperBound', because: 'all experts get the same load, as with no real router' },
-      { id: 'invalidOutput', because: "the router's decisions are thrown away" },
+      { id: 'upperBound', because: 'all experts get the same load, unlike with a real router' },
+      { id: 'invalidOutput', because: "the router's decisions are discarded" },
     ],
   },
   slows('TLLM_PROFILE_START_STOP', 'set', 'the profiler is turned on and off within the run'),

@@ -204,7 +204,7 @@ function regular(descriptor: number, path: string): number {
 }
 
 function notALock(path: string, cause: unknown): EnvironmentLackingError {
-  return new EnvironmentLackingError(`${printable(path)}: cannot be opened as a lock; remove it by hand`, { cause });
+  return new EnvironmentLackingError(`${printable(path)} cannot be opened as a lock; remove it by hand`, { cause });
 }
 
 /** Exit code of util-linux and busybox when another process has the lock. */
@@ -224,13 +224,13 @@ function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): 
     if (answer.kind === 'answered') return true;
     if (answer.kind === 'silent') return false;
     if (answer.kind === 'missing') {
-      const what = 'flock: no such program: bench takes its locks with it; install util-linux, which has it';
+      const what = 'flock not found: bench needs it for its locks; install util-linux, which contains it';
       throw otherSystem() ?? new EnvironmentLackingError(what);
     }
     if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
     // A Ctrl-C in the terminal also ends the program.
     if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
-    throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
+    throw new EnvironmentLackingError(`${printable(path)} cannot be locked: ${answer.problem}`);
   }
 }
 

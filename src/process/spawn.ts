@@ -289,7 +289,7 @@ function startProblem(result: {
   readonly code?: string | undefined;
   readonly shortMessage?: string | undefined;
 }): string {
-  if (result.code === 'ENOENT') return 'no such program';
-  if (result.code === 'EACCES') return 'may not be executed';
+  if (result.code === 'ENOENT') return 'program not found';
+  if (result.code === 'EACCES') return 'not executable';
   return result.shortMessage ?? 'could not be started';
 }

@@ -7,7 +7,7 @@ export function isId(text: string): boolean {
 }
 
 /** Strict, because IDs become names of folders and files. */
-export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
+export const idSchema = z.string().regex(ID, 'is not an id: 32 hexadecimal digits');
 
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
 /**

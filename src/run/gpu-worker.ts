@@ -170,7 +170,7 @@ export function numberOfDevice(args: readonly string[]): number | null {
 export function refuseOwnDevices(plan: SweepContext['plan']): void {
   const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
   if (own === undefined) return;
-  throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
+  throw new UsageError('--gpus and the flag --device of the matrix cannot be used together: take --device out of it');
 }
 
 interface OpenedSweep {
@@ -242,7 +242,7 @@ export async function machinesFor(
 ): Promise<[Machine, ...Machine[]]> {
   if (gpus === null) return [await machineOf(program, io)];
   if (program.recordings !== null) {
-    throw new UsageError('--gpus and recordings exclude each other: no GPU will run');
+    throw new UsageError('--gpus and recordings cannot be used together: no GPU will run');
   }
   const [first, ...others] = await machinesOf(gpus, io);
   if (first === undefined) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
@@ -280,11 +280,11 @@ export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env
   if (node === null) return { prefix: [], note: null };
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
   if (answer.kind !== 'answered') {
-    const why = answer.kind === 'missing' ? 'is not installed' : 'gives no answer';
-    return { prefix: [], note: `numactl ${why}: runs are bound to no NUMA node` };
+    const why = answer.kind === 'missing' ? 'is not installed' : 'does not answer';
+    return { prefix: [], note: `numactl ${why}: runs are not bound to a NUMA node` };
   }
   if (!new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
-    return { prefix: [], note: `there is no NUMA node ${node}: runs are bound to none` };
+    return { prefix: [], note: `NUMA node ${node} does not exist: runs are not bound to a NUMA node` };
   }
   const other = gpuNode !== null && gpuNode !== node;
   return {

@@ -89,7 +89,7 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
   const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
   const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
   return role === 'profile' && hasAuxiliaryStreams
-    ? ['built with auxiliary streams: layers overlap, the sum of their times is no total']
+    ? ['built with auxiliary streams: layers overlap, the sum of their times is not a total']
     : [];
 }
 

@@ -90,7 +90,7 @@ export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void
   const attempt = tryAcquire(path);
   if (attempt.kind === 'taken') return () => attempt.lock.release();
   throw new UsageError(
-    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or end it`,
+    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
   );
 }
 

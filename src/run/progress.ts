@@ -87,7 +87,7 @@ export class Progress {
         return `${this.look.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
       case 'measuredAgain':
         this.addRuns(event.runs);
-        return `again  ${count(event.runs.length, 'run')} in place of what the machine spoilt`;
+        return `again  ${count(event.runs.length, 'run')} to replace runs that the machine disturbed`;
       case 'moreRuns':
         this.addRuns(event.runs);
         return null;

@@ -76,7 +76,7 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   const isFullError = [error, error.cause].some((each) => errorCode(each) === 'SQLITE_FULL');
   if (full === null && !isFullError) return error;
   return new DiskFullError(
-    `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${resumeAdvice(context)}`,
+    `${printable(store)} cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${resumeAdvice(context)}`,
     { cause: error },
   );
 }
@@ -90,7 +90,7 @@ async function requireBytes(context: Room, folder: string, needed: number, what:
 }
 
 function resumeAdvice({ sweep }: Room): string {
-  return `Make room, then go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+  return `Free some space, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
 }
 
 function mib(bytes: number, round: (value: number) => number): string {
@@ -126,12 +126,12 @@ export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db
   }
   const goOn = `\`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
   throw new StoreLostError(
-    `${store}: ${loss.what} while bench wrote into it; no run is lost: ${adviceFor(loss, store, printable(artefactsFolder))}, then go on with ${goOn}`,
+    `${store}: ${loss.what} while bench wrote into it; no run is lost: ${adviceFor(loss, store, printable(artefactsFolder))}, then continue with ${goOn}`,
   );
 }
 
 function adviceFor({ kind }: StoreLoss, store: string, artefacts: string): string {
   if (kind === 'forbidden') return `allow it again (chmod u+rw ${store})`;
-  const again = `bring them back with \`bench import ${artefacts} --db ${store}\``;
+  const again = `restore them with \`bench import ${artefacts} --db ${store}\``;
   return kind === 'deleted' ? again : `move that file away and ${again}`;
 }

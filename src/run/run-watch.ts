@@ -112,7 +112,7 @@ export class RunWatch {
     if (this.sampler?.hasEnded() === true) {
       this.sampler.stop();
       this.sampler = null;
-      this.machine.onNote('nvidia-smi has ended: no samples from here on');
+      this.machine.onNote('nvidia-smi ended: there are no more samples');
     }
     return samples;
   }

@@ -202,7 +202,7 @@ function nearestCells(cells: readonly KeyedCell[], name: string): string {
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
   const run = showRun(db, runId);
-  if (run === null) throw new UsageError(`no run ${printable(runId)} in this store`);
+  if (run === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
   return run;
 }
 
@@ -288,7 +288,7 @@ export function isPath(name: string, io: Io): boolean {
     if (existsSync(path)) return true;
     // Branches may also contain slashes, and so may expressions.
     if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
-      throw new UsageError(`${printable(name)}: no such file or folder`);
+      throw new UsageError(`${printable(name)}: file or folder not found`);
     }
     return false;
   }

@@ -135,7 +135,7 @@ export function nothingStored(db: StoreDatabase, branch: string | null = null): 
       ? countEndedSweeps(db) === 0
         ? 'the store is empty: `bench run` or `bench import` something first'
         : otherBranches(db, branch)
-      : `no sweep has ended yet: go on with \`bench run --resume ${begun.sweepId.slice(0, 8)}\``,
+      : `no sweep has ended yet: continue with \`bench run --resume ${begun.sweepId.slice(0, 8)}\``,
   );
 }
 

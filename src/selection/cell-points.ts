@@ -105,7 +105,7 @@ async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: stri
     const { sweeps } = await resolveSide(db, run?.sweepId ?? '', io);
     const ofRun = cells.filter(({ key }) => key === run?.cellKey);
     if (ofRun.length === 0) {
-      throw new UsageError(`run ${printable(ref)} is of another cell`);
+      throw new UsageError(`run ${printable(ref)} belongs to another cell`);
     }
     return { ref, isOfCells: false, cells: ofRun, sweeps, runId, note: null };
   }

@@ -60,7 +60,7 @@ async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel 
   // Paths of recordings and of other machines lead nowhere, or to another file.
   if (built === null || path === undefined || sha256 === null) return NO_MODEL;
   const status = await stat(path).catch(() => null);
-  if (status === null) return `the ONNX model is not here any more: ${printable(path)}`;
+  if (status === null) return `the ONNX model no longer exists: ${printable(path)}`;
   const builtAt = Date.parse(built.startedAt ?? '');
   const isSame = status.mtimeMs <= builtAt || (await hashModel(path).catch(() => null)) === sha256;
   return isSame

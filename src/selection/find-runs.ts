@@ -16,7 +16,7 @@ export function nothingIn(path: string): string {
     return `${printable(path)}: written by trtexec of TensorRT 6 or older, whose averages are not read`;
   const isCapture = /\.(?:sqlite|nsys-rep)$/.test(path);
   const hint = isCapture ? '; `bench layers --kernels FILE.sqlite` reads an export of nsys' : '';
-  return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
+  return `${printable(path)} contains no results of trtexec or of another harness that bench knows${hint}`;
 }
 
 /** Number of unreadable files of each kind; filled while reading. */
@@ -80,7 +80,7 @@ export async function findRuns(
   hints?: ImportHints,
   leftOut: LeftOut = {},
 ): ReturnType<typeof discoverRuns> {
-  if (typed === '') throw new UsageError('which file or folder? Its name is empty');
+  if (typed === '') throw new UsageError('the name of the file or folder is empty');
   const path = resolve(io.cwd) === process.cwd() ? typed : resolve(io.cwd, typed);
   const links: string[] = [];
   const archives: string[] = [];
@@ -92,7 +92,7 @@ export async function findRuns(
       leftOut: (_, kind) => left.push(kind),
       damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
       archive: (file, program, from) =>
-        archives.push(`${printable(file)}: needs ${program} to be read (apt-get install ${from}), or unpack it`),
+        archives.push(`${printable(file)} needs ${program} to be read (apt-get install ${from}), or unpack it`),
     });
     const [archive] = archives;
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);
@@ -118,9 +118,9 @@ export async function findRuns(
 export function readingProblem(error: unknown): string {
   switch (errorCode(error)) {
     case 'ENOENT':
-      return 'no such file or folder';
+      return 'file or folder not found';
     case 'EACCES':
-      return 'may not be read';
+      return 'permission denied';
     case 'ENOTDIR':
       return 'is not a folder';
     default:

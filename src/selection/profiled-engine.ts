@@ -132,7 +132,7 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     iterations: run.iterations,
     gpuComputeMs: run.gpuComputeMs ?? (cell === undefined ? null : timedMedianMs(db, run, cell)),
     notes: [
-      ...(cell?.harness === undefined ? [] : [`by ${cell.harness.name}: another harness than trtexec`]),
+      ...(cell?.harness === undefined ? [] : [`measured by ${cell.harness.name}, not by trtexec`]),
       ...notes,
       ...profiled.notes,
       ...dlaNotes(cell ?? null, profiled.layers),
@@ -141,7 +141,7 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
 }
 
 const HINT_NOTES: Readonly<Record<string, string>> = {
-  aux_streams: 'the engine uses auxiliary streams: layers overlap, the sum of their times is no total',
+  aux_streams: 'the engine uses auxiliary streams: layers overlap, the sum of their times is not a total',
   profiler_miss: 'the profiler missed layers: do not trust these times',
 };
 
@@ -209,7 +209,7 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
     iterations: profile?.iterations ?? null,
     gpuComputeMs: log.measurement?.gpuComputeMs.median ?? null,
     notes: [
-      ...(alone?.format === 'trace' ? ['from a trace: another harness than trtexec'] : []),
+      ...(alone?.format === 'trace' ? ['from a trace, not from trtexec'] : []),
       ...(alone === null ? [] : run.notes),
       ...overlapNotes(log.hints.map(({ id }) => id)),
       ...dlaNotes(cell, layers),

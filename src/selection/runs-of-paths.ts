@@ -71,7 +71,7 @@ function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string
       : `on one side only: ${unshared.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
   }
   const named = [was, is].map((models) => [...models].map(printable).join(', '));
-  return `no model is on both sides: ${named.join(' against ')}; a log's model is called as its engine or ONNX file, where nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
+  return `no model is on both sides: ${named.join(' against ')}; a log's model has the name of its engine or ONNX file if nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
 }
 
 function modelsOf(runs: readonly ReadRun[]): Set<string> {

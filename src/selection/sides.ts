@@ -274,7 +274,7 @@ class SideResolver {
     const sweepId = baselineSweep(this.db, ref.slice('baseline:'.length));
     const sweeps = sweepId === null ? [] : sweepsById(this.db, [sweepId]);
     if (sweeps.length === 0) {
-      throw new UsageError(`${printable(ref)}: no such baseline; see \`bench ls baselines\``);
+      throw new UsageError(`${printable(ref)}: baseline not found; see \`bench ls baselines\``);
     }
     return { ref, sweeps, note: null };
   }

@@ -43,7 +43,7 @@ export function failureSection(failures: readonly SweepFailure[], look: Look): s
   const lines = groups.slice(0, LISTED).flatMap((same) => {
     const [first] = same;
     if (first === undefined) return [];
-    const times = same.length === 1 ? '' : ` (${same.length} runs, one of them)`;
+    const times = same.length === 1 ? '' : ` (${same.length} runs; this is one of them)`;
     const colored = first.kind === 'failed' ? style.bad : style.warn;
     const { evidence: line } = first;
     const where = line === null || line.line === 0 ? '' : `${line.stream} line ${line.line}: `;

@@ -25,7 +25,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   engineInvalid: 'the engine is damaged, or for another TensorRT or GPU',
   outOfMemory: 'out of memory',
   noGpu: 'no GPU, or no driver',
-  deviceInvalid: 'no such device',
+  deviceInvalid: 'the device does not exist',
   dlaUnavailable: 'this machine has no DLA',
   inputInvalid: 'an input file is missing or has the wrong size',
   libraryMissing: 'a library could not be loaded',

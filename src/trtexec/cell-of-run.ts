@@ -190,7 +190,7 @@ export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string |
   for (const [name, claimed, used] of pairs) {
     if (claimed === undefined || claimed === null || used === undefined || used === null) continue;
     if (claimed !== used) {
-      return `the cell in run.json says ${name}: ${wordOf(claimed)}, its log ${wordOf(used)}: it is of another run`;
+      return `the cell in run.json says ${name}: ${wordOf(claimed)}, its log ${wordOf(used)}: it belongs to another run`;
     }
   }
   return null;
@@ -213,7 +213,7 @@ export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun
   const [claimed, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];
   if (loaded === null || claimed === '' || ID.test(ran)) return null;
   if (claimed.includes(ran) || ran.includes(claimed)) return null;
-  return `the cell in run.json says model ${model}, its log loads ${loaded}: it may be of another run`;
+  return `the cell in run.json says model ${model}, its log loads ${loaded}: it may belong to another run`;
 }
 
 function plainWord(name: string): string {

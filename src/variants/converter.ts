@@ -35,7 +35,7 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
   if (answer.kind !== 'answered') {
     const silent = answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : '';
-    const why = answer.kind === 'refused' ? answer.problem : silent || 'no such program';
+    const why = answer.kind === 'refused' ? answer.problem : silent || 'program not found';
     throw new EnvironmentLackingError(
       `${name}: ${why}; variants are made by a Python with ModelOpt: install it, ${other}`,
     );

@@ -122,7 +122,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   const { calibration, onnxPath } = variant;
   const shown = printable(onnxPath);
   const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
-    throw new UsageError(`${shown}: no such model, or it cannot be read`, { cause: error });
+    throw new UsageError(`${shown}: model not found or not readable`, { cause: error });
   });
   const facts = await readOnnxFacts(onnxPath).catch(() => null);
   if (facts === null) {
@@ -133,7 +133,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   if (mistake !== null) return mistake;
   if (calibration?.kind === 'file') {
     const data = await sha256OfFile(calibration.path).catch((error: unknown) => {
-      throw new UsageError(`${printable(calibration.path)}: no such calibration data, or they cannot be read`, {
+      throw new UsageError(`${printable(calibration.path)}: calibration data not found or not readable`, {
         cause: error,
       });
     });
@@ -304,7 +304,7 @@ async function judge(
   }
   const facts = await readOnnxFacts(join(work, VARIANT_FILE)).catch(() => null);
   if (facts === null) {
-    return { failure: failureOf('outputNotWritten', 'it left no ONNX model'), lacks: false };
+    return { failure: failureOf('outputNotWritten', 'it did not write an ONNX model'), lacks: false };
   }
   if (by === 'modelopt' && facts.quantizeNodes + facts.dequantizeNodes === 0) {
     const problem = `it said that it quantized ${result.converted.nodes} nodes, and the file has no Q/DQ node: it would not be ${precision}`;

@@ -84,7 +84,7 @@ test.each([
   [2, 'too many arguments', ['run', 'a', 'b']],
   [2, `missing required argument 'matrix'`, ['plan']],
   [2, 'bench run MATRIX', ['run']],
-  [2, `argument '0' is invalid: must be a whole number from 1 on`, ['trend', '--last', '0']],
+  [2, `argument '0' is invalid: must be a whole number, 1 or more`, ['trend', '--last', '0']],
   [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
   [2, 'must be a percentage above 0', ['compare', '--min-change', 'x']],
 
@@ -94,18 +94,18 @@ test.each([
 
   [2, 'write a version such as 10.6', ['plan', EXAMPLE, '--tensorrt', 'ten']],
   [2, '"bach"; did you mean "batch"?', ['plan', EXAMPLE, '--filter', 'bach=8']],
-  [2, '--trtexec and --replay exclude', ['run', EXAMPLE, '--trtexec', 'x', '--replay', 'night1']],
+  [2, '--trtexec and --replay cannot be used together', ['run', EXAMPLE, '--trtexec', 'x', '--replay', 'night1']],
   [2, 'h100, h200, night1, night2, pair', ['run', EXAMPLE, '--replay', 'night3']],
   // matrices
-  [2, 'no-such.yaml: no such file', ['run', 'no-such.yaml']],
-  [2, 'tap.yaml: no such file; did you mean "tab.yaml"?', ['plan', 'tap.yaml']],
-  [2, 'dangling.yaml: no such file', ['plan', 'dangling.yaml']],
-  [2, 'bench: folder.yaml: is a folder; name a matrix file', ['plan', 'folder.yaml']],
-  [2, 'bench: which matrix? Its name is empty', ['run', '']],
-  [2, 'extends: none.yaml: no such file', ['plan', 'extends.yaml']],
+  [2, 'no-such.yaml: file not found', ['run', 'no-such.yaml']],
+  [2, 'tap.yaml: file not found; did you mean "tab.yaml"?', ['plan', 'tap.yaml']],
+  [2, 'dangling.yaml: file not found', ['plan', 'dangling.yaml']],
+  [2, 'bench: folder.yaml is a folder; name a matrix file', ['plan', 'folder.yaml']],
+  [2, 'bench: the name of the matrix is empty', ['run', '']],
+  [2, 'extends: none.yaml: file not found', ['plan', 'extends.yaml']],
   [2, 'axis.yaml:2:1: unknown key "axis"; did you mean "axes"?', ['plan', 'axis.yaml']],
   [2, 'fp17.yaml:2:20: axes.precision: "fp17" is not one of', ['plan', 'fp17.yaml']],
-  [2, 'exclude leaves none of the 2 cells: "batch=8" takes 2', ['plan', 'excluded.yaml']],
+  [2, 'exclude leaves none of the 2 cells: "batch=8" excludes 2', ['plan', 'excluded.yaml']],
   [2, 'streams.yaml:2:27: streams: "5..1" ends before it begins', ['plan', 'streams.yaml']],
   [2, 'tab.yaml:2:1: YAML: Tabs are not allowed', ['plan', 'tab.yaml']],
   [2, 'broken.yaml:3:1: YAML: Flow map', ['plan', 'broken.yaml']],
@@ -115,7 +115,7 @@ test.each([
   [2, `shadow: ${NO_MATRIX}`, ['plan', 'shadow']],
 
   // stores, sweeps and cells
-  [2, 'no such store', ['compare']],
+  [2, 'store not found', ['compare']],
 
   [2, 'is not a SQLite file', ['ls', 'sweeps', '--db', 'not-a-store.sqlite']],
   [2, 'the store is empty', ['compare', '--db', 'new.sqlite']],
@@ -124,16 +124,16 @@ test.each([
   [0, 'no baseline: `bench baseline set', ['ls', 'baselines', '--db', 'new.sqlite']],
   [0, 'nothing to resume', ['run', '--resume', '--db', 'new.sqlite']],
   // other files
-  [2, 'bench: which file or folder? Its name is empty', ['import', '']],
-  [2, 'no such file or folder', ['parse', 'nowhere']],
-  [2, 'nothing of trtexec in it', ['parse', 'notes.txt']],
-  [2, 'nothing of trtexec in it', ['import', 'empty']],
+  [2, 'bench: the name of the file or folder is empty', ['import', '']],
+  [2, 'file or folder not found', ['parse', 'nowhere']],
+  [2, 'contains no results of trtexec', ['parse', 'notes.txt']],
+  [2, 'contains no results of trtexec', ['import', 'empty']],
   [2, 'series.jsonl', ['detect', 'series.jsonl']],
   [2, 'samples.csv', ['detect', 'samples.csv']],
-  [2, 'nowhere: no such file or folder', ['init', 'nowhere']],
+  [2, 'nowhere: file or folder not found', ['init', 'nowhere']],
   // names of what is stored
   [2, 'no cell vit,batch=8, at character 4: "," separates values', ['trend', 'vit,batch=8', '--db', 'pair.sqlite']],
-  [2, 'HEAD~1: no such matrix file; an earlier sweep is judged by `bench check --as-of HEAD~1`', ['check', 'HEAD~1']],
+  [2, 'HEAD~1: matrix file not found; an earlier sweep is judged by `bench check --as-of HEAD~1`', ['check', 'HEAD~1']],
   [2, 'no cell latst; did you mean "latest"? (see', ['show', 'latst', '--db', 'pair.sqlite']],
 
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
@@ -151,10 +151,10 @@ test.each([
   [3, 'trtexec was not found', ['run', 'stub.yaml']],
   [
     3,
-    'cannot be written: a part of its path is no folder',
+    'cannot be written: a part of its path is not a folder',
     ['report', '--html', 'notes.txt/x.html', '--db', 'new.sqlite'],
   ],
-  [3, 'x.html: cannot be written: there is no such folder', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
+  [3, 'x.html cannot be written: the folder does not exist', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
 ])('%i: %s', async (code, message, args) => {
   const { code: exit, err, out } = await typed(args);
   expect([exit, `${out}${err}`]).toEqual([code, expect.stringContaining(message)]);
@@ -174,8 +174,10 @@ test('-q leaves results and errors', async () => {
   const run = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--filter', 'batch=1', '--db', 'quiet.sqlite'];
   const { code, err, out } = await typed([...run, '-q'], { PATH: process.env['PATH'] ?? '' });
   expect({ code, err, out }).toEqual({ code: 0, err: '', out: expect.stringContaining('vit_small') });
-  const expected = { code: 2, err: 'bench: tap.yaml: no such file; did you mean "tab.yaml"?\n' };
-  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject(expected);
+  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject({
+    code: 2,
+    err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n',
+  });
 });
 
 test('a stack under BENCH_DEBUG=1 names lines of the sources', async () => {

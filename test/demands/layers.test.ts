@@ -16,13 +16,13 @@ async function layersOf(...args: readonly string[]): Promise<string> {
 
 test('what is no work of the network: copies between formats, casts, shapes', async () => {
   expect(await layersOf()).toContain(
-    "besides the network's own work: copies between formats 0.00580 ms (1.6 %), casts 0.00755 ms (2.1 %), shape work 0.00386 ms (1.1 %)",
+    "in addition to the network's own work: copies between formats 0.00580 ms (1.6 %), casts 0.00755 ms (2.1 %), shape work 0.00386 ms (1.1 %)",
   );
 });
 
 test('large layers that were left in 16 bits are named', async () => {
   const text = await layersOf();
-  expect(text).toContain('time by the type taken in: fp8 66.3 %, fp16 30.6 %, fp32 2.1 %, unknown precision 1.1 %');
+  expect(text).toContain('time by input type: fp8 66.3 %, fp16 30.6 %, fp32 2.1 %, unknown precision 1.1 %');
   expect(text).toContain('not quantized, and worth a look: layer*.*.conv2/Conv · fp16 0.04883 ms (13.4 %), 2 more');
 });
 
@@ -86,7 +86,7 @@ test('the median of all layers beside that of the time without the profiler, als
       'medians: sum of layers 29.09 ms, GPU compute time without the profiler 28.90 ms: +0.63 % (not for gating)',
     );
     expect(stdout).toContain('2 layers, 29.09 ms a query');
-    expect(stdout).toContain('time by the type taken in: unknown precision 1.2 %');
+    expect(stdout).toContain('time by input type: unknown precision 1.2 %');
   }
   const { stdout } = await bench(['layers', 'both', '--json'], { cwd: folder, env });
   const { medianMs, overheadPercent, totalMs } = JSON.parse(stdout);

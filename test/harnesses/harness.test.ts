@@ -98,7 +98,7 @@ describe('any command beside trtexec', () => {
     );
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
     const run = await json(['show', (await json(['show', empty.key], cwd)).runs[0].runId], cwd);
-    expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: no field encode', null]);
+    expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: field encode is missing', null]);
   });
 
   test('one that hangs is ended at its limit', async () => {

@@ -1,11 +1,14 @@
 import { judgeHarness } from '../../src/artefacts/read/read-harness.ts';
 
 const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false, logTooLong: false };
-const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;
+const FAULTY = { kind: 'faulty', problem: 'report.json: the process did not write it' } as const;
 
 test('a process that failed without a word on standard error: what its driver saw', () => {
-  const evidence = [{ text: 'exit code 1: report.json: the process wrote none' }];
-  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({ kind: 'failed', reason: 'unknown', evidence });
+  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({
+    kind: 'failed',
+    reason: 'unknown',
+    evidence: [{ text: 'exit code 1: report.json: the process did not write it' }],
+  });
 });
 
 test('its last line there says more', () => {

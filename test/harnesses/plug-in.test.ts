@@ -107,10 +107,10 @@ test('a reading without the number that its cell is judged by is no measurement'
 });
 
 test('one that is not there, as a file and as a package', async () => {
-  expect(await planned('', './none.mjs')).toEqual([2, 'bench: m.yaml:1:11: drivers: ./none.mjs: no such file\n']);
+  expect(await planned('', './none.mjs')).toEqual([2, 'bench: m.yaml:1:11: drivers: ./none.mjs: file not found\n']);
   expect(await planned('', 'none.mjs')).toEqual([
     2,
-    'bench: m.yaml:1:11: drivers: none.mjs: no such package is installed there; a file is ./none.mjs\n',
+    'bench: m.yaml:1:11: drivers: none.mjs: this package is not installed there; for a file, write ./none.mjs\n',
   ]);
 });
 

@@ -33,7 +33,9 @@ describe('cells under a switch that is known', () => {
   test('are marked in the table of the sweep', async () => {
     const shown = await printed(['show', 'latest']);
     expect(shown).toContain('invalid output, profiling on, upper bound');
-    expect(shown).toContain('profiling on (2 runs, one of them): TLLM_NVTX_DEBUG=1: more NVTX ranges are marked');
+    expect(shown).toContain(
+      'profiling on (2 runs; this is one of them): TLLM_NVTX_DEBUG=1: more NVTX ranges are marked',
+    );
   });
 
   test('are never judged by the gate, which says so', async () => {
@@ -52,7 +54,7 @@ describe('cells under a switch that is known', () => {
 
   test('are never a choice', async () => {
     const words =
-      'never a choice: small fp16 8x3 graph env.ENABLE_PERFECT_ROUTER=1 env.TLLM_NVTX_DEBUG=1: invalid output, profiling on, upper bound';
+      'excluded: small fp16 8x3 graph env.ENABLE_PERFECT_ROUTER=1 env.TLLM_NVTX_DEBUG=1: invalid output, profiling on, upper bound';
     expect(await printed(['choose'])).toContain(words);
     const pareto = JSON.parse(await printed(['choose', '--json']));
     expect(pareto.notes).toEqual([words]);
@@ -91,7 +93,7 @@ describe('cells under a switch that is known', () => {
   test('are no part of a baseline', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'v1', ...here], { cwd: folder });
     expect(code).toBe(0);
-    expect(stderr).toContain('note: 1 cell is no part of the baseline, invalid output: ENABLE_');
+    expect(stderr).toContain('note: 1 cell is not part of the baseline: invalid output: ENABLE_');
   });
 });
 

@@ -209,7 +209,7 @@ test('the experiment telemetry measures with nvidia-smi and without, in turns', 
   const { stdout } = await bench([...args, '--trtexec', STUB, '--db', db], {
     env: { ...stubSmi({}).env, ...LONG_ENOUGH },
   });
-  expect(stdout).toContain('telemetry: B with BENCH_TELEMETRY=off, A as it is');
+  expect(stdout).toContain('telemetry: B with BENCH_TELEMETRY=off, A unchanged');
   const rows = queryStore(
     db,
     `SELECT axis_flags LIKE '%BENCH_TELEMETRY%' AS b, samples > 0 AS sampled, count(*) AS runs

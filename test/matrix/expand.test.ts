@@ -133,7 +133,7 @@ test('an engine with several profiles: each cell runs in the one whose opt is ne
     'input "input": 6 in dimension 0 is outside of 1 to 4 (build.min to build.max), and no other of the 2 profiles has it',
   );
   expect(() => matrixFrom(oneModel('axes: {precision: fp16, batch: [1]}', `${PROFILES}\n  opt: {batch: 8}`))).toThrow(
-    'build.profiles and build.min, opt or max exclude each other',
+    'build.profiles and build.min, opt or max cannot be used together',
   );
 });
 

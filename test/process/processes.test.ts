@@ -80,10 +80,10 @@ describe('one process', () => {
       never,
       noCallback,
     );
-    expect(missing).toMatchObject({ exitCode: null, startProblem: 'no such program' });
+    expect(missing).toMatchObject({ exitCode: null, startProblem: 'program not found' });
     writeFileSync(join(folder, 'text'), 'not a program');
     const text = await spawnProcess({ ...node(folder, ''), file: join(folder, 'text') }, never, noCallback);
-    expect(text.startProblem).toBe('may not be executed');
+    expect(text.startProblem).toBe('not executable');
   });
 });
 
@@ -305,7 +305,7 @@ describe('a lock', () => {
     const other = join(path, '..', 'other');
     writeFileSync(other, 'mine');
     symlinkSync(other, path);
-    expect(() => tryAcquire(path)).toThrow(/a\.lock: cannot be opened as a lock; remove it by hand$/);
+    expect(() => tryAcquire(path)).toThrow(/a\.lock cannot be opened as a lock; remove it by hand$/);
     rmSync(path);
     mkdirSync(path);
     expect(() => tryAcquire(path)).toThrow(/cannot be opened as a lock/);

@@ -74,13 +74,13 @@ test.each([
   const lines = problems(version, withAxis(axis));
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(
-    new RegExp(`^m\\.yaml:6:\\d+: trtexec ${version}\\.0 has no ${flag}: it is there since ${since}$`),
+    new RegExp(`^m\\.yaml:6:\\d+: trtexec ${version}\\.0 has no ${flag}: it was added in ${since}$`),
   );
 });
 
 test('stripped weights need a trtexec that can give them back', () => {
   expect(problems('10.6', withAxis('weights: [full, stripped]'))).toEqual([
-    'm.yaml:6:51: stripped weights: trtexec 10.6.0 has no --refitFromOnnx to give a loaded engine its weights back: it is there since 10.14',
+    'm.yaml:6:51: stripped weights: trtexec 10.6.0 has no --refitFromOnnx to give a loaded engine its weights back: it was added in 10.14',
   ]);
   expect(problems('11.1', withAxis('weights: stripped', 'build: {engine: frozen}'))).toEqual([
     'm.yaml:6:44: stripped weights: build.engine: frozen keeps an engine when its model changes, and the weights would be of another one',
@@ -180,8 +180,8 @@ describe('plugins', () => {
     const only = text.split('\n').slice(0, 8).join('\n');
     expect(planFor('8.5', only).builds[0]?.args.slice(-9)).toContain(`--plugins=${folder}/lib/a.so`);
     expect(problems('8.5', text)).toEqual([
-      'm.yaml:9:13: trtexec 8.5.0 has no --dynamicPlugins: it is there since 8.6',
-      'm.yaml:10:15: trtexec 8.5.0 has no --setPluginsToSerialize: it is there since 8.6',
+      'm.yaml:9:13: trtexec 8.5.0 has no --dynamicPlugins: it was added in 8.6',
+      'm.yaml:10:15: trtexec 8.5.0 has no --setPluginsToSerialize: it was added in 8.6',
     ]);
   });
 
@@ -220,5 +220,5 @@ test('no compilation cache is a flag of the build, and another engine', () => {
   expect(plan.builds[0]?.flags).toContain('--noCompilationCache');
   expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
   expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
-  expect(problems('8.6', text)[0]).toContain('has no --noCompilationCache: it is there since 9.1');
+  expect(problems('8.6', text)[0]).toContain('has no --noCompilationCache: it was added in 9.1');
 });

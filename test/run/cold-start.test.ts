@@ -81,7 +81,7 @@ test('its metrics are those of trend, compare, check and filters; no deployment 
 
 test('without exported times it is no measurement', async () => {
   const { run } = place({ STUB_RULES: '[{"when": "--warmUp=0", "does": "noTimes"}]' });
-  expect(await run()).toMatchObject({ code: 4, stdout: expect.stringContaining('8 not fit') });
+  expect(await run()).toMatchObject({ code: 4, stdout: expect.stringContaining('8 unfit') });
 });
 
 test('a plan says how many; --filter leaves them out; a matrix states whole repeats', async () => {
@@ -102,5 +102,5 @@ test('recordings have none: they are left out, and that is said', async () => {
   const { code, stdout } = await bench(['plan', matrix, '--json'], { cwd });
   const { cells, notes } = OUTPUTS.plan.parse(JSON.parse(stdout));
   expect([code, cells.length]).toEqual([0, 24]);
-  expect(notes).toContain('coldStart: recordings have none, left out');
+  expect(notes).toContain('coldStart: left out, as recordings have none');
 });

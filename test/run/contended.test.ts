@@ -137,7 +137,7 @@ test('a sweep on a GPU that something else uses stops after its first round, and
   expect([stopped.code, stopped.stderr.trimEnd().split('\n').at(-1)]).toEqual([
     4,
     expect.stringMatching(
-      `^bench: stopped: 5 runs in a row, of 5 cells, are unfit: something else used the GPU \\(.*\\); what was measured is stored: go on with \`bench run --resume ${short}.*\`$`,
+      `^bench: stopped: 5 runs in a row, of 5 cells, are unfit: something else used the GPU \\(.*\\); what was measured is stored: continue with \`bench run --resume ${short}.*\`$`,
     ),
   ]);
   // The sixth was being measured while the fifth was read.

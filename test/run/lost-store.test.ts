@@ -75,10 +75,10 @@ describe('the store, while bench run works', () => {
   const line = (what: string, advice: string) =>
     expect.stringMatching(
       new RegExp(
-        String.raw`bench: \S+bench\.sqlite: ${what} while bench wrote into it; no run is lost: ${advice}, then go on with \`bench run --resume \w{8}\`\n$`,
+        String.raw`bench: \S+bench\.sqlite: ${what} while bench wrote into it; no run is lost: ${advice}, then continue with \`bench run --resume \w{8}\`\n$`,
       ),
     );
-  const AGAIN = String.raw`bring them back with \`bench import \S+artefacts\``;
+  const AGAIN = String.raw`restore them with \`bench import \S+artefacts\``;
 
   test('is deleted', async () => {
     const it = night();
@@ -127,7 +127,7 @@ describe('the store, while bench run works', () => {
     const { code, stderr } = await it.hurt((db) => chmodSync(db, 0o444));
     expect([code, stderr]).toEqual([
       3,
-      line('may no longer be read and written', String.raw`allow it again \(chmod u\+rw \S+\)`),
+      line('can no longer be read and written', String.raw`allow it again \(chmod u\+rw \S+\)`),
     ]);
     chmodSync(it.db, 0o644);
     const resumed = await bench(['run', '--resume', '--db', it.db]);

@@ -22,7 +22,7 @@ test('Ctrl-C: ends the running process with its children, keeps what is done, an
   child.kill('SIGINT');
   const { code, stderr } = await ended;
   expect(code).toBe(130);
-  expect(stderr).toMatch(/interrupted; what was measured is stored: go on with `bench run --resume \w{8}`/);
+  expect(stderr).toMatch(/interrupted; what was measured is stored: continue with `bench run --resume \w{8}`/);
   for (const pid of started) await untilGone(pid);
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
   const resumed = await bench(['run', '--resume', '--db', db]);
@@ -52,10 +52,10 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--resume', '--db', db]);
   expect([code, stderr]).toEqual([0, 'nothing to resume: no sweep was interrupted\n']);
   const unknown = await bench(['run', '--resume', 'ffffffff', '--db', db]);
-  expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: no sweep ffffffff in this store\n']);
+  expect([unknown.code, unknown.stderr]).toEqual([2, 'bench: sweep ffffffff is not in this store\n']);
   writeFileSync(join(folder, 'empty.sqlite'), '');
   const none = await bench(['run', '--resume', '--db', join(folder, 'none.sqlite')]);
-  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no such store') });
+  expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('store not found') });
 });
 
 test('two SIGTERM at once are one: it ends in order', async () => {
@@ -127,7 +127,7 @@ test('--resume refuses what is not the same any more: matrix, model, trtexec, dr
   const [path, report] = ['model.onnx', 'report.xml'].map((name) => join(sweep.machine.folder, name));
   const changes: readonly (readonly [file: string, change: (text: string) => string, said: string])[] = [
     [sweep.matrix, (text) => text.replace('repeats: 2', 'repeats: 3'), `the matrix ${sweep.matrix} has changed`],
-    [sweep.trtexec, (text) => `${text}\n// another one\n`, `${sweep.trtexec} is another program now`],
+    [sweep.trtexec, (text) => `${text}\n// another one\n`, `${sweep.trtexec} has changed`],
     [
       report ?? '',
       (text) => text.replace('580.159.04', '590.1.0').replaceAll(sweep.machine.uuids[0] ?? '', 'GPU-new'),
@@ -146,6 +146,6 @@ test('--resume refuses what is not the same any more: matrix, model, trtexec, dr
   expect(await refusal(sweep)).toBe(`the model ${path} has changed`);
   const { code, stderr } = await sweep.resume('--anyway');
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-  expect(stderr).toContain(`note: going on although the model ${path} has changed\n`);
+  expect(stderr).toContain(`note: continuing although the model ${path} has changed\n`);
   expect(sweep.stored).toBe(4);
 }, 60_000);

@@ -44,11 +44,11 @@ describe('plugins', () => {
   test('one that is not there is told at its place, before anything is run', async () => {
     const { args, db, folder } = place(['plugins: {dynamic: [lost.so]}']);
     const { code, stderr } = await bench(args);
-    expect([code, stderr]).toEqual([2, `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: no such file\n`]);
+    expect([code, stderr]).toEqual([2, `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: file not found\n`]);
     const plan = await bench(['plan', args[1] ?? '', '--tensorrt', '10.6', '--db', db]);
     expect([plan.code, plan.stdout + plan.stderr]).toEqual([
       0,
-      expect.stringContaining(`stub.yaml:8:21: ${folder}/lost.so: no such file`),
+      expect.stringContaining(`stub.yaml:8:21: ${folder}/lost.so: file not found`),
     ]);
   });
 });

@@ -87,7 +87,7 @@ test('a visit finds engines of another level in pairs, in the sweep in which the
     '--confirm: changes of 2 % and more are new in that sweep, and last: new slower, lasts by pairs: 5 cells, ',
   );
   expect(lines[0]).toContain('gpuComputeMs +100.00 %');
-  expect(lines[0]?.match(/in 5 of 5 pairs with the engine of sweep \w{8}: the engine/g)).toHaveLength(3);
+  expect(lines[0]?.match(/in 5 of 5 pairs with the engine of sweep \w{8}: the cause is the engine/g)).toHaveLength(3);
   expect(lines[0]).toContain('compared: +100.00 % +100.00 % ? ? ?');
 }, 120_000);
 

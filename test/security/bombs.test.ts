@@ -76,8 +76,8 @@ describe('text that a mend would look at again and again', () => {
   test('names of layers, origins and entries', () => {
     expect(parseOrigins('[ONNX Layer: '.repeat(200_000))).toEqual([]);
     expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b[0]][ONNX Layer: c]')).toEqual(['a', 'b[0]', 'c']);
-    expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not to be mended');
-    expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not to be mended');
+    expect(() => parseLayerInfo(`{${'"a":'.repeat(500_000)}x`)).toThrow('not repairable');
+    expect(() => parseProfile(`[{ ${'"name" : "'.repeat(300_000)}`)).toThrow('not repairable');
   });
 
   test('a pattern of a matrix that would take for ever is ended', () => {
@@ -100,7 +100,7 @@ describe('a matrix', () => {
   test.each([
     ['models: &a {x: *a}\n', 'bench: m.yaml:1:16: YAML: *a is part of itself\n'],
     ['models: {x: *nothing}\n', 'nothing'],
-    [`models: ${'['.repeat(200)}${']'.repeat(200)}\n`, 'bench: m.yaml:1:108: YAML: too deep\n'],
+    [`models: ${'['.repeat(200)}${']'.repeat(200)}\n`, 'bench: m.yaml:1:108: YAML: nested too deeply\n'],
   ])('%j', async (text, expected) => {
     const stderr = await planned(text);
     expect(stderr).toContain(expected);
@@ -111,7 +111,7 @@ describe('a matrix', () => {
     const lines = Array.from({ length: 30 }, (_, i) =>
       i === 0 ? 'a0: &a0 [1, 1]' : `a${i}: &a${i} [*a${i - 1}, *a${i - 1}, *a${i - 1}]`,
     );
-    expect(await planned(`models: {}\n${lines.join('\n')}\n`)).toContain('too large a file');
+    expect(await planned(`models: {}\n${lines.join('\n')}\n`)).toContain('the file is too large');
   });
 
   test('what it extends is a file, and no device', async () => {

@@ -42,7 +42,7 @@ test.each([
   const before = filesUnder(cwd, 'store');
   const { code, stderr } = await bench(['import', 'evil', '--db', 'store/bench.sqlite'], { cwd });
   expect(code).toBe(0);
-  expect(stderr).toMatch(new RegExp(`^note: .*evil: run.json was not understood: ${field}: is no id.*\\n$`));
+  expect(stderr).toMatch(new RegExp(`^note: .*evil: run.json was not understood: ${field}: is not an id.*\\n$`));
   expect(filesUnder(cwd, 'store')).toEqual(before);
   for (const { folder } of queryStore<{ folder: string }>(
     join(cwd, 'store', 'bench.sqlite'),
@@ -73,7 +73,7 @@ describe('beside a sweep that was measured here', () => {
     foreignRun(join(cwd, 'evil'), { sweepId, runId: ID });
     const alone = await bench(['import', 'evil', '--db', 'bench.sqlite'], { cwd });
     expect(alone.code).toBe(2);
-    expect(alone.stderr).toMatch(/^bench: .*evil: has the id of sweep .{8}, which is here already, but there is no/);
+    expect(alone.stderr).toMatch(/^bench: .*evil has the id of sweep .{8}, which is already here, but there is no/);
     expect(alone.stderr.split('\n')).toHaveLength(2);
     // With a manifest of its own, and also where the store itself is lost.
     mkdirSync(join(cwd, 'sweep'));
@@ -81,7 +81,7 @@ describe('beside a sweep that was measured here', () => {
     writeFileSync(join(cwd, 'sweep', 'sweep.json'), JSON.stringify({ ...JSON.parse(before), seed: 1, matrix: 'evil' }));
     for (const db of ['bench.sqlite', 'new.sqlite']) {
       const { code, stderr } = await bench(['import', 'sweep', '--db', db], { cwd });
-      expect([code, stderr]).toEqual([2, expect.stringContaining('its sweep.json says otherwise')]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('its sweep.json differs from the stored sweep')]);
     }
     expect(readFileSync(join(sweepFolder, 'sweep.json'), 'utf8')).toBe(before);
     expect(existsSync(join(sweepFolder, ID))).toBe(false);
@@ -134,7 +134,7 @@ describe('beside a sweep that was measured here', () => {
     mkdirSync(join(cwd, 'mine'));
     const { code, stderr } = await bench(['db', 'merge', 'bench.sqlite', '--db', 'mine/bench.sqlite'], { cwd });
     expect(code).toBe(2);
-    expect(stderr).toContain(`${table}.${column} ${printable(value)}: is no id; nothing was merged`);
+    expect(stderr).toContain(`${table}.${column} ${printable(value)}: is not an id; nothing was merged`);
     expect(existsSync(join(cwd, 'mine', 'artefacts'))).toBe(false);
   });
 

@@ -96,7 +96,7 @@ describe('what no rule keeps', () => {
     expect([shown.code, shown.stdout, shown.stderr]).toEqual([
       2,
       '',
-      expect.stringMatching(/^bench: run [0-9a-f]{8} has no samples any more: `bench db prune`.*\n$/),
+      expect.stringMatching(/^bench: run [0-9a-f]{8} has no samples: `bench db prune`.*\n$/),
     ]);
     const rebuilt = join(temporaryFolder(), 'bench.sqlite');
     const artefacts = join(dirname(db), 'artefacts');

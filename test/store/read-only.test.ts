@@ -110,8 +110,9 @@ describe('a store that may not be written', () => {
     const path = storeWith('a');
     setTemporaryFolder('/nowhere/at/all');
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(StoreAccessError);
-    const pattern = /\/nowhere\/at\/all takes none \(ENOENT\): set TMPDIR to a folder with room$/;
-    expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(pattern);
+    expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
+      /\/nowhere\/at\/all cannot hold one \(ENOENT\): set TMPDIR to a folder with free space$/,
+    );
   });
 });
 
@@ -190,7 +191,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     if (!isBeside) expect(same(theirs.stdout)).toBe(same(own.stdout));
     expect(same(theirs.stderr)).toBe(
       line.startsWith('check')
-        ? `note: the store may only be read here: bench did not store this check\n${same(own.stderr)}`
+        ? `note: the store is read-only here: bench did not store this check\n${same(own.stderr)}`
         : same(own.stderr),
     );
     expect(readdirSync(join(copy, '..'))).toEqual(['bench.sqlite']);
@@ -202,7 +203,7 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
     expect([code, stdout, stderr]).toEqual([
       3,
       '',
-      `bench: ${copy}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
+      `bench: ${copy} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
     ]);
   });
 });

@@ -63,7 +63,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
 
 function problemOf(name: string, error: unknown): string {
   const reason = errorText(error);
-  return error instanceof OtherRunError ? `${name} is of another run: ${reason}` : `${name} is damaged: ${reason}`;
+  return error instanceof OtherRunError ? `${name} belongs to another run: ${reason}` : `${name} is damaged: ${reason}`;
 }
 
 /**

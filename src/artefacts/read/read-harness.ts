@@ -33,7 +33,7 @@ export async function readHarness(
     driver === null
       ? {
           kind: 'faulty',
-          problem: `this bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
+          problem: `this version of bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
         }
       : withItsMetric(
           driver.read(harness.settings, { text }),
@@ -56,7 +56,7 @@ type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 /** One report in a standalone file. The user may have stated its timer. */
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
   const driver = findDriver(standalone.driver);
-  if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${standalone.driver}` };
+  if (driver === null) return { kind: 'faulty', problem: `this version of bench has no driver ${standalone.driver}` };
   const reports = driver.reports(
     await tailOf(files, standalone.name),
     standalone.file,
@@ -65,7 +65,7 @@ async function readStandalone(files: RunFiles, standalone: StandaloneReport): Pr
   );
   const result = reports[standalone.index]?.result;
   if (result === undefined) {
-    return { kind: 'faulty', problem: `${standalone.name} has no report ${standalone.index + 1} any more` };
+    return { kind: 'faulty', problem: `${standalone.name} no longer has report ${standalone.index + 1}` };
   }
   if (result.kind === 'faulty') return result;
   const { reading } = result;
@@ -120,7 +120,7 @@ function exitedBadly(process: ProcessFacts, lastError: Evidence | null, result: 
   if (signal === null && (process.exitCode ?? 0) === 0) return null;
   const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;
   if (lastError === null) {
-    const why = result.kind === 'faulty' ? result.problem : 'no word on standard error';
+    const why = result.kind === 'faulty' ? result.problem : 'standard error is empty';
     return failed('unknown', syntheticEvidence(`${how}: ${why}`));
   }
   const reason = OUT_OF_MEMORY.test(lastError.text) ? 'outOfMemory' : 'unknown';

@@ -137,7 +137,7 @@ function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
   const { exports, manifest } = reading;
   const outcome: Outcome =
     exports.profile === null && exports.layerInfo === null
-      ? failed('incomplete', syntheticEvidence(problems[0] ?? 'no layers in it'))
+      ? failed('incomplete', syntheticEvidence(problems[0] ?? 'it contains no layers'))
       : { kind: 'measured', evidence: [] };
   // The same trace summed over another number of runs is another measurement.
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);

@@ -95,7 +95,7 @@ function runsInTrace(path: string, bytes: Buffer, stated: number | null): number
 
 function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): RunManifest['cell'] {
   if (stated.model === undefined && isStrict) {
-    throw new UsageError(`${printable(path)}: does not say its model; add --model NAME`);
+    throw new UsageError(`${printable(path)} does not state its model; add --model NAME`);
   }
   const { model, precision, shapes } = stated;
   return { model, precision, shapes };

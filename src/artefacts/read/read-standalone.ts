@@ -52,7 +52,7 @@ export async function readReportFile(
   signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const driver = findDriver(kind);
-  if (driver === null) throw new UsageError(`this bench has no driver ${printable(kind)}`);
+  if (driver === null) throw new UsageError(`this version of bench has no driver ${printable(kind)}`);
   const bytes = await contentOf(path, signal);
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
@@ -97,7 +97,7 @@ export async function readKeptFiles(
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
     // Replaces the name under which the file would be kept, which the user does not know.
-    const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
+    const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'it contains no run';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
   return { ...run, path, sources };
@@ -111,7 +111,7 @@ export async function contentOf(path: string, signal?: AbortSignal): Promise<Buf
     signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     const reason = errorText(error);
-    throw new UsageError(`${printable(path)}: cannot be read to its end: ${reason}`);
+    throw new UsageError(`${printable(path)} cannot be read to its end: ${reason}`);
   }
 }
 
@@ -128,7 +128,7 @@ export function reportCell(
   if (found.kind === 'complete') return found.cell;
   const words = found.fields.map((field) => FIELDS[field].words).join(', nor ');
   const options = found.fields.map((field) => FIELDS[field].option).join(' ');
-  throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
+  throw new UsageError(`${printable(path)} does not state ${words}; add ${options}`);
 }
 
 /** The cell according to a report; null for facts that it lacks. */

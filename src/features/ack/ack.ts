@@ -7,7 +7,7 @@ import type { ExitCode } from '../../exit-codes.ts';
 import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import {
@@ -38,12 +38,12 @@ function refuseOptions(
   names: readonly string[],
   { all, branch, matrix, owner, reason, undo, until }: AckOptions,
 ): void {
-  if (all === true && names.length > 0) throw new UsageError('--all and names of findings exclude each other');
+  if (all === true && names.length > 0) throw new UsageError('--all and names of findings cannot be used together');
   if (all !== true && names.length === 0) {
     throw new UsageError('which finding? Write its id, as `bench check` prints it, or --all');
   }
   if (all !== true && (branch !== undefined || matrix !== undefined)) {
-    throw new UsageError('--matrix and --branch go with --all: an id names one finding');
+    throw new UsageError('--matrix and --branch need --all: an id names one finding');
   }
   if (undo === true && [owner, reason, until].some((value) => value !== undefined)) {
     throw new UsageError('--undo reverts the whole acknowledgement: leave out --reason, --until and --owner');
@@ -67,7 +67,7 @@ function chosenFindings(db: StoreDatabase, names: readonly string[], options: Ac
   const marked = acknowledgementsOf(db, ids);
   const chosen = lasting.filter(({ findingId }) => marked.has(findingId) === (undo === true));
   if (chosen.length === 0) {
-    throw new UsageError(undo === true ? 'no finding is acknowledged' : 'no finding waits to be acknowledged');
+    throw new UsageError(undo === true ? 'no finding is acknowledged' : 'there is no finding to acknowledge');
   }
   return chosen;
 }
@@ -81,9 +81,9 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   const ofGroup = lasting.filter(({ group }) => group.includes(name));
   if (ofGroup.length > 0) return ofGroup;
   const words = [...new Set(lasting.flatMap(({ group }) => group))];
-  throw new UsageError(
-    `${printable(name)}: no such finding; \`bench check\` names them${printable(didYouMean(name, words))}`,
-  );
+  const known = lasting.map(({ findingId: id, group }) => [id.slice(0, 8), group.join(' ')].filter(Boolean).join(' '));
+  const open = known.length === 0 ? 'none is open' : `open: ${shortList(known, NAMED)}`;
+  throw new UsageError(`${printable(name)}: finding not found; ${printable(`${open}${didYouMean(name, words)}`)}`);
 }
 
 interface Said {
@@ -105,7 +105,10 @@ async function mark(db: StoreDatabase, findings: readonly Finding[], options: Ac
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
   const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-  return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; --undo reverts this` };
+  return {
+    rows,
+    line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}: ${printable(reason)}; --undo reverts this`,
+  };
 }
 
 const NAMED = 6;
@@ -125,7 +128,7 @@ function areOrIs({ length }: readonly Finding[]): string {
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until)) {
-    if (readInstant(until) === null) throw new UsageError(`--until ${until}: no such day`);
+    if (readInstant(until) === null) throw new UsageError(`--until ${until}: this date does not exist`);
     const today = io.now().toISOString().slice(0, 10);
     if (until < today) {
       throw new UsageError(`--until ${until}: this day is past; today is ${today} (UTC)`);

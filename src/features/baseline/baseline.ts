@@ -75,7 +75,7 @@ function refuseIneligible(db: StoreDatabase, sweepId: SweepId, io: Io): void {
     throw new UsageError(`sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
   }
   const them = count(ineligible.length, 'cell is', 'cells are');
-  io.err(`note: ${them} no part of the baseline, ${why}\n`);
+  io.err(`note: ${them} not part of the baseline: ${why}\n`);
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
@@ -101,7 +101,7 @@ function listText({ baselines }: BaselinesOutput, look: Look): string[] {
 export function removeNamed(name: string, options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, (store): ExitCode => {
     const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
-    if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
+    if (!removeBaseline(store.db, name)) throw new UsageError(`baseline ${printable(name)} not found`);
     return printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: removed }, () => [
       `baseline ${printable(name)} is removed; its sweep is kept`,
     ]);

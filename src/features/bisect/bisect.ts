@@ -51,7 +51,7 @@ export async function bisect(
   } catch (error) {
     if (error instanceof BenchError && error.exitCode === EXIT_CODES.wrongUse) await rm(folder, { recursive: true });
     if (!io.signal.aborted) throw error;
-    const left = 'go on with `bench bisect --resume`';
+    const left = 'continue with `bench bisect --resume`';
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   } finally {
     unlock();
@@ -96,7 +96,7 @@ async function requestOf(
   }
   const { base, head } = await (await inTurns()).twoCommits(good, bad, io);
   const commits = { good: base.commit, bad: head.commit, goodRef: good, badRef: bad };
-  if (matrix === null) throw new UsageError('which matrix? --matrix FILE');
+  if (matrix === null) throw new UsageError('name the matrix: --matrix FILE');
   return { ...request, search: { kind: 'commits', ...commits, command: [...command] } };
 }
 

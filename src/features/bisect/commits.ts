@@ -37,7 +37,7 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
   const { bad, badRef, command, good, goodRef } = search;
   const repository = await repositoryFolder(io.cwd);
   if (repository === null || !(await contains(io.cwd, bad, good))) {
-    const names = `${printable(goodRef)} is no ancestor of ${printable(badRef)}`;
+    const names = `${printable(goodRef)} is not an ancestor of ${printable(badRef)}`;
     throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
   }
   const options = {

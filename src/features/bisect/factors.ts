@@ -65,7 +65,7 @@ export async function bisectFactors(settings: Settings, file: string, io: Io): P
   const valuesAt = (bad: readonly string[]): FactorSetting[] =>
     factors.map((factor) => (bad.includes(factor.name) ? factor.bad : factor.good));
   const matrix = request.matrix ?? valuesAt([]).find((values) => values.matrix !== undefined)?.matrix;
-  if (matrix === undefined) throw new UsageError('which matrix? --matrix FILE, or a factor with one');
+  if (matrix === undefined) throw new UsageError('name the matrix: --matrix FILE, or a factor with a matrix');
   const { measuredSides, pairIds } = await inTurns();
   const options = { ...measureOptions(settings, matrix, io), ...ACROSS };
   const sideAt = (bad: readonly string[]): TurnSide => {
@@ -121,7 +121,7 @@ function readText(path: string, shown: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw new UsageError(`${printable(shown)}: no such file, or it cannot be read`);
+    throw new UsageError(`${printable(shown)}: file not found or not readable`);
   }
 }
 
@@ -143,7 +143,7 @@ function factorSide(
   return {
     plan: async (options, models) => {
       const { program, set, ...prepared } = await prepare(matrix, { ...options, ...programs }, models, there);
-      if (program === null) throw new UsageError('there is no trtexec');
+      if (program === null) throw new UsageError('trtexec not found');
       const timingCache = await ownTimingCache(value.timingCache, join(folder, 'timing', `${own}.cache`));
       const plan = withOwnFiles(prepared.plan, model, timingCache);
       const capacity = (key: string): number => (set === null ? Infinity : recordedRuns(set, plan, key));

@@ -126,7 +126,7 @@ function answerText(report: BisectOutput, look: Look): string[] {
     }
     case 'range': {
       const between = `${isOfCommits ? 'commits' : 'settings'} between could not be judged`;
-      return [style.warn(`one of these ${causes.length}, as ${between}`), ...listed];
+      return [style.warn(`one of these ${causes.length}, because some ${between}`), ...listed];
     }
     case 'together':
       return [style.warn('no single factor explains the change: only all of them together do'), ...listed];
@@ -137,7 +137,7 @@ function answerText(report: BisectOutput, look: Look): string[] {
     case 'unclear':
       return [style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`)];
     case 'failed':
-      return [style.bad(`an end could not be measured: ${from} or ${to}`)];
+      return [style.bad(`one of the two ends could not be measured: ${from} or ${to}`)];
   }
 }
 

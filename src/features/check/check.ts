@@ -24,7 +24,7 @@ import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
   if (files.length > 0 && options.matrix !== undefined) {
-    throw new UsageError('--matrix and a matrix file exclude each other: the file has the name');
+    throw new UsageError('--matrix and a matrix file cannot be used together: the file has the name');
   }
   const isUntrusted = options.untrusted === true;
   refuseReferences(files, io);
@@ -45,7 +45,7 @@ function refuseReferences(files: readonly string[], { cwd }: Io): void {
   const other = files.find((file) => file !== '' && !/\.ya?ml$/.test(file) && !existsSync(resolve(cwd, file)));
   if (other === undefined) return;
   const typed = printable(shellLine(['bench', 'check', '--as-of', other]));
-  throw new UsageError(`${printable(other)}: no such matrix file; an earlier sweep is judged by \`${typed}\``);
+  throw new UsageError(`${printable(other)}: matrix file not found; an earlier sweep is judged by \`${typed}\``);
 }
 
 /** Hides the same names in the input of a program as in the printed output. */
@@ -64,7 +64,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   const isStored =
     !store.isReadOnly && [options.asOf, options.minChange, options.against].every((stated) => stated === undefined);
   if (store.isReadOnly) {
-    const why = fullDisk(dirname(store.path)) ?? 'the store may only be read here';
+    const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
     io.err(`note: ${why}: bench did not store this check\n`);
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
@@ -141,7 +141,7 @@ function shown(
     all.flatMap(({ judged }) => (judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell])),
   );
   const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
-  if (keys.size === 0) throw new UsageError('no cell of the newest sweeps passes the filter; see `bench ls cells`');
+  if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
   return all.map(({ findings, series, ...one }) => ({

@@ -48,7 +48,7 @@ export function findingText(
     ...indented(alsoText(finding)),
     ...findingChart(finding, all, evidence, look),
     ...labelled(
-      `  ${finding.kind === 'limit' ? 'it may stay' : 'next'}: `,
+      `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `,
       dotted(nextCommands(finding, series)),
       look.columns,
     ),
@@ -77,7 +77,9 @@ export function earlierText(
   const lines = [...lasting, ...ended.slice(0, SHOWN_ENDED)].flatMap((finding) => {
     const { metric, title } = sentences(finding, evidence);
     const about = `${finding.state}${metric === '' ? '' : ` in ${metric}`}`;
-    return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}`, columns, 4).map(style.dim);
+    const mark = finding.acknowledged;
+    const reason = mark === null ? '' : `; reason: ${printable(mark.reason)}`;
+    return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}${reason}`, columns, 4).map(style.dim);
   });
   return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
 }

@@ -67,7 +67,7 @@ export async function gather(
   const name = options.against ?? (baseBranch === null ? settings.against : null);
   const [baseline] = name === null ? [] : sweepsById(db, [baselineSweep(db, name) ?? '']);
   if (baseline === undefined && options.against !== undefined) {
-    throw new UsageError(`--against ${printable(options.against)}: no such baseline; see \`bench ls baselines\``);
+    throw new UsageError(`--against ${printable(options.against)}: baseline not found; see \`bench ls baselines\``);
   }
   const isOther = baseline !== undefined && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
   const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;

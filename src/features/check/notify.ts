@@ -39,7 +39,7 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
     const result = await io.spawn({ ...invocation, ...paths, ...limits }, io.signal, () => {});
     const { cancelled, exitCode, signal, startProblem, timedOut } = result;
     if (startProblem !== null) return startProblem;
-    if (timedOut) return `ended after ${LIMIT_S} s`;
+    if (timedOut) return `bench stopped it after ${LIMIT_S} s`;
     if (cancelled) return 'interrupted';
     if (exitCode === 0) return null;
     const printed = [stderrPath, stdoutPath].map(
@@ -113,7 +113,7 @@ export async function notifyPrograms(
     } catch (error) {
       if (!(error instanceof BenchError)) throw error;
       const file = printable(matrixFileOf(db, sweep.sweepId) ?? '');
-      io.err(`note: notify: ${file} cannot be read any more: nothing was started\n`);
+      io.err(`note: notify: ${file} can no longer be read: nothing was started\n`);
       return null;
     }
   };

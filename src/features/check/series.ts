@@ -54,7 +54,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
   if (found.length > 0) return found;
   if (isDate && newestOfSeries(db, null).length > 0) {
-    throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
+    throw new UsageError(`--as-of ${asOf}: there was no sweep at that time`);
   }
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
@@ -74,7 +74,7 @@ export async function latestSweep(
   throw new UsageError(
     asOf === undefined
       ? 'no sweep of this series can be read: `bench db verify` says whether the store is damaged'
-      : `--as-of ${asOf}: no sweep had been made by then`,
+      : `--as-of ${asOf}: there was no sweep at that time`,
   );
 }
 

@@ -63,7 +63,7 @@ export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Loo
 }
 
 function hint({ columns, style }: Look): string[] {
-  return wrapHanging('each in full: bench check --all', columns, 2).map(style.dim);
+  return wrapHanging('all details: bench check --all', columns, 2).map(style.dim);
 }
 
 /** Among equal verdicts, the one with more slower cells is worse. */

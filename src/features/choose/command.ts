@@ -6,6 +6,7 @@ import {
   branchOption,
   filterOption,
   flagOf,
+  milliseconds,
   positiveInteger,
   positiveNumber,
   positivePercent,
@@ -37,7 +38,11 @@ const define = (command: PlainCommand) =>
     .option('--no-chart', 'only the table')
     .option('--scaling', 'also show items/s by batch: what a larger batch gains or loses')
     .optionsGroup('Within limits:')
-    .option('--max-latency <ms>', 'the most throughput within this latency, in milliseconds', positiveNumber)
+    .option(
+      '--max-latency <time>',
+      'the most throughput within this latency: 5ms, 800us, 0.1s, or in ms: 5',
+      milliseconds,
+    )
     .addOption(
       new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
         .choices(['p99', 'latency'])
@@ -45,7 +50,7 @@ const define = (command: PlainCommand) =>
         .default<LimitedLatency>('p99', 'p99'),
     )
     .option('--min-sqnr <db>', 'with --max-latency: only variants with at least this accuracy', positiveNumber)
-    .optionsGroup('Measuring what is missing:')
+    .optionsGroup('Search for the limit:')
     .option('--search [matrix]', 'bisect for the highest batch that holds --max-latency (default: the newest matrix)')
     .addOption(new Option('--over <axis>', 'what to search (default: batch, else streams)').choices(SEARCH_AXES))
     .option('--sure <percent>', 'how sure to be that a batch is within the limit (default: 95)', surePercent)
@@ -86,9 +91,9 @@ export const chooseCommand = defineCommand({
     const { maxLatency, minSqnr, search } = options;
     if (search !== undefined) return (await import('./search.ts')).search({ ...options, search }, io);
     const alone = Object.keys(options).find((name) => OF_SEARCH.test(name));
-    if (alone !== undefined) throw new UsageError(`${flagOf(alone)} goes with --search`);
+    if (alone !== undefined) throw new UsageError(`${flagOf(alone)} needs --search`);
     if (maxLatency !== undefined) return (await import('./slo.ts')).slo({ ...options, maxLatency }, io);
-    if (minSqnr !== undefined) throw new UsageError('--min-sqnr goes with --max-latency: add --max-latency MS');
+    if (minSqnr !== undefined) throw new UsageError('--min-sqnr needs --max-latency: add --max-latency MS');
     return (await import('./pareto.ts')).pareto(options, io);
   },
 });

@@ -47,7 +47,7 @@ export async function chosenDeployments(
   const sweepIds = [...byId.keys()];
   const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));
   if (cells.length === 0) {
-    throw new UsageError('no cell of these sweeps passes the filter; see `bench ls cells`');
+    throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
   }
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, sweepIds, keys);
@@ -64,7 +64,7 @@ export async function chosenDeployments(
     ...deployments,
     sweeps,
     notes: [
-      ...deployments.ineligible.map(({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`),
+      ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
       ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
       ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),

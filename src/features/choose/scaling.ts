@@ -79,7 +79,7 @@ export function scalingLines(
     return cell === undefined || from === undefined || to === undefined ? [] : [{ ...step, cell, from, to }];
   });
   const title = 'items/s from each batch to the next (- a sample takes longer in the larger one)';
-  if (steps.length === 0) return ['', 'no two cells differ in nothing but their batch'];
+  if (steps.length === 0) return ['', 'no two cells differ only in their batch'];
   const { columns, caption } = cellColumns(steps, ({ cell }) => cell);
   const table = renderTable<StepRow>(
     [

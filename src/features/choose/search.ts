@@ -19,7 +19,7 @@ export async function search(options: ChooseOptions & { readonly search: string 
   const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
   if (maxLatency === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');
   const wrong = NOT_SEARCHED.find((name) => options[name] !== undefined);
-  if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} does not go with --search, which measures`);
+  if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} cannot be used with --search, which measures`);
   const path = options.search === true ? await newestMatrix(options, io) : options.search;
   const request: SearchRequest = {
     axis: over ?? null,

@@ -2,13 +2,21 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
+import { type KeyedCell, batchOf } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { truncate, wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
-import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';
+import {
+  type ChosenDeployments,
+  aboutSweeps,
+  accuracyText,
+  chosenDeployments,
+  deploymentOutput,
+  sweepsLine,
+} from './deployments.ts';
 import { speedOf } from './pareto.ts';
 import type { SloOutput } from './output.ts';
 
@@ -28,7 +36,7 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
-    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, look));
+    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, plannedIn(chosen, options), look));
     const isAnswered = models.length > 0 && models.every(({ fitting }) => fitting > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
@@ -71,14 +79,32 @@ function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null)
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';
 }
 
-function sloText({ notes, limits, models }: SloOutput, sweeps: readonly Sweep[], look: Look): string[] {
+/** All cells of the sweeps; none where a filter hides some. */
+function plannedIn({ ineligible, measured, unmeasured }: ChosenDeployments, { filter }: ChooseOptions): KeyedCell[] {
+  return filter === undefined ? [...[...measured, ...ineligible].map(({ cell }) => cell), ...unmeasured] : [];
+}
+
+function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolean {
+  const own = cells.find(({ key }) => key === winner.key);
+  const batch = own === undefined ? null : batchOf(own.shapes);
+  return (
+    batch !== null && cells.every(({ model, shapes }) => model !== winner.model || (batchOf(shapes) ?? 0) <= batch)
+  );
+}
+
+function sloText(
+  { notes, limits, models }: SloOutput,
+  sweeps: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  look: Look,
+): string[] {
   const { style, columns } = look;
   return [
     style.strong(truncate(limitWords(limits), columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
-    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
-    ...(models.length === 0 ? ['nothing was measured in these cells'] : []),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, cells, look)]),
+    ...(models.length === 0 ? ['these cells have no measurement'] : []),
   ];
 }
 
@@ -91,7 +117,7 @@ function metricWords(metric: Limits['metric']): string {
   return metric === 'p99' ? 'a latency p99' : 'a median latency';
 }
 
-function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
+function answerLines(answer: Answer, limits: Limits, cells: readonly KeyedCell[], look: Look): string[] {
   const { fitting, winner, runnerUp, nearest, candidates } = answer;
   const model = printable(answer.model);
   if (winner === null) {
@@ -102,12 +128,13 @@ function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
     ];
   }
   const ahead =
-    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} over the next`;
+    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} above the next`;
+  const largest = hasLargestBatch(winner, cells) ? '; no larger batch in the matrix' : '';
   return [
     look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
     ...wrapped(`${speedWords(winner)}${ahead}`, look),
     ...wrapped(
-      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner)}`,
+      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit${largest}; accuracy: ${accuracyText(winner)}`,
       look,
     ),
     ...(runnerUp === null ? [] : wrapped(`next: ${words(runnerUp)}`, look)),

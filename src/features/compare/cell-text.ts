@@ -81,7 +81,7 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
         dropRank: 1,
       },
       {
-        header: 'least … most',
+        header: 'min … max',
         text: ({ values: all }) => {
           const spread = spreadOf(all);
           return spread === null || spread.runs < 2

@@ -1,6 +1,6 @@
 import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
 import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
@@ -55,7 +55,7 @@ export function compareText(
       : verdictTable(shown, look);
     lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown))));
   }
-  if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);
+  if (counts.missing > 0) lines.push('', ...missingLines(comparison, columns));
   if (otherMethods > 0) {
     const text = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
     lines.push(...wrapWords(text, columns));
@@ -71,9 +71,22 @@ export function shiftText(shift: CommonShift): string {
   const { recorded } = shift;
   const why =
     recorded.length === 0
-      ? 'clocks, driver or another common cause, none of them recorded'
-      : `recorded in them: ${printable(recorded.map(reasonWords).join(', '))}`;
+      ? 'clocks, driver or another common cause; none is recorded'
+      : `recorded differences: ${printable(recorded.map(reasonWords).join(', '))}`;
   return `${shiftSize(shift)}; ${why}`;
+}
+
+/** `3 cells on one side only; only in base: vit fp8 8x3, vit fp16 8x3; only in head: vit int8 8x3`. */
+function missingLines({ cells, counts }: Comparison, columns: number): string[] {
+  const missing = cells.filter(({ verdict }) => verdict === 'missing');
+  const parts = [...Map.groupBy(missing, ({ reasons }) => reasons.join(', '))].map(
+    ([why, own]) =>
+      `${why}: ${shortList(
+        own.map(({ label }) => printable(label)),
+        SHOWN_MISSING,
+      )}`,
+  );
+  return wrapHanging([`${count(counts.missing, 'cell')} on one side only`, ...parts].join('; '), columns, 2);
 }
 
 /** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`. Rows keep their own verdicts. */
@@ -131,7 +144,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
     { before: [verdict] },
   );
   const hasChange = cells.some(({ changePercent }) => changePercent !== null);
-  return [...table, ...(hasChange ? [style.dim('change: of the mean of the runs')] : [])];
+  return [...table, ...(hasChange ? [style.dim('change: change of the mean of the runs')] : [])];
 }
 
 /** Items/s of both sides. */
@@ -258,6 +271,7 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
 
 /** More models than this appear only in `--json`. */
 const SHOWN_GROUPS = 6;
+const SHOWN_MISSING = 3;
 
 /**
  * `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, with one line for models and one for precisions. Empty for a single

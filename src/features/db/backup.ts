@@ -33,14 +33,14 @@ function defaultName(path: string, io: Io): string {
 }
 
 function refuse(target: string, storePath: string, force: boolean): void {
-  if (target === storePath) throw new UsageError(`${target}: is the store itself`);
+  if (target === storePath) throw new UsageError(`${target} is the store itself`);
   const there = statSync(target, { throwIfNoEntry: false });
-  if (there?.isDirectory() === true) throw new UsageError(`${target}: is a folder; name a file`);
+  if (there?.isDirectory() === true) throw new UsageError(`${target} is a folder; name a file`);
   if (there !== undefined && !force) throw alreadyThere(target);
 }
 
 function alreadyThere(target: string): UsageError {
-  return new UsageError(`${target}: exists; --force overwrites it`);
+  return new UsageError(`${target} exists; --force overwrites it`);
 }
 
 /** Verified before the rename, so that an existing backup is always valid. */
@@ -60,7 +60,7 @@ async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io)
     return copied;
   } catch (error) {
     if (!isFull(error)) throw error;
-    const line = `${target}: cannot be written: the disk is full; the store is as it was`;
+    const line = `${target} cannot be written: the disk is full; the store did not change`;
     throw new EnvironmentLackingError(line, { cause: error });
   } finally {
     ticker.end();
@@ -74,7 +74,7 @@ async function makeFolder(folder: string): Promise<void> {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     if (isFull(error) || errorCode(error) === '') throw error;
-    throw new UsageError(`${folder}: is not a writable folder`, { cause: error });
+    throw new UsageError(`${folder} is not a writable folder`, { cause: error });
   }
 }
 

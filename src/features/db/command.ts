@@ -106,12 +106,12 @@ const rmCommand = defineCommand({
   name: 'rm',
   summary: 'remove sweeps as if they had never been measured; their artefacts move to removed/',
   examples: [
-    'bench db rm latest --dry-run     # what would go',
+    'bench db rm latest --dry-run     # what would be deleted',
     'bench db rm 1a2b3c4d             # the start of an id',
     'bench import removed/1a2b3c4d5e6f708192a3b4c5d6e7f809     # brings it back',
   ],
   notes:
-    'Findings that it reported go with it, and the next `bench check` judges later sweeps again. A sweep that is being measured, or that a baseline names, is refused (exit code 2).',
+    'Findings that it reported are deleted with it, and the next `bench check` judges later sweeps again. A sweep that is being measured, or that a baseline names, is refused (exit code 2).',
   outputs: { 'db-rm': async () => (await import('./output.ts')).rmOutput },
   define: rmOptions,
   run: async ([sweeps], options, io) => (await import('./rm.ts')).rm(sweeps, options, io),

@@ -65,7 +65,7 @@ function mergeText({ stores }: MergeOutput, look: Look): string[] {
     ...(index === 0 ? [] : ['']),
     ...storeLines(store, look).flatMap((line) => wrapWords(line, look.columns)),
     ...store.conflicts.flatMap(({ table, columns, rows, examples }) => {
-      const what = columns.length === 0 ? 'not here, though their run is' : columns.join(', ');
+      const what = columns.length === 0 ? 'missing here, although their run is here' : columns.join(', ');
       const more = rows > examples.length ? ', …' : '';
       return wrapWords(`  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`, look.columns);
     }),
@@ -87,10 +87,10 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
   const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
   const { folders, bytes, missing } = artefacts ?? { folders: 0, bytes: 0, missing: 0 };
   return [
-    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
-    updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} had more runs there: updated`,
-    folders > 0 && `artefacts of ${count(folders, 'run')} came, ${formatBytes(bytes)}`,
-    missing > 0 && `${count(missing, 'run')} had no artefacts there either`,
+    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
+    updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} updated, as the other store has more runs of them`,
+    folders > 0 && `artefacts of ${count(folders, 'run')} copied, ${formatBytes(bytes)}`,
+    missing > 0 && `${count(missing, 'run')} have no artefacts in the other store either`,
     differing > 0 &&
       look.style.warn(
         `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
@@ -101,15 +101,15 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
 /** @throws StoreError if it is not a store of this program, or is newer than this program */
 function refuseOther(path: string, ownPath: string): void {
   inOneLine(path, () => {
-    if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+    if (!existsSync(path)) throw new StoreError(`${path}: store not found`);
     const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
     if (other?.dev === own?.dev && other?.ino === own?.ino) {
-      throw new UsageError(`${path}: is the store itself; name another store to merge`);
+      throw new UsageError(`${path} is the store itself; name another store to merge`);
     }
     try {
       accessSync(path, constants.R_OK);
     } catch (error) {
-      throw new StoreError(`${path}: cannot be read: permission denied`, { cause: error });
+      throw new StoreError(`${path} cannot be read: permission denied`, { cause: error });
     }
     isCurrent(path);
   });
@@ -148,7 +148,7 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
   } catch (error) {
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
     if (refusal === null) throw error;
-    throw new StoreError(`${path}: ${refusal.replace('; give another with --db', '')}`, { cause: error });
+    throw new StoreError(`${path} ${refusal.replace('; give another with --db', '')}`, { cause: error });
   }
 }
 
@@ -157,7 +157,7 @@ function isCurrent(path: string): boolean {
   return readFrom(path, (client) => {
     refuseForeign(client, path, migrationsFolder());
     const applied = appliedMigration(client);
-    if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
+    if (applied === 0) throw new StoreError(`${path} is empty, not a store of bench`);
     return applied === newestMigration(migrationsFolder());
   });
 }

@@ -45,7 +45,7 @@ export const verifyOutput = output('bench db verify --json', {
   quick: z.boolean(),
   sweeps: count,
   runs: count,
-  isDamaged: z.boolean().describe('False without damage; differences of another parser are no damage'),
+  isDamaged: z.boolean().describe('False without damage; differences of another parser are not damage'),
   found: z.array(storeDamage),
   rebuilt: z.array(comparedTable).nullable().describe('Compared tables; null without --rebuild'),
 });
@@ -101,7 +101,7 @@ export const rmOutput = output('bench db rm --json', {
       sharedRuns: count.describe('Runs whose artefacts stay because another store in this folder has them'),
     }),
   ),
-  findings: z.array(id).describe('Removed findings; their acknowledgements go with them'),
+  findings: z.array(id).describe('Removed findings; their acknowledgements are removed with them'),
   reopened: z.array(id).describe('Findings that are open again: a removed or later sweep had ended them'),
   judgedAgain: count.describe('Later sweeps that the next `bench check` judges again'),
 });

@@ -211,9 +211,9 @@ function pruneText(report: PruneOutput, look: Look): string[] {
     ),
     ...(sweeps.length > SHOWN ? [`… and ${sweeps.length - SHOWN} more`] : []),
     look.style.strong(
-      `${dryRun ? 'would go' : 'went'}: of ${count(sweeps.length, 'sweep')} and ${count(attachments.length, 'attachment')}: ${parts.join(', ')}`,
+      `${dryRun ? 'would delete' : 'deleted'} from ${count(sweeps.length, 'sweep')} and ${count(attachments.length, 'attachment')}: ${parts.join(', ')}`,
     ),
-    ...(measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: being measured now`]),
+    ...(measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: they are being measured`]),
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
     ...(vacuumed ? [] : [`${formatBytes(free)} free in the file: --vacuum gives them back to the disk`]),
   ];

@@ -62,7 +62,9 @@ async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Swee
   const found = isOther || name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
   const [only, ...others] = new Map(found.map((sweep) => [sweep.sweepId, sweep])).values();
   if (only === undefined) {
-    throw new UsageError(`no sweep ${printable(name)} in this store: name the start of an id of \`bench ls sweeps\``);
+    throw new UsageError(
+      `sweep ${printable(name)} is not in this store: name the start of an id of \`bench ls sweeps\``,
+    );
   }
   if (others.length > 0) throw new UsageError(`${printable(name)} names ${found.length} sweeps: write more of the id`);
   return only;
@@ -73,7 +75,7 @@ function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   const short = sweepId.slice(0, 8);
   const holder = sweepLockHolder(artefactsFolderOf(path), sweepId);
   if (holder !== null) {
-    throw new UsageError(`sweep ${short} is being measured by ${holderText(holder)}: wait for it, or end it`);
+    throw new UsageError(`sweep ${short} is being measured by ${holderText(holder)}: wait for it, or stop it`);
   }
   const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
   if (slurmRun !== null && existsSync(slurmRun)) {
@@ -156,7 +158,7 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
 }
 
 function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, { style }: Look): string[] {
-  const goes = dryRun ? 'would go' : 'went';
+  const goes = dryRun ? 'would be deleted' : 'deleted';
   return [
     ...sweeps.map(({ name, runs, sharedRuns, startedAt, sweepId }) => {
       const about = [name, startedAt?.slice(0, 16).replace('T', ' '), count(runs, 'run')].filter(Boolean).join(', ');
@@ -164,11 +166,11 @@ function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, {
       return style.strong(`sweep ${sweepId.slice(0, 8)}, ${printable(about)}: ${goes}${shared}`);
     }),
     ...findings.map((id) => `finding ${id.slice(0, 8)}: ${goes}, with its acknowledgement`),
-    ...reopened.map((id) => `finding ${id.slice(0, 8)}: open again, as a later sweep had ended it`),
+    ...reopened.map((id) => `finding ${id.slice(0, 8)}: open again, as a deleted sweep had ended it`),
     ...(judgedAgain === 0 ? [] : [`${count(judgedAgain, 'later sweep')}: judged again by the next \`bench check\``]),
     ...(dryRun ? ['nothing was changed'] : []),
     ...sweeps.flatMap(({ movedTo }) =>
-      movedTo === null ? [] : [`to bring it back: \`bench import ${shellQuote(movedTo)}\``],
+      movedTo === null ? [] : [`to restore it: \`bench import ${shellQuote(movedTo)}\``],
     ),
   ];
 }

@@ -33,7 +33,7 @@ import { Ticker } from './ticker.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
-  if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
+  if (!existsSync(path)) throw new StoreError(`${path}: store not found`);
   const ticker = new Ticker(io);
   try {
     const looked = await lookAt(path, options, ticker, io);
@@ -131,7 +131,7 @@ async function verifyFolder(
   const { engines } = await new EngineCache(join(dirname(path), 'engines')).contents({ hashes: !isQuick });
   const advice = 'remove it: it is never loaded, and built again when it is needed';
   for (const engine of engines.filter(({ state }) => state === 'changed')) {
-    found.push({ kind: 'engine', where: engine.path, what: 'has other bytes than were built', advice });
+    found.push({ kind: 'engine', where: engine.path, what: 'differs from the engine that was built', advice });
   }
   return found;
 }
@@ -162,8 +162,8 @@ async function verifyArtefacts(
   const attached = filesOf('attachments WHERE pruned_at IS NULL AND run_id = ?');
   const found: StoreDamage[] = [];
   const report = (where: string, isThere: boolean): void => {
-    const what = isThere ? 'has another content than was stored' : 'is not there';
-    const advice = 'bring it back from a backup; the stored results are whole without it';
+    const what = isThere ? 'differs from what was stored' : 'is missing';
+    const advice = 'restore it from a backup; the stored results are complete without it';
     found.push({ kind: isThere ? 'artefactDamaged' : 'artefactMissing', where, what, advice });
   };
   for (const [place, { isKept, runId, sweepId }] of runs.entries()) {
@@ -189,11 +189,11 @@ async function verifyArtefacts(
 /** One line per problem. Lines are never truncated, so that paths can be copied. */
 function verifyText({ found, rebuilt, runs, sweeps, quick }: VerifyOutput, { style }: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
-  const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', nothing hashed' : ''}`;
+  const looked = `${count(sweeps, 'sweep')}, ${count(runs, 'run')}${quick ? ', no hashes checked' : ''}`;
   return [
     damages.length === 0
       ? style.good(`no damage: ${looked}`)
-      : style.bad(`${count(damages.length, 'damage')} found: ${looked}`),
+      : style.bad(`${count(damages.length, 'problem')} found: ${looked}`),
     ...[...damages, ...found.filter(isHarmless)].map(
       ({ where, what, advice }) => `  ${printable(where)}: ${printable(what)}; ${printable(advice)}`,
     ),

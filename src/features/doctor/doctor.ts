@@ -43,9 +43,9 @@ const CHECK_STATES = ['ok', 'advice', 'warning', 'failed', 'absent'] as const;
 const WORDS: Readonly<Record<CheckState, string>> = {
   ok: 'fine',
   advice: 'could be steadier',
-  warning: 'may spoil numbers',
+  warning: 'may distort results',
   failed: 'does not work',
-  absent: 'not here',
+  absent: 'not found',
 };
 
 /** @param isReplay recordings answer, so that no GPU is needed */

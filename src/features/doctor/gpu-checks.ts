@@ -169,7 +169,7 @@ const GPU_CHECKS: readonly JudgedGpu[] = [
       if (limit === null) return ['ok', `${celsius} °C`];
       const evidence = `${celsius} °C, slows down at ${limit} °C`;
       const isNear = celsius > limit - NEAR_SLOWDOWN_C;
-      return isNear ? ['warning', evidence, '# let it cool down, and look at the cooling'] : ['ok', evidence];
+      return isNear ? ['warning', evidence, '# let it cool down, and check the cooling'] : ['ok', evidence];
     },
   }),
   gpuCheck({
@@ -203,7 +203,9 @@ const GPU_CHECKS: readonly JudgedGpu[] = [
       const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
       const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
       const isBad = isNarrow || isBusy(gpu);
-      return isBad ? ['warning', evidence, look] : ['advice', `${evidence}; an idle link lowers itself`, look];
+      return isBad
+        ? ['warning', evidence, look]
+        : ['advice', `${evidence}; an idle link slows down to save power`, look];
     },
   }),
   gpuCheck({
@@ -237,7 +239,7 @@ function idle(gpu: GpuFacts): Judged {
     return [isBusy(gpu) ? 'warning' : 'advice', `${used}: ${names.join(', ')}`, mend];
   }
   if (isBusy(gpu) || (memoryUsedMib ?? 0) > IDLE_MIB) {
-    const mend = 'nvidia-smi   # on the host: another container may be at work';
+    const mend = 'nvidia-smi   # on the host: another container may be using the GPU';
     return ['warning', `${used}, by a process that is not visible here`, mend];
   }
   return gpuUtilisationPercent !== null || memoryUsedMib !== null

@@ -48,7 +48,7 @@ export function lackingOf(checks: readonly DoctorCheck[]): DoctorCheck[] {
 
 function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
   const rebuild = 'bench import artefacts --db new.sqlite';
-  if (store.kind === 'none') return [['ok', `${store.path} is made by the first bench run`]];
+  if (store.kind === 'none') return [['ok', `${store.path}: the first bench run creates it`]];
   if (store.kind === 'refused') {
     const mend = `bench doctor --db FILE   # name the store; if this is a damaged one: ${rebuild}`;
     return [['failed', `${store.path} ${store.problem}`, mend], true];
@@ -59,12 +59,13 @@ function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
   const evidence = `${store.path}: ${byteSize(store.bytes)}${sweeps}`;
-  if (store.schema === 'newer') return [['failed', `${evidence}, written by a newer bench`, '# update bench'], true];
+  if (store.schema === 'newer')
+    return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
   if (store.walBytes > LONG_WAL_BYTES) {
     const mend = `lsof ${store.path}   # who keeps it open?`;
     return [['warning', `${evidence}; its log has ${byteSize(store.walBytes)}`, mend]];
   }
-  const older = store.schema === 'older' ? '; of an older bench, brought up to date when next used' : '';
+  const older = store.schema === 'older' ? '; written by an older version of bench, updated at the next use' : '';
   return [['ok', `${evidence}${older}`], true];
 }
 
@@ -77,8 +78,8 @@ function folderRows(folder: FolderFacts, index: number): CheckRow[] {
 }
 
 function space({ path, freeBytes, isThere, isWritable }: FolderFacts): Judged {
-  if (!isThere) return ['failed', `${path} is not there`, `mkdir -p ${path}`];
-  if (!isWritable) return ['failed', `${path} may not be written`, `chmod u+w ${path}   # or another place: --db FILE`];
+  if (!isThere) return ['failed', `${path} does not exist`, `mkdir -p ${path}`];
+  if (!isWritable) return ['failed', `${path} is not writable`, `chmod u+w ${path}   # or another place: --db FILE`];
   const evidence = `${path}${freeBytes === null ? '' : `, ${byteSize(freeBytes)} free`}`;
   if (freeBytes === null || freeBytes >= WARN_BYTES) return ['ok', evidence];
   const mend = `df -h ${path}   # engines and artefacts grow: free space, or another place with --db FILE`;
@@ -128,7 +129,7 @@ function libraryOf(
   const isSame = trtexecVersion === null || version === null || `${version}.`.startsWith(`${trtexecVersion}.`);
   if (isSame) return [['ok', evidence], essential];
   const mend = `export LD_LIBRARY_PATH=/path/to/TensorRT-${trtexecVersion}/lib:$LD_LIBRARY_PATH`;
-  return [['warning', `${evidence}, but ${trtexec} is of ${trtexecVersion}`, mend]];
+  return [['warning', `${evidence}, but ${trtexec} is version ${trtexecVersion}`, mend]];
 }
 
 function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
@@ -162,7 +163,7 @@ function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
   const command = `numactl --cpunodebind=${first.numaNode} --membind=${first.numaNode} bench run MATRIX`;
   return numactl.kind === 'answered'
     ? ['advice', evidence, command]
-    : ['advice', `${evidence}, and numactl is not there`, `sudo apt-get install numactl   # then: ${command}`];
+    : ['advice', `${evidence}, and numactl is not installed`, `sudo apt-get install numactl   # then: ${command}`];
 }
 
 function tool(answer: Answer, without: string): Judged {
@@ -173,7 +174,7 @@ function tool(answer: Answer, without: string): Judged {
 function repositoryOf({ git, repository: { commit, dirty } }: MachineFacts): Judged | null {
   if (git.kind !== 'answered') return null;
   const mend = '# start bench in the repository whose commits are measured, or name one: --commit REV';
-  if (commit === null) return ['advice', 'this folder is in no git repository: results have no commit', mend];
+  if (commit === null) return ['advice', 'this folder is not in a git repository: results have no commit', mend];
   return ['ok', `${commit.slice(0, 8)}${dirty === true ? ', with uncommitted changes' : ''}`];
 }
 

@@ -158,17 +158,17 @@ function differenceP(value: number, others: readonly number[]): number {
 }
 
 function judged(measured: Measured | null): Judged {
-  if (measured === null) return ['warning', 'no run of the reference counts', 'bench show latest'];
+  if (measured === null) return ['warning', 'no run of the reference is valid', 'bench show latest'];
   const { against, cells, changePercent, known, standing } = measured;
   const [first] = cells;
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
     const evidence = `${what}; not compared: ${LEAST} earlier sweeps of this machine are needed`;
-    return ['advice', evidence, '# again; bench compare gpu=A gpu=B compares machines'];
+    return ['advice', evidence, '# repeat it; bench compare gpu=A gpu=B compares machines'];
   }
   const evidence = `${what}, ${formatPercent(changePercent)} against ${count(known, 'earlier sweep')} of this machine`;
   if (standing !== 'slower') return ['ok', evidence];
   const mend = 'bench ls machines   # compare its driver and TensorRT with before';
-  return ['warning', `${evidence}: slower than they differ by`, mend];
+  return ['warning', `${evidence}: slower than those sweeps differ`, mend];
 }

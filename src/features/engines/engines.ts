@@ -70,7 +70,7 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
         }
       }),
     );
-    const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
+    const what = isPinned ? 'is pinned: gc keeps it' : 'is no longer pinned';
     const changed = engines.map((engine) => ({ ...engine, pinnedAt }));
     return printResult(io, options, { schemaVersion: 1, ...found, engines: changed }, () =>
       changed.map((engine) => `${engineTitle(engine)} ${what}`),
@@ -93,7 +93,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
   if (bytes === null) {
     throw new UsageError(
-      `of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`,
+      `${engineTitle(engine)} has no stored timing cache: its build had none, or an older version of bench made it`,
     );
   }
   const shown = printable(file);
@@ -120,7 +120,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     }
     for (const { name } of [...lost, ...engines]) await removeOne(cache, name);
     return printResult(io, options, { schemaVersion: 1, ...found, engines, lost }, () => [
-      ...lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
+      ...lost.map(({ name }) => `no build is frozen to ${shownName(name)} any longer`),
       ...engines.map((engine) => `${engineTitle(engine)} is removed`),
     ]);
   });

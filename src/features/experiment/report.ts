@@ -78,7 +78,7 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
   const { marks, matrix, name, notes, overall, provenance, significantPercent, sweepId, variables } = ab;
   const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
   const settings = Object.entries(variables).map(([variable, value]) => `${variable}=${value}`);
-  const title = `${name}: B with ${settings.join(' ')}, A as it is`;
+  const title = `${name}: B with ${settings.join(' ')}, A unchanged`;
   const marked = `✗ B is marked ${marks.map((id) => FLAG_LABELS[id]).join(', ')}: never a baseline, never in the gate, never the best`;
   return [
     ...wrapped(dotted([title, estimateWords(ab.cells.map(({ metric }) => metric))])).map(style.strong),

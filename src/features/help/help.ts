@@ -32,7 +32,7 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
     const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
     const words = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
     const guess = didYouMean(topic, ['metrics', ...commands, ...numbers, ...words]);
-    throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists what there is)`);
+    throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists commands and topics)`);
   }
   return EXIT_CODES.fine;
 }
@@ -109,8 +109,8 @@ function metricsPage(look: Look): string[] {
   const rows = EXPLAINED_NUMBERS.map((id): [string, string] => {
     return [metricText(id).word, `${meaning(id).slice(2)}${isOwnMetric(id) ? '' : ' (shown only)'}`];
   });
-  const where = '--metric and limits of a matrix take these names, but for those that are only shown.';
-  return [...definitions(rows, look), '', ...paragraph(where, look), 'Each of them: bench help gpu'];
+  const where = '--metric and limits of a matrix take these names, except those that are only shown.';
+  return [...definitions(rows, look), '', ...paragraph(where, look), 'Details of one: bench help gpu'];
 }
 
 /** `: GPU compute time, ms`, or `, ms` if the word already says it. */
@@ -186,7 +186,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
     source: 'Total Host Walltime: … s',
     says: 'The time from the first copy or launch after the warm-up to the end of the last query. The throughput is the number of queries divided by it.',
     caveats:
-      'It depends on --duration and --iterations, so it is no measure of speed. It does not include building, loading and warming up.',
+      'It depends on --duration and --iterations, so it is not a measure of speed. It does not include building, loading and warming up.',
   },
   gpuTotalS: {
     word: 'gpu-total',

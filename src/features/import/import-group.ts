@@ -45,6 +45,8 @@ export interface ImportedSweep {
   readonly sweep: Sweep;
   stored: number;
   alreadyStored: number;
+  /** Of these, those with another cell, commit or branch than is stated now. */
+  unchanged: number;
   /** Number of stored runs that took a hint. */
   noted: number;
   readonly outcomes: Record<Outcome['kind'], number>;
@@ -144,7 +146,7 @@ export class GroupImport {
     const { date, into, standalone, note, onNote } = this.context;
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
-      if (problem !== undefined) onNote(`${path}: ${problem}; the files next to it count alone`);
+      if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
     }
     for (const run of runs) {
       this.noteOtherModel(run);
@@ -226,6 +228,7 @@ export class GroupImport {
     const isRedated = kept && (await this.redate(run, runId, sweepId));
     if (kept) await this.join(run, runId, sweepId);
     this.count(sweepId, run, !kept, isRedated);
+    if (kept) this.countUnchanged(sweepId, run, runId);
   }
 
   private async openSweep(sweepId: SweepId, run: ReadRun, isStored: boolean): Promise<void> {
@@ -332,6 +335,16 @@ export class GroupImport {
     entry.outcomes[run.outcome.kind] += 1;
   }
 
+  private countUnchanged(sweepId: SweepId, run: ReadRun, runId: RunId): void {
+    const { db, git } = this.context;
+    const entry = this.sweeps.get(sweepId);
+    if (entry === undefined) return;
+    const { branch, commit } = entry.sweep;
+    const isOfOther = git !== null && ((git.commit ?? commit) !== commit || (git.branch ?? branch) !== branch);
+    const isOfCell = roleOf(run) === 'build' || cellKeyOf(db, runId) === cellOf(run).key;
+    if (isOfOther || !isOfCell) entry.unchanged += 1;
+  }
+
   /** The times of an imported sweep follow from its runs. */
   private async finish(entry: ImportedSweep): Promise<void> {
     const { sweep, stored, redated } = entry;
@@ -348,7 +361,7 @@ export class GroupImport {
 
 export function emptySweep(sweep: Sweep): ImportedSweep {
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
-  return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
+  return { sweep, stored: 0, alreadyStored: 0, unchanged: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
 }
 
 /** `run.json` takes precedence over hints. */

@@ -10,7 +10,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
-import { customMetricOf } from '../../cli/options.ts';
+import { customMetricOf, flagOf } from '../../cli/options.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { outsideDriver, plugInProblem } from '../../harnesses/plug-in.ts';
 import { addDriver, knownDrivers } from '../../harnesses/registry.ts';
@@ -31,6 +31,7 @@ import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep
 import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
@@ -68,7 +69,11 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
-      const words = hints.as === null ? nothingIn(path) : `${printable(path)}: nothing of ${hints.as} in it`;
+      if (all.length > 0) {
+        const restore = `bench import ${shellQuote(artefactsFolder)}`;
+        return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: ${restore}`;
+      }
+      const words = hints.as === null ? nothingIn(path) : `${printable(path)} contains no results of ${hints.as}`;
       return (await prunedWords(path)) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
@@ -203,7 +208,12 @@ async function restoreOthers(
   return others;
 }
 
-function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry }: ImportOptions): string[] {
+const SETTINGS = ['branch', 'commit', 'cudaGraph', 'model', 'precision', 'runs', 'shapes', 'timer'] as const;
+
+function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions): string[] {
+  const { date, note, telemetry } = options;
+  const unchanged = imported.reduce((sum, entry) => sum + entry.unchanged, 0);
+  const settings = SETTINGS.filter((name) => options[name] !== undefined).map(flagOf);
   const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
   const stored = imported.reduce((sum, { alreadyStored }) => sum + alreadyStored, 0);
   const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
@@ -212,6 +222,9 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry
     note !== undefined &&
       without > 0 &&
       `bench did not add --note to ${count(without, 'run')} of ${runs}: they were stored before, or bench measured them`,
+    settings.length > 0 &&
+      unchanged > 0 &&
+      `bench ignored ${settings.join(', ')} for ${count(unchanged, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
     telemetry !== undefined && stored > 0 && 'bench did not add --telemetry: this run was stored before',
     date !== undefined &&
       dated > 0 &&
@@ -221,7 +234,7 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note, telemetry
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
   if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
-    throw new UsageError(`--date ${date.slice(0, 10)}: this day is in the future`);
+    throw new UsageError(`--date ${date.slice(0, 10)}: this date is in the future`);
   }
   return date ?? null;
 }
@@ -291,7 +304,7 @@ async function checkWatched(sources: readonly NamedSource[], standalone: Standal
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
   if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named}: needs exactly one log; a run folder has this file next to its stdout.log`);
+    throw new UsageError(`${named} needs exactly one log; a run folder has this file next to its stdout.log`);
   }
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
@@ -308,7 +321,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
-  const what = found.length === 0 ? 'no such sweep' : 'it was run here, not imported';
+  const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
   throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
 }
 
@@ -346,7 +359,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
   if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${printable(commit)}: no such commit here; give its full id`);
+    throw new UsageError(`--commit ${printable(commit)}: commit not found here; give its full id`);
   }
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }

@@ -91,7 +91,7 @@ export async function restoreSweep(
 /** The error for a run that may not join a sweep: its `sweep.json` must be of the same sweep. */
 export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
   return new UsageError(
-    `${printable(path)}: has the id of sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a separate store (--db)`,
+    `${printable(path)} has the id of sweep ${sweepId.slice(0, 8)}, which is already here, but ${why}; import it into a separate store (--db)`,
   );
 }
 
@@ -99,7 +99,7 @@ export function otherSweep(path: string, { sweepId }: Sweep, why: string): Usage
 export function refuseOtherSweep(stated: Sweep, there: Sweep, path: string): void {
   const areImports = stated.source === 'import' && there.source === 'import';
   const isSame = areImports ? stated.provenance === there.provenance : settledOf(stated) === settledOf(there);
-  if (!isSame) throw otherSweep(path, stated, 'its sweep.json says otherwise');
+  if (!isSame) throw otherSweep(path, stated, 'its sweep.json differs from the stored sweep');
 }
 
 function settledOf(sweep: Sweep): string {

@@ -41,7 +41,7 @@ export function importText({ sweeps }: ImportOutput, storePath: string, redated:
     sweeps,
     look,
   );
-  const there = already === 0 ? '' : `, ${already} were there already`;
+  const there = already === 0 ? '' : `, ${already} already stored`;
   return [
     ...table,
     '',

@@ -112,16 +112,16 @@ function around(opt: number, min: number, max: number, why: string): SizeGuess {
 }
 
 const BATCH: SizeGuess = { ...around(8, 1, 32, 'a batch: three sizes, tuned for the middle one'), values: [1, 8, 32] };
-const UNKNOWN = around(16, 1, 64, 'the model does not explain this dimension');
+const UNKNOWN = around(16, 1, 64, 'the model does not describe this dimension');
 
 /** Tried in order on the lower-case name of a dimension. */
 const SIZES: readonly (readonly [name: RegExp, guess: SizeGuess])[] = [
   [/^(?:n|b|bs|num_samples)$|batch/, BATCH],
-  [/chan/, around(3, 3, 3, 'channels: those of a colour image')],
-  [/past|cache|kv/, around(128, 1, 512, 'tokens that were there before')],
-  [/seq|len|token|context|^[lst]$/, around(128, 1, 512, 'a length of a sequence')],
+  [/chan/, around(3, 3, 3, 'channels of a color image')],
+  [/past|cache|kv/, around(128, 1, 512, 'earlier tokens')],
+  [/seq|len|token|context|^[lst]$/, around(128, 1, 512, 'the length of a sequence')],
   [/height|width|image|pixel|^[hw]$/, around(256, 128, 512, 'the side of an image: multiples of 64')],
-  [/frame|time|audio|sample/, around(128, 1, 512, 'a number of steps in time')],
+  [/frame|time|audio|sample/, around(128, 1, 512, 'a number of time steps')],
 ];
 
 /**
@@ -138,7 +138,7 @@ export function guessSize(name: string | null, place: number): SizeGuess {
   const [only = UNKNOWN] = guesses;
   if (guesses.length === 1) return only === UNKNOWN && place === 0 ? BATCH : only;
   const sum = (limit: 'opt' | 'min' | 'max') => guesses.reduce((total, guess) => total + guess[limit], 0);
-  return around(sum('opt'), sum('min'), sum('max'), 'the sum of the others in its name');
+  return around(sum('opt'), sum('min'), sum('max'), 'the sum of the dimensions in its name');
 }
 
 /**
@@ -155,7 +155,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
     if (['sequence', 'map', 'optional', 'opaque'].includes(elementType)) {
-      return `input ${name} is no tensor but a ${elementType}`;
+      return `input ${name} is not a tensor: its type is ${elementType}`;
     }
     if (elementType === 'string') return `input ${name} holds strings, which TensorRT does not support`;
     if (shape === null) return `it does not say how many dimensions input ${name} has`;

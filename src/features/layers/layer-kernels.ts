@@ -142,7 +142,7 @@ export function kernelsText(
     .map(({ count: times, ms, name }) => `${printable(name)} ${times}×, ${formatMs(ms)}`);
   const left = calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : '';
   const lines = [
-    `GPU      at work ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
+    `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
     `copies   ${copied.join('; ') || 'none'}`,
     `calls    ${called.join('; ')}${left}`,
     ...pauses.map(

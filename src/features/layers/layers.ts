@@ -44,7 +44,7 @@ import type { LayersDiffOutput, LayersOutput } from './output.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
-    throw new UsageError("--regex goes with --select: --select 'blocks\\.\\d+' --regex");
+    throw new UsageError("--regex needs --select: --select 'blocks\\.\\d+' --regex");
   }
   if (options.kernels !== undefined) {
     if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
@@ -59,7 +59,7 @@ export async function listLayers(name: string | undefined, options: LayersOption
   if (options.diff === undefined) return showLayers(name, options, io);
   const [a, b, ...more] = options.diff;
   if (a === undefined || b === undefined || more.length > 0) {
-    throw new UsageError('--diff takes two sides, behind the cell: bench layers CELL --diff BASE HEAD, or two folders');
+    throw new UsageError('--diff takes two sides, after the cell: bench layers CELL --diff BASE HEAD, or two folders');
   }
   return showDiff(name, [a, b], options, io);
 }
@@ -185,7 +185,7 @@ function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | nul
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
   throw new UsageError(
-    `${printable(ref)}: no layer times are stored; \`bench run --profile\` takes them, in addition to the timed runs`,
+    `${printable(ref)}: no layer times are stored; \`bench run --profile\` records them, in addition to the timed runs`,
   );
 }
 

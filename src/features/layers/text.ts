@@ -66,7 +66,7 @@ function tableOf(report: LayersOutput, top: number, look: Look): string[] {
     );
   }
   if (aggregate === null) return layerTable(report, top, look);
-  const key = layers.length < summary.layers ? 'all that are chosen' : 'all layers';
+  const key = layers.length < summary.layers ? 'all selected layers' : 'all layers';
   return groupTable([{ key, ...aggregate }], report, top, look);
 }
 
@@ -213,9 +213,9 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
       const ms = summary.overheadMs[kind];
       return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${sharePercent(ms, summary)})`] : [];
     });
-    if (named.length > 0) lines.push(`besides ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
+    if (named.length > 0) lines.push(`in addition to ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
     const shares = summary.precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
-    lines.push(`time by the type taken in: ${shares.join(', ')}`);
+    lines.push(`time by input type: ${shares.join(', ')}`);
     lines.push(...islandLines(islands, summary), ...overheadLines(report));
   }
   if (summary.opaqueShare > 0.5) {

@@ -122,7 +122,7 @@ function provenanceText({ provenance, recordingSet }: ListedSweep): string {
 }
 
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
-  if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
+  if (cells.length === 0) return [isFiltered ? 'no stored cell matches the filter' : 'no cell is stored'];
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   const table = renderTable<CellsOutput['cells'][number]>(
     [
@@ -179,11 +179,16 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
       };
     });
     const output: FindingsOutput = { schemaVersion: 2, findings };
-    return printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
+    return printResult(io, options, output, (_, look) => findingsText(findings, marks, io.now(), look));
   });
 }
 
-function findingsText(findings: readonly ListedFinding[], now: Date, look: Look): string[] {
+function findingsText(
+  findings: readonly ListedFinding[],
+  marks: ReturnType<typeof acknowledgementsOf>,
+  now: Date,
+  look: Look,
+): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
   return renderTable<ListedFinding>(
     [
@@ -197,6 +202,7 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
         minWidth: 12,
       }),
       { header: 'cells', text: cellsOfFinding, minWidth: 12 },
+      textColumn('reason', ({ id }) => printable(marks.get(id)?.reason ?? ''), 7, { minWidth: 12, isSentence: true }),
     ],
     findings,
     look,

@@ -97,7 +97,7 @@ function namesOf({ gpuName, gpuUuid, host }: Environment): string[] {
 
 function machinesText({ machines, provenance }: MachinesOutput, isFiltered: boolean, look: Look): string[] {
   if (machines.length === 0) {
-    const what = isFiltered ? 'no run that the filter lets through' : 'no run';
+    const what = isFiltered ? 'no run that matches the filter' : 'no run';
     return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
   }
   const table = renderTable<ListedMachine>(

@@ -38,7 +38,8 @@ export async function compareAccuracy(
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
-  if (data !== null && !existsSync(data)) throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
+  if (data !== null && !existsSync(data))
+    throw new UsageError(`--data ${printable(options.data ?? '')}: file not found`);
   const { batch, distribution, samples = null, seed } = options;
   const { metricCommand } = requested;
   const { cwd, env, signal, spawn } = io;
@@ -97,7 +98,7 @@ async function requestedPairs(
     throw new UsageError('give a matrix, or two files: bench model accuracy REFERENCE.onnx VARIANT.onnx');
   }
   for (const path of [first, variant]) {
-    if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`${printable(path)}: no such file`);
+    if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`${printable(path)}: file not found`);
   }
   if ((options.model === undefined) !== (options.precision === undefined)) {
     throw new UsageError('to store it, name both: --model and --precision');

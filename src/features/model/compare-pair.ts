@@ -84,7 +84,7 @@ export async function comparePair(
 ): Promise<Comparison | Failure> {
   const { reference, variant, shapes } = pair;
   const missing = [reference, variant].find((path) => !existsSync(path));
-  if (missing !== undefined) return { problem: `${printable(missing)}: no such file` };
+  if (missing !== undefined) return { problem: `${printable(missing)}: file not found` };
   const { python, data, seed, distribution, batch, helper } = settings;
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
   const job = isExported
@@ -95,7 +95,7 @@ export async function comparePair(
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
-  if (accuracy === null) return { problem: `${printable(reference)}: no outputs to compare` };
+  if (accuracy === null) return { problem: `${printable(reference)}: it has no outputs to compare` };
   const [referenceSha256, variantSha256] = [await hashModel(reference), await hashModel(variant)];
   const same = { referenceSha256, variantSha256, accuracy };
   if (isExported) return { ...same, inputs: { kind: 'exported' }, versions: {} };
@@ -280,7 +280,7 @@ export function readExportedOutputs(text: string) {
     'not JSON: trtexec does not quote non-finite values or final shapes of data-dependent outputs',
   );
   const read = exported.safeParse(parsed);
-  if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');
+  if (!read.success) throw new ExportFormatError('not a file of trtexec --exportOutput');
   return read.data.map(({ name, dimensions, values }) => {
     const sizes = dimensions.split('x').map(Number);
     const volume = sizes.reduce((product, size) => product * size, 1);

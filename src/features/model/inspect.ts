@@ -43,7 +43,7 @@ function inspectWarnings(facts: OnnxFacts): string[] {
     customOps.length > 0 && `${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`,
     ...externalFiles.map(({ location, problem }) => problem !== null && `weights in ${location}: ${problem}`),
     fileBytes >= PROTOBUF_LIMIT_BYTES &&
-      '2 GiB or more: protobuf reads no such file; keep the weights in a file of their own',
+      '2 GiB or more: protobuf cannot read a file of this size; keep the weights in a separate file',
   ].filter((warning) => warning !== false);
 }
 
@@ -85,7 +85,7 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
   const suggestion = [
     `in a matrix:   shapes: ${shapes}`,
     trtexecFlag === null
-      ? 'with trtexec:  no --shapes: it takes none for a model without dynamic dimensions'
+      ? 'with trtexec:  no --shapes: the model has no dynamic dimensions'
       : `with trtexec:  ${trtexecFlag}`,
   ];
   return [

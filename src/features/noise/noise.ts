@@ -50,7 +50,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const ids = all.map(({ sweepId }) => sweepId);
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
-    if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
+    if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
     const { copies, measured } = measuredCells(db, all, cells, metricNamed(db, metric));
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
@@ -154,7 +154,7 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   );
   const more = known.length - SHOWN_CELLS;
   const meaning = 'run ±, sweep ±: standard deviations; with N runs: the change that is visible';
-  const notes = [meaning, ...(more > 0 ? [`and ${more} quieter: --json has all`] : [])];
+  const notes = [meaning, ...(more > 0 ? [`and ${more} quieter cells: --json has all`] : [])];
   return ['', ...table, ...notes.flatMap((text) => wrapWords(text, look.columns)).map(look.style.dim)];
 }
 

@@ -72,16 +72,16 @@ export interface Prepared {
 }
 
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
-  if (path === '') throw new UsageError('which matrix? Its name is empty');
+  if (path === '') throw new UsageError('the name of the matrix is empty');
   const place = resolve(io.cwd, path);
-  if (isFolder(place)) throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
+  if (isFolder(place)) throw new UsageError(`${printable(path)} is a folder; name a matrix file`);
   return loadMatrix(
     path,
     {
       cwd: io.cwd,
       readText: (file) => {
         const text = readMatrixFile(resolve(io.cwd, file));
-        if (text === null && file === path) throw new UsageError(`no such file${nearFile(path, io)}`);
+        if (text === null && file === path) throw new UsageError(`file not found${nearFile(path, io)}`);
         return text;
       },
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
@@ -137,7 +137,7 @@ export async function prepare(
     ...plan.notes,
     ...lacking.map(formatMistake),
     ...checked.notes,
-    ...(planned.length < cells.length ? ['coldStart: recordings have none, left out'] : []),
+    ...(planned.length < cells.length ? ['coldStart: left out, as recordings have none'] : []),
   ];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
@@ -155,7 +155,7 @@ function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: Prepare
   const builds = options.builds ?? matrix.builds;
   const frozen = cells.find(({ build }) => build.isFrozen);
   if (builds > 1 && frozen !== undefined) {
-    const problem = `${builds} builds of each engine and build.engine: frozen exclude each other`;
+    const problem = `${builds} builds of each engine and build.engine: frozen cannot be used together`;
     throw new MatrixError([{ at: frozen.at, problem }]);
   }
   return builds;
@@ -202,7 +202,7 @@ function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
     cells.flatMap((entry) => filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at])),
   );
   return [...files].flatMap(([path, at]) =>
-    existsSync(path) ? [] : [{ at, problem: `${printable(path)}: no such file` }],
+    existsSync(path) ? [] : [{ at, problem: `${printable(path)}: file not found` }],
   );
 }
 

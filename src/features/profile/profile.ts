@@ -53,9 +53,9 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     );
   }
-  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu exclude each other');
+  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu cannot be used together');
   if (preset === undefined) {
-    if (window !== undefined) throw new UsageError('--window goes with --preset trtllm');
+    if (window !== undefined) throw new UsageError('--window needs --preset trtllm');
     if (words.length > 1) {
       throw new UsageError('name one cell; a command after -- needs --preset trtllm');
     }
@@ -66,7 +66,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
     throw new UsageError('--tensorrt is for --dry-run: a capture needs trtexec');
   }
   if (tensorrt !== undefined && matrix === undefined) {
-    throw new UsageError('--tensorrt goes with --matrix: a stored cell has the version of its sweep');
+    throw new UsageError('--tensorrt needs --matrix: a stored cell has the version of its sweep');
   }
 }
 
@@ -120,7 +120,7 @@ function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: str
   if (chosen !== undefined) return chosen.name;
   throw new UsageError(
     name === true
-      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` takes them, or name one with --ncu LAYER`
+      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`
       : `no layer ${printable(name)}: \`bench layers\` lists them`,
   );
 }
@@ -181,7 +181,7 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
     ...shown,
-    ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
+    ...(engine === null ? [] : [`engine: found, ${printable(engine)}`]),
     // On one line, so that it can be copied.
     ...steps.flatMap(({ argv, kind, variables }) => [
       '',

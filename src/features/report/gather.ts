@@ -123,7 +123,7 @@ async function bySides(
   } catch (error) {
     if (!(error instanceof NotMeasuredError) || head === undefined) throw error;
     const only = await resolveSide(db, head, io, { branch });
-    const notes = [`compared with nothing: ${error.message}`];
+    const notes = [`not compared: ${error.message}`];
     return { cells: new Map(), head: only, base: null, shift: null, geometricMean: null, notes };
   }
 }

@@ -133,7 +133,7 @@ function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | u
     throw new UsageError(
       filter === undefined
         ? 'these sweeps have no cell; see `bench ls sweeps` and `bench ls cells`'
-        : 'no cell of these sweeps passes the filter; see `bench ls cells`',
+        : 'no cell of these sweeps matches the filter; see `bench ls cells`',
     );
   }
   return cells;

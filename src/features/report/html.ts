@@ -74,7 +74,7 @@ export function refuseUnwritable(named: string | null, { cwd }: Pick<Io, 'cwd'>)
     throw cannotWrite(named, error);
   }
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new UsageError(`${printable(named)}: is a folder; name a file`);
+    throw new UsageError(`${printable(named)} is a folder; name a file`);
   }
 }
 

@@ -155,7 +155,7 @@ function reportedDiff(
 ): ReportLayersDiff {
   const named = [
     ...(unattributed === null ? [] : [{ ...unattributed, label: 'without any ONNX node' }]),
-    ...(unknown === null ? [] : [{ ...unknown, label: 'kernels that nobody named' }]),
+    ...(unknown === null ? [] : [{ ...unknown, label: 'kernels without a name' }]),
     ...(unchanged === null ? [] : [{ ...unchanged, label: 'all layers that kept their kernels' }]),
   ];
   const rest = rows.slice(SHOWN_CHANGES);

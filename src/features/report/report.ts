@@ -138,7 +138,7 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
     throw new UsageError('--night takes no sides, because its history is the reference; see --as-of');
   }
   if (asOf !== undefined && base !== undefined) {
-    throw new UsageError('--as-of and BASE HEAD exclude each other');
+    throw new UsageError('--as-of and BASE HEAD cannot be used together');
   }
 }
 

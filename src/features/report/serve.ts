@@ -34,9 +34,9 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const url = `http://${LOOPBACK}:${port}/`;
     printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
-      io.err('the store may only be read here: the page may not show new results\n');
+      io.err('the store is read-only here: the page may not show new results\n');
     }
-    io.err('read-only, for this machine alone; Ctrl-C ends it\n');
+    io.err('read-only, and only for this machine; Ctrl-C stops it\n');
     if (!io.signal.aborted) await once(io.signal, 'abort');
     server.close();
     server.closeAllConnections();
@@ -84,7 +84,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, served
   }
   const [path] = url.split('?');
   if (path === '/version') return send(response, 200, 'text/plain', `${live.version()}\n`);
-  if (path !== '/') return refuse(404, 'nothing here; the report is at /');
+  if (path !== '/') return refuse(404, 'not found; the report is at /');
   response.setHeader('content-security-policy', policy);
   try {
     send(response, 200, 'text/html', await live.page());

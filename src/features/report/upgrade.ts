@@ -96,7 +96,7 @@ function fallenAccuracies(
 }
 
 function answerText({ against, counts }: Pick<UpgradeOutput, 'against' | 'counts'>): string {
-  if (against.length > 0) return `against an upgrade: ${against.join(', ')}`;
+  if (against.length > 0) return `reasons against an upgrade: ${against.join(', ')}`;
   const isJudged = counts.faster + counts.same + counts.slower > 0;
   return isJudged ? 'no measured result is against an upgrade' : 'not known yet: no cell has a verdict';
 }

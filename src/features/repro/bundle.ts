@@ -82,7 +82,7 @@ export class BundleFiles {
   /** Adds the logs, manifests and exports of a run. @param to its folder in the bundle */
   async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
     const run = await RunFiles.of(folder, signal).catch(() => null);
-    if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
+    if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are no longer kept');
     for (const name of run.names.toSorted()) {
       await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>
         this.leaveOut(`${to}/${name}`, `cannot be read: ${errorText(error)}`),
@@ -91,7 +91,7 @@ export class BundleFiles {
   }
 
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
-    if (!TAKEN.includes(name)) return this.leaveOut(as, 'none of the files that a bundle takes');
+    if (!TAKEN.includes(name)) return this.leaveOut(as, 'a bundle does not contain this file');
     if (name === RUN_MANIFEST) {
       const reading = parseRunManifest(String(await run.whole(name)));
       if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
@@ -132,11 +132,11 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
       await bundle.addRun(to, folder, io.signal);
     }
     for (const { name: side, repro } of sides) {
-      const why = ['not known to hold no secret', ...(repro.start?.withheld ?? [])].join(', ');
+      const why = ['they may hold secrets', ...(repro.start?.withheld ?? [])].join(', ');
       if (repro.withheld > 0) bundle.leaveOut(`${side}: ${count(repro.withheld, 'variable')}`, why);
     }
     if (paths.count > 0) {
-      bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'folder-1 and so on in their place');
+      bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'replaced by folder-1 and so on');
     }
     const about = { schemaVersion: 1 as const, runId: found[0].repro.runId, baseRunId: found[1]?.repro.runId ?? null };
     bundle.add('bundle.json', { ...about, leftOut: bundle.leftOut, reduced });
@@ -206,7 +206,7 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
       bundle.leaveOut(`${name}/repro.sh`, error.message);
     }
     if (engine !== null) bundle.add(`${name}/layers.json`, layerTable(engine));
-    else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` takes them');
+    else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` records them');
   }
   const [head, base] = sides.map(({ engine }) => engine);
   if (!head || !base) return;

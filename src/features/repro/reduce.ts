@@ -69,7 +69,7 @@ export async function reduceModel(
   if (head.engine === null || base.engine === null) {
     const { ref } = head.engine === null ? head.point : base.point;
     throw new UsageError(
-      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` takes them`,
+      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` records them`,
     );
   }
   if (head.engine.runId === base.engine.runId) {
@@ -81,7 +81,7 @@ export async function reduceModel(
   if (part === undefined) {
     const [most] = changeRows(diff).rows;
     const hint = most === undefined ? '' : `; what changed most is ${printable(most.label)}`;
-    throw new UsageError(`--reduce ${printable(name)}: neither build has such a layer or ONNX node${hint}`);
+    throw new UsageError(`--reduce ${printable(name)}: neither build has this layer or ONNX node${hint}`);
   }
   const path = modelPath(head.repro, named, io);
   const { shapes: run } = head.point.cell;
@@ -135,7 +135,7 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   if (!path) throw new UsageError(`--reduce: the model of the build is unknown${advice}`);
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
-  throw new UsageError(`${printable(path)}: no such model${named === undefined ? advice : ''}`);
+  throw new UsageError(`${printable(path)}: model not found${named === undefined ? advice : ''}`);
 }
 
 /** The min, opt and max shapes of the engine. @param run shapes of the run, used if the others are unknown */

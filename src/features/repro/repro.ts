@@ -19,7 +19,7 @@ import { clockBounds, reproScript } from './script.ts';
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
   const without = (['base', 'reduce', 'model'] as const).find((option) => options[option] !== undefined);
-  if (without !== undefined) throw new UsageError(`--${without} is about a bundle: add --bundle FILE.zip`);
+  if (without !== undefined) throw new UsageError(`--${without} needs --bundle: add --bundle FILE.zip`);
   const file = script === undefined || script === true || script === '-' ? null : script;
   if (json === true && script !== undefined && file === null) {
     throw new UsageError('only one thing can go to standard output: name a file, --script repro.sh');
@@ -57,7 +57,7 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
       repro.source === 'recorder' && 'the command lines are those of its recorder',
       startedAt,
     ),
-    ...field('commit', git.commit, git.branch, git.dirty === true && 'not clean'),
+    ...field('commit', git.commit, git.branch, git.dirty === true && 'uncommitted changes'),
     ...field('bench', repro.toolVersion),
     ...field('where', start?.cwd),
     ...file('model', repro.model ?? {}),

@@ -44,7 +44,7 @@ function trtexecSections(repro: ReproOutput): string[][] {
   const unlessSkipped = (lines: readonly string[]): string[] =>
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
   const otherEngine = engine.isGiven
-    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`
+    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`
     : saying('not the measured engine: kernels may differ by build luck');
   // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
@@ -54,27 +54,31 @@ function trtexecSections(repro: ReproOutput): string[][] {
   return [
     [
       ...titleLines(repro),
-      '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
+      '# It needs trtexec and leaves its files in the current folder. Variables that it reads:',
       '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
-      '#   ANY_MODEL=1     a model with another hash will do',
-      '#   SKIP_BUILD=1    ENGINE is loaded as it is',
+      '#   ANY_MODEL=1     accept a model with another hash',
+      '#   SKIP_BUILD=1    load ENGINE without building it',
     ],
     HELPERS,
     [...names].map(([variable, name]) => defaultOf(variable, name)),
-    [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
+    [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'trtexec not found: set TRTEXEC=/path/to/trtexec'`],
     inputs.flatMap(({ path, sha256 }) => {
       const name = printable(path);
       const other = `die 2 ${scriptQuote(`${name}: not the input that was measured (other SHA-256)`)}`;
-      return [needed(scriptQuote(path), `${name}: no such input`), ...orElse(scriptQuote(path), sha256, other)];
+      return [needed(scriptQuote(path), `${name}: input not found`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
     // Checks before this line print nothing unless they end the script.
-    orElse('"$(command -v "$TRTEXEC")"', trtexec?.sha256, saying('this trtexec has other bytes than the one measured')),
+    orElse(
+      '"$(command -v "$TRTEXEC")"',
+      trtexec?.sha256,
+      saying('this trtexec differs from the one that was measured'),
+    ),
     environmentLines(repro.env),
     clockLines(repro.clockPolicy),
     unlessSkipped(commandLines(build, repro)),
     engine.isGiven && engine.sha256 !== null
-      ? [needed('"$ENGINE"', 'no such engine: name it, ENGINE=/path/to/engine.plan')]
+      ? [needed('"$ENGINE"', 'engine not found: set ENGINE=/path/to/engine.plan')]
       : [],
     role === 'build' ? [] : orElse('"$ENGINE"', engine.sha256, otherEngine),
     run === null ? [] : [...settingLines(repro.axisEnv), ...commandLines(run, repro)],
@@ -86,7 +90,8 @@ function indented(lines: readonly string[]): string[] {
 }
 
 function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
-  const commit = git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', not clean' : ''}`;
+  const commit =
+    git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', with uncommitted changes' : ''}`;
   const by = source === 'recorder' ? ', as its recorder ran it' : '';
   const run = `${role} run ${runId}, ${provenance}${by}, ${startedAt ?? 'at an unknown time'}`;
   const lines = [label, run, `${commit}; written by bench ${toolVersion}`];
@@ -117,7 +122,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   }
   const words = [...(build?.argv ?? []), ...(run?.argv ?? [])];
   if (model === null || !words.some((word) => /^--(?:onnx|refitFromOnnx)=/.test(word))) return [];
-  const readable = needed('"$MODEL"', 'no such model: name it, MODEL=/path/to/model.onnx');
+  const readable = needed('"$MODEL"', 'model not found: set MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
   if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
   // The hash of a model in bench: the file, then each name between zero bytes with its data.
@@ -132,7 +137,7 @@ function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
     '  cat <"$MODEL"',
     ...externalData,
     '} | sha256)',
-    `[ "$model_sha256" = ${sha256} ] || ${ANY_MODEL} || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 takes it"`,
+    `[ "$model_sha256" = ${sha256} ] || ${ANY_MODEL} || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of ${sha256}${hint}; ANY_MODEL=1 accepts it"`,
   ];
 }
 
@@ -146,7 +151,9 @@ function environmentLines(env: ReproOutput['env']): string[] {
 
 function clockLines(policy: string | null): string[] {
   const bounds = clockBounds(policy);
-  return bounds === null ? [] : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them so`)];
+  return bounds === null
+    ? []
+    : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them the same way`)];
 }
 
 /** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */

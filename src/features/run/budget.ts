@@ -28,7 +28,7 @@ export async function wantedMoreRuns(
 ): Promise<MoreRunsWanted | null> {
   const { untilSure, budget, maxRepeats, against } = options;
   if (untilSure === undefined && budget === undefined) {
-    if (against !== undefined) throw new UsageError('--against goes with --until-sure: add --until-sure PERCENT');
+    if (against !== undefined) throw new UsageError('--against needs --until-sure: add --until-sure PERCENT');
     return null;
   }
   const cells = plan.cells.map(({ cell }) => cell);

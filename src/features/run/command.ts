@@ -124,7 +124,7 @@ export const runCommand = defineCommand({
   },
   define,
   run: async ([matrix], options, io) => {
-    const { slurmExecutor } = await import('../slurm/index.ts');
-    return (await import('./run.ts')).run(matrix, options, io, slurmExecutor);
+    const { run } = await import('./run.ts');
+    return run(matrix, options, io, async (...args) => (await import('../slurm/index.ts')).runOnSlurm(...args));
   },
 });

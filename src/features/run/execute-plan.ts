@@ -151,7 +151,7 @@ async function doSweep(
     // Includes the pairs that were chosen in the meantime.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
-    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    const left = `continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     if (isUnfit) {
       if (search === null) await show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
       throw new UnfitSweepError(`${roundText(error.round)}; what was measured is stored: ${left}`, { cause: error });

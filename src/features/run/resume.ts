@@ -43,7 +43,7 @@ export function resumable(
   }
   if (stored.slurmRun !== null) {
     throw new UsageError(
-      `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: take what is there with \`bench slurm collect ${shellQuote(stored.slurmRun)}\`, go on with \`bench slurm resume ${shellQuote(stored.slurmRun)}\``,
+      `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: collect its results with \`bench slurm collect ${shellQuote(stored.slurmRun)}\`, continue with \`bench slurm resume ${shellQuote(stored.slurmRun)}\``,
     );
   }
   const { trtexec, replayFolder } = stored.program;
@@ -59,7 +59,7 @@ export function resumable(
 function namedSweep(db: StoreDatabase, prefix: string, takesFinished: boolean): Sweep | null {
   const found = findSweepsByPrefix(db, prefix);
   const [only] = found;
-  if (only === undefined) throw new UsageError(`no sweep ${printable(prefix)} in this store`);
+  if (only === undefined) throw new UsageError(`sweep ${printable(prefix)} is not in this store`);
   if (found.length > 1) throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
   return only.state === 'finished' && !takesFinished ? null : only;
 }
@@ -106,7 +106,7 @@ export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: 
       `sweep ${sweep.sweepId.slice(0, 8)} cannot resume unchanged: ${what}. Start a new one, or add --anyway`,
     );
   }
-  io.err(`note: going on although ${what}\n`);
+  io.err(`note: continuing although ${what}\n`);
 }
 
 function changedMatrix({ matrix }: StoredPlan, io: Io): string[] {
@@ -115,7 +115,7 @@ function changedMatrix({ matrix }: StoredPlan, io: Io): string[] {
   try {
     return matrixIdentity(readMatrix(matrix.file, io)) === matrix.identity ? [] : [`the matrix ${name} has changed`];
   } catch {
-    return [`the matrix ${name} cannot be read any more`];
+    return [`the matrix ${name} can no longer be read`];
   }
 }
 
@@ -140,7 +140,7 @@ async function changedTrtexec({ program }: StoredPlan): Promise<string[]> {
   const { trtexec, trtexecSha256 } = program;
   if (trtexec === null || trtexecSha256 === null) return [];
   const now = await sha256OfFile(trtexec).catch(() => null);
-  return now?.sha256 === trtexecSha256 ? [] : [`${printable(trtexec)} is another program now`];
+  return now?.sha256 === trtexecSha256 ? [] : [`${printable(trtexec)} has changed`];
 }
 
 function changedMachine(before: readonly Partial<Environment>[], machines: readonly Machine[]): string[] {

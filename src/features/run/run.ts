@@ -31,24 +31,43 @@ import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-sto
 import type { RunOptions, SweepOptions } from './command.ts';
 import { type SearchRequest, wantedSearch } from './search/wanted-search.ts';
 
-export interface Executor {
-  /** @throws UsageError for options that do not fit the executor */
-  refuseOptions(options: RunOptions): void;
-  run(path: string, options: RunOptions, io: Io): Promise<ExitCode>;
-}
-
-export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
+export async function run(
+  path: string | undefined,
+  options: RunOptions,
+  io: Io,
+  runOnSlurm: (path: string, options: RunOptions, io: Io) => Promise<ExitCode>,
+): Promise<ExitCode> {
   // `--resume matrix.yaml`: the option consumed the argument.
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
-    return run(options.resume, { ...options, resume: true }, io, slurm);
+    return run(options.resume, { ...options, resume: true }, io, runOnSlurm);
   }
   refuseWithResume(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
-  slurm.refuseOptions(options);
-  if (options.executor === 'slurm') return slurm.run(required(path), options, io);
+  refuseForExecutor(options);
+  if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);
+}
+
+const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;
+/** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
+const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
+
+/** @throws UsageError for options that do not fit the executor */
+function refuseForExecutor(options: RunOptions): void {
+  const isSlurm = options.executor === 'slurm';
+  const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {
+    const value = options[name];
+    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  });
+  if (wrong === undefined) return;
+  const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new UsageError(
+    isSlurm
+      ? `${flag} cannot be used with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
+      : `${flag} needs --executor slurm`,
+  );
 }
 
 /** Options that are fixed when a sweep is planned. */
@@ -60,7 +79,7 @@ function refuseWithResume(options: RunOptions): void {
   const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
   const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
   if (stated === undefined) return;
-  throw new UsageError(`${flagOf(stated)} does not go with --resume: a resumed sweep keeps its plan`);
+  throw new UsageError(`${flagOf(stated)} cannot be used with --resume: a resumed sweep keeps its plan`);
 }
 
 function required(path: string | undefined): string {
@@ -194,7 +213,7 @@ function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptio
   const requested = options.lockClocks ?? matrix.lockClocks;
   if (requested === null || program.recordings === null) return requested;
   if (options.lockClocks !== undefined) {
-    throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
+    throw new UsageError('--lock-clocks and recordings cannot be used together: no GPU will run');
   }
   io.err('note: recordings need no GPU: lockClocks of the matrix has no effect\n');
   return null;

@@ -43,7 +43,7 @@ export const showCommand = defineCommand({
   define,
   run: async ([what], options, io) => {
     if (options.attach !== undefined) return (await import('./attach.ts')).attach(what, options.attach, options, io);
-    if (options.name !== undefined) throw new UsageError('--name goes with --attach: add --attach FILE');
+    if (options.name !== undefined) throw new UsageError('--name needs --attach: add --attach FILE');
     if (options.next === true) return (await import('./next-steps.ts')).explainRun(what, options, io);
     return (await import('./show.ts')).show(what, options, io);
   },

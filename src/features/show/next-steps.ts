@@ -224,7 +224,7 @@ function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
   const gained = graphPair(db, sweepId, cell);
   return [
     gained === undefined
-      ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
+      ? 'this sweep has no matching cell with a CUDA graph: cudaGraph: [on, off] measures both'
       : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
   ];
 }
@@ -293,7 +293,7 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   return [
     `copies and compute overlap: the longest of them goes on for ${share} of the time`,
     ...(hints.includes('pageable')
-      ? ['host memory was pageable, not pinned: copies are slower, and hold up others']
+      ? ['host memory was pageable, not pinned: copies are slower, and delay others']
       : []),
   ];
 }

@@ -66,7 +66,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
       );
     }
     if (options.metric !== undefined && options.map === undefined && runId === undefined) {
-      throw new UsageError('--metric goes with --map, or with the chart of a run: add --map');
+      throw new UsageError('--metric needs --map or the chart of a run: add --map');
     }
     if (options.samples === true && runId === undefined) {
       throw new UsageError('--samples prints those of a run: `bench show CELL` lists its runs');
@@ -158,8 +158,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
   const samples = runSamples(db, run.runId);
   if (samples === null) {
     const pruned = prunedFrom(db, run.runId);
-    const why =
-      pruned?.samples === true ? ` any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}` : '';
+    const why = pruned?.samples === true ? `: \`bench db prune\` deleted them on ${pruned.prunedAt.slice(0, 10)}` : '';
     throw new UsageError(`run ${run.runId.slice(0, 8)} has no samples${why}`);
   }
   const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);

@@ -73,7 +73,7 @@ function rebuiltLines({ rebuilt }: ShownSweep, { columns, style }: Look): string
   return rebuilt.flatMap(({ base, changePercent, head, isSameInputs, layers, layersChanged, model, precision }) => {
     const how = isSameInputs ? 'rebuilt' : 'built from other inputs';
     const cost = changePercent === null ? '' : `, GPU compute ${formatPercent(changePercent)} since the previous sweep`;
-    const line = `${printable(model)} ${precision} was ${how}: ${layersChanged} of ${count(layers, 'layer')} took other tactics or fusions${cost}`;
+    const line = `${printable(model)} ${precision} was ${how}: ${layersChanged} of ${count(layers, 'layer')} have other tactics or fusions${cost}`;
     const see = `→ bench layers --diff ${base.slice(0, 8)} ${head.slice(0, 8)}`;
     return [...wrapHanging(`  ${line}`, columns, 4), ...wrapHanging(`    ${see}`, columns, 6).map(style.dim)];
   });
@@ -173,7 +173,7 @@ function optText({ cell, tunedBatch }: CellRow): string {
 }
 
 function unfitText({ unfit, replaced }: ShownSweep['counts']): string {
-  return replaced === 0 ? `${unfit} not fit` : `${unfit} not fit, ${replaced} of them measured again`;
+  return replaced === 0 ? `${unfit} unfit` : `${unfit} unfit, ${replaced} of them measured again`;
 }
 
 /** A sweep that lacks only profiles has all its numbers; only `bench why` lacks the layers. */
@@ -278,7 +278,7 @@ function boundSection(cells: readonly SweepCell[], look: Look): string[] {
   return [...Map.groupBy(unflagged, ({ bound }) => `${bound?.by} ${bound?.advice}`).values()].flatMap((same) => {
     const [{ bound, label } = { bound: null, label: '' }] = same;
     if (bound === null) return [];
-    const times = same.length === 1 ? '' : ` (${same.length} cells, one of them)`;
+    const times = same.length === 1 ? '' : ` (${same.length} cells; this is one of them)`;
     return boundLines({ ...bound, advice: named(label, bound.advice) }, [], look, times);
   });
 }
@@ -296,7 +296,7 @@ function flagSection(cells: readonly SweepCell[], look: Look): string[] {
   return [...byKind.values()].flatMap((same) => {
     const [first] = same;
     const runs = same.reduce((sum, { times }) => sum + times, 0);
-    const times = runs === 1 ? '' : ` (${runs} runs, one of them)`;
+    const times = runs === 1 ? '' : ` (${runs} runs; this is one of them)`;
     return first === undefined ? [] : flagLines(first, look, named(first.label, first.advice), times);
   });
 }

@@ -1,5 +1,2 @@
-import { refuseSlurmOptions, runOnSlurm } from './run-on-slurm.ts';
-
+export { runOnSlurm } from './run-on-slurm.ts';
 export { submitted } from './text.ts';
-
-export const slurmExecutor = { refuseOptions: refuseSlurmOptions, run: runOnSlurm };

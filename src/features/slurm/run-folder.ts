@@ -86,7 +86,7 @@ export class RunFolder {
       const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
       return { ...plan, folder: this };
     } catch (error) {
-      throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
+      throw new UsageError(`${printable(this.planPath)} is damaged, or was written by another version of bench`, {
         cause: error,
       });
     }

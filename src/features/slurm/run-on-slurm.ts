@@ -102,7 +102,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
 /** A login node usually has neither trtexec nor a GPU. The user states the version, and each node finds the program. */
 async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): Promise<Prepared> {
   if (options.tensorrt !== undefined && options.replay !== undefined) {
-    throw new UsageError('--tensorrt and --replay exclude each other');
+    throw new UsageError('--tensorrt and --replay cannot be used together');
   }
   try {
     return await prepare(path, options, 'models needed', io);
@@ -143,11 +143,11 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   if (unfit !== null) throw new UsageError(`${printable(path)}: ${unfit}; name another --run-dir`);
   if (existsSync(join(path, 'plan.json'))) {
     throw new UsageError(
-      `${printable(path)}: a run is there already: name another --run-dir, or go on with \`bench slurm resume\``,
+      `${printable(path)}: it already contains a run: name another --run-dir, or continue with \`bench slurm resume\``,
     );
   }
   if (existsSync(path) && readdirSync(path).length > 0) {
-    throw new UsageError(`${printable(path)}: is not empty; name another --run-dir`);
+    throw new UsageError(`${printable(path)} is not empty; name another --run-dir`);
   }
   if (isInside(tmpdir(), path)) {
     io.err(`note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`);
@@ -164,30 +164,6 @@ async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Su
     await rm(plan.folder.path, { recursive: true, force: true });
     throw error;
   }
-}
-
-const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;
-/** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
-const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
-
-/** Options of `bench run` that belong to only one executor. */
-type ExecutorOptions = {
-  readonly [Name in (typeof ONLY_SLURM)[number] | (typeof ONLY_LOCAL)[number]]?: unknown;
-} & { readonly executor?: 'local' | 'slurm' };
-
-export function refuseSlurmOptions(options: ExecutorOptions): void {
-  const isSlurm = options.executor === 'slurm';
-  const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {
-    const value = options[name];
-    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
-  });
-  if (wrong === undefined) return;
-  const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  throw new UsageError(
-    isSlurm
-      ? `${flag} does not go with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
-      : `${flag} is for --executor slurm`,
-  );
 }
 
 /** Resubmits shards that are neither finished nor running. */

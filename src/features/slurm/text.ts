@@ -25,7 +25,7 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
   const run = shellQuote(report.runFolder);
   return [
     `${count(sent.size, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
-    ...(collector === null ? [] : [`collected by job ${collector.jobId} when they have ended`]),
+    ...(collector === null ? [] : [`job ${collector.jobId} collects the results when they have ended`]),
     ...(left.length === 0
       ? []
       : [
@@ -55,7 +55,7 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
   }
   lines.push(...refused.map(({ shard, problem }) => style.bad(`shard ${shard}: ${printable(problem)}; left out`)));
   if (lines.length > 0) lines.push('');
-  const there = alreadyStored === 0 ? '' : `, ${alreadyStored} were there already`;
+  const there = alreadyStored === 0 ? '' : `, ${alreadyStored} already stored`;
   lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(storePath)}${there}`);
   const run = shellQuote(report.runFolder);
   const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
@@ -67,7 +67,7 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
             `sweep ${report.sweepId.slice(0, 8)} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${report.sweepId.slice(0, 8)}`,
           ),
     );
-  } else if (living) lines.push(`still at work: bench slurm collect ${run} --wait`);
+  } else if (living) lines.push(`still running: bench slurm collect ${run} --wait`);
   else lines.push(`measure what is missing: bench slurm resume ${run}`);
   return lines;
 }
@@ -114,7 +114,7 @@ export function stateCounts(statuses: readonly ShardStatus[]): string {
   const parts = SHARD_STATES.toReversed()
     .filter((state) => counts[state] > 0)
     .toSorted((a, b) => Number(b === 'done') - Number(a === 'done'))
-    .map((state) => `${counts[state]} ${state === 'timeout' ? 'out of time' : state}`);
+    .map((state) => `${counts[state]} ${state === 'timeout' ? 'timed out' : state}`);
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
 }
 
@@ -131,10 +131,10 @@ export function pendingLine(waiting: readonly ShardStatus[], reason: string): st
 }
 
 export function cancelText({ jobs, runFolder, shards }: CancelOutput): string[] {
-  if (jobs.length === 0) return ['nothing of this run is in the queue'];
+  if (jobs.length === 0) return ['no job of this run is in the queue'];
   return [
     `${count(shards.length, 'shard')} cancelled: ${jobs.length === 1 ? 'job' : 'jobs'} ${jobs.map(({ jobId }) => jobId).join(', ')}`,
-    `what is done stays: bench slurm collect ${shellQuote(runFolder)}; to go on: bench slurm resume ${shellQuote(runFolder)}`,
+    `to collect what is done: bench slurm collect ${shellQuote(runFolder)}; to continue: bench slurm resume ${shellQuote(runFolder)}`,
   ];
 }
 

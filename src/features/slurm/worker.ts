@@ -43,7 +43,8 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     );
   }
   const shard = options.shardOffset + identity.arrayIndex;
-  if (plan.shards[shard] === undefined) throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length}`);
+  if (plan.shards[shard] === undefined)
+    throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length} shards`);
   const attempt: ShardAttempt = {
     schemaVersion: 1,
     shard,
@@ -79,7 +80,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   const { folder } = plan;
   const name = `shard ${attempt.shard}`;
   if (existsSync(folder.shard(attempt.shard))) {
-    io.err(`${name}: another attempt has finished it already\n`);
+    io.err(`${name}: another attempt has already finished it\n`);
     return writeAttempt(folder, ended(attempt, io, { outcome: 'late' }));
   }
   if (attempt.restart >= MAX_RESTARTS) {
@@ -87,7 +88,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   }
   await writeAttempt(folder, attempt).catch((error: unknown) => {
     throw new EnvironmentLackingError(
-      `${printable(folder.path)}: cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
+      `${printable(folder.path)} cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
     );
   });
   await measure(plan, attempt, io);

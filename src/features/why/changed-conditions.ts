@@ -16,7 +16,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   if (inputs.includes('the model changed')) {
     causes.push(
       cause('model', null, {
-        title: 'the model is another file',
+        title: 'the model file changed',
         evidence: ['its content hash differs'],
         confirm: 'run the old model with the new build, or bench bisect --factors',
       }),
@@ -36,7 +36,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     causes.push(cause('options', null, { title, confirm: 'run once with the old options' }));
   }
   if (isSameCell && JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
-    const title = 'the input data are others';
+    const title = 'the input data changed';
     causes.push(cause('inputs', null, { title, confirm: 'run with the old input files' }));
   }
   if (!isSameCell) {
@@ -58,7 +58,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     const isKnown = was.engine.flags !== null && is.engine.flags !== null;
     const [title, why] = isKnown
       ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
-      : ['the engine is a different one', 'its build inputs are unknown on one side or both'];
+      : ['the engine is different', 'its build inputs are unknown on one side or both'];
     const confirm = 'run the old engine and the new one; measure build luck with several builds';
     causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }
@@ -105,6 +105,6 @@ export function engineRoot({ base, head, isSameCell }: WhySides): string | null 
   if (changes.length > 0) return `the engine was built from other inputs: ${changes.join('; ')}`;
   const known = sameEngine(was.engine, is.engine) === false && was.engine.flags !== null && is.engine.flags !== null;
   return known
-    ? 'the engine was rebuilt from the same inputs: the builder chose otherwise (build luck)'
-    : 'the engine was built anew';
+    ? 'the engine was rebuilt from the same inputs: the builder chose differently (build luck)'
+    : 'the engine was rebuilt';
 }

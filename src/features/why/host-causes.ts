@@ -9,7 +9,7 @@ export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
   if (shareOf(slow, failed) < 0.5 || shareOf(fast, failed) >= 0.5) return [];
   return [
     cause('graphNotCaptured', 100, {
-      title: `no CUDA graph was captured ${headIsSlow ? 'any more' : 'before'}`,
+      title: `no CUDA graph was captured ${headIsSlow ? 'in head' : 'in base'}`,
       evidence: ['trtexec said that the capture failed, and went on without a graph'],
       confirm: 'the log names what is not permitted under capture: bench show RUN',
     }),

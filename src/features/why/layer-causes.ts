@@ -166,9 +166,9 @@ function fusionTitle({ change, parts, label }: ChangeRow): string {
     case 'new':
       return `new layers: ${short(label)}${times}`;
     case 'gone':
-      return `layers are gone: ${short(label)}${times}`;
+      return `removed layers: ${short(label)}${times}`;
     default:
-      return `fused in another way: ${short(label)}${times}`;
+      return `fused differently: ${short(label)}${times}`;
   }
 }
 

@@ -153,14 +153,14 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
           : `it would help to know: ${printable(explained.unknown.join('; '))}`;
       return [
         ...warn(
-          `not explained: ${explained.layers.length === 0 ? 'nothing that is known differs between the two sides' : 'the layers that changed do not account for it'}`,
+          `not explained: ${explained.layers.length === 0 ? 'no known difference between the two sides' : 'the layers that changed do not account for it'}`,
         ),
         ...wrapWords(help, columns).map(style.dim),
       ];
     }
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
-      const more = causes.length > 0 ? ' What would explain it:' : '';
+      const more = causes.length > 0 ? ' Possible causes:' : '';
       return [...warn(`unclear: ${basis} vary too much; more runs would decide.${more}`), ...causes];
     }
     case 'explained':

@@ -77,7 +77,7 @@ function askedSides(
     }
     return { cell: a, refs: null };
   }
-  if (a !== undefined && isCell(a)) throw new UsageError(`two sides are needed, or none: ${ORDER}`);
+  if (a !== undefined && isCell(a)) throw new UsageError(`name two sides, or none: ${ORDER}`);
   const refs = a === undefined || b === undefined ? null : ([a, b] as const);
   const finding = onlyOpenFinding(db);
   if (finding === null && refs !== null) {

@@ -6,9 +6,9 @@ import { clamp, type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
 const COLORS = [
-  ['precision taken in', 'precision'],
+  ['input precision', 'precision'],
   ['type', 'type'],
-  ['what it is for', 'purpose'],
+  ['purpose', 'purpose'],
   ['roofline', 'limit'],
 ] as const;
 
@@ -60,12 +60,12 @@ function layerTable({ provenance }: PageData, { efficiency, layers, rest, totalM
   ]);
   const blank = ['', '', '', '', ...rated.map(() => '')];
   if (rest.layers > 0) rows.push([`${rest.layers} smaller layers`, ...blank, formatMs(rest.ms), '']);
-  const headers = ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', ...rated, 'time', 'share'];
+  const headers = ['ONNX nodes, or name', 'purpose', 'type', 'input type', 'tactic', ...rated, 'time', 'share'];
   return textTable(`Layers, ${provenance}`, headers, rows, 5 + rated.length);
 }
 
 function layerDiffs(diffs: readonly ReportLayersDiff[]): HTMLElement {
-  const title = element('h4', {}, 'What became of the layers');
+  const title = element('h4', {}, 'Changes of the layers');
   const only = diffs.length === 1 ? [element('p', {}, `This profile ${diffs[0]?.title ?? ''}`)] : [];
   return element('div', {}, title, ...only, ...picked('This profile', diffs, (diff) => diff.title, diffTable));
 }
@@ -83,7 +83,7 @@ function diffTable(diff: ReportLayersDiff): HTMLElement {
   ]);
   const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signedMs(diff.moreMs)}`;
   const caption = `${formatMs(diff.baseMs)} → ${formatMs(diff.headMs)} a query${more}`;
-  return textTable(caption, ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'], rows, 4);
+  return textTable(caption, ['ONNX nodes', 'change', 'how', 'right: slower', 'time', 'ms', 'layers'], rows, 4);
 }
 
 /** A bar to the right for more time, to the left for less. */

@@ -96,7 +96,7 @@ function watchStore(version: string): void {
       setTimeout(() => void ask(), EVERY_MS);
       return;
     }
-    const reload = button('The store has something new: show it', null, () => location.reload());
+    const reload = button('The store has new results: show them', null, () => location.reload());
     byId('said')?.after(element('div', { class: 'news', role: 'status' }, reload));
   };
   setTimeout(() => void ask(), EVERY_MS);

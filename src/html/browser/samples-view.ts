@@ -67,7 +67,7 @@ function samplesTable({ provenance }: PageData, { before, runs, what }: SampleHi
   const earlier = before === null ? [] : [{ ...before, runId: `before, ${count(before.runs, 'run')}` }];
   return textTable(
     `${what}, ms, ${provenance}`,
-    ['run', 'queries', 'least', 'median', 'p90', 'p99', 'most', 'beyond the picture'],
+    ['run', 'queries', 'min', 'median', 'p90', 'p99', 'max', 'outside the chart'],
     [...earlier, ...runs].map(({ runId, queries, statistics: { min, median, p90, p99, max }, beyond }) => [
       runId,
       String(queries),

@@ -21,7 +21,7 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
   return [
     sweepName(data, sweep),
     value === null || value === undefined
-      ? 'nothing measured that counts'
+      ? 'no valid measurement'
       : `${formatNumber(value)} ${cell.unit}, median of ${count(runs ?? 0, 'run')}`,
     ...((runs ?? 0) > 1
       ? [`runs from ${formatNumber(least ?? null)} to ${formatNumber(most ?? null)} ${cell.unit}`]
@@ -47,7 +47,7 @@ function sweepTable(data: PageData, cell: PageCell): HTMLElement {
     return [sweepName(data, sweep), known, String(cell.runs[sweep] ?? 0), ...numbers];
   });
   const caption = `${cell.label}: ${cell.metric}, ${cell.unit}, ${data.provenance}`;
-  return textTable(caption, ['sweep', 'what is new', 'runs', 'median', 'least', 'most'], rows, 2);
+  return textTable(caption, ['sweep', 'changes', 'runs', 'median', 'min', 'max'], rows, 2);
 }
 
 /** The displayed sweeps, both ends included. */

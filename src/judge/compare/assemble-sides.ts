@@ -146,7 +146,7 @@ function sideOf(
   const why = [...failureSentences(others), ...(others.some(({ kind }) => kind === 'built') ? ['built'] : [])];
   const isProfiled = runs.some(({ role }) => role === 'profile');
   const profiled = 'only runs that were timed with a profiler attached, whose times do not count';
-  const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no run that counts';
+  const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no valid run';
   const failures = lacksMetric ? [`its runs have no ${metricOf(metric).label}`] : why.length === 0 ? [none] : why;
   const named = (text: string): string => `${name}: ${text}`;
   return {

@@ -83,7 +83,7 @@ export function judgedCell(
     mdePercent: 100 * Math.expm1(detectable),
     levels: levels === null ? null : [Math.exp(sign * levels[0]), Math.exp(sign * levels[1])],
     referenceSweeps: reference.sweeps,
-    notes: isOnlyRunFarOff ? ['far off in its only run'] : [],
+    notes: isOnlyRunFarOff ? ['its only run is far outside the expected range'] : [],
   };
 }
 

@@ -180,7 +180,7 @@ const FAR_BELOW = 0.1;
 const MOST_NAMED = 4;
 
 function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineConditions) {
-  if (gpuName === null) return 'which GPU it ran on is not known';
+  if (gpuName === null) return 'its GPU is not known';
   const peaks = mig === 'on' ? null : peaksOf(gpuName);
   if (mig === 'on') return 'a part of a GPU (MIG): its peak is not known';
   if (peaks === null) return `the peaks of ${gpuName} are not known here`;

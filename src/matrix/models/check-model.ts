@@ -57,7 +57,7 @@ function shapeMistakes(entry: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   if (mistakes.length === 0 && stated.length > 0 && isStatic) {
     mistakes.push({
       at: shapesAt.whole,
-      problem: `model "${cell.model}" has no dynamic dimensions, and trtexec takes no shapes for it then: write shapes: static`,
+      problem: `model "${cell.model}" has no dynamic dimensions, so trtexec does not accept shapes for it: write shapes: static`,
     });
   }
   return mistakes;

@@ -74,7 +74,7 @@ function readShapes(stated: ConversionFile): { shapes: Shapes } | { problem: str
   for (const [input, shape] of Object.entries(stated.calibration?.shapes ?? {})) {
     const dimensions = typeof shape === 'string' ? parseDimensions(shape) : shape;
     if (dimensions === null) {
-      return { problem: `calibration.shapes: "${String(shape)}" is no shape; write ${input}: 8x3x224x224` };
+      return { problem: `calibration.shapes: "${String(shape)}" is not a shape; write ${input}: 8x3x224x224` };
     }
     shapes[input] = dimensions;
   }

@@ -32,7 +32,7 @@ export interface MatrixModel {
 export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList): MatrixModel[] {
   return Object.entries(file.models).map(([name, model]): MatrixModel => {
     const path: SourcePath = ['models', name];
-    if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
+    if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name cannot start or end with a space`);
     const fileAt = (stated: string | undefined, ...keys: readonly string[]): Placed<string> | null => {
       const at = list.at([...path, ...keys]);
       return stated === undefined ? null : { value: list.pathFrom(at, stated), at };
@@ -79,7 +79,7 @@ function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList
   if (model.harness === undefined) return;
   for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
     if (model[name] === undefined) continue;
-    list.addAtKey([...path, name], `${name} and harness exclude each other: a harness brings its own model`);
+    list.addAtKey([...path, name], `${name} and harness cannot be used together: a harness brings its own model`);
   }
 }
 
@@ -167,7 +167,7 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
     if (/[,:]/.test(path)) wrong(`${path}: trtexec does not support a path with , or :`);
     const file = hashed.get(path);
     if (file === undefined) {
-      wrong(`${path}: no such file, or it cannot be read`);
+      wrong(`${path}: file not found or not readable`);
       continue;
     }
     // The shapes may omit an input with fixed sizes, which the model defines: see `check-model.ts`.

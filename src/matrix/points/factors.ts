@@ -67,7 +67,7 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
         if (typeof stated !== 'string') return [];
         const at = ['factors', name, kind, side];
         const absolute = list.pathFrom(list.at(at), stated);
-        if (!files.isThere(absolute)) list.add(at, `${name}.${kind}.${side}: ${stated}: no such file`);
+        if (!files.isThere(absolute)) list.add(at, `${name}.${kind}.${side}: ${stated}: file not found`);
         return [[kind, absolute] as const];
       });
       return Object.fromEntries([...all, ...paths]);
@@ -75,7 +75,7 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
     return { name, good: settingOf('good'), bad: settingOf('bad') };
   });
   if (mistakes.length + list.mistakes.length === 0) addConflicts(factors, list);
-  if (table !== null && factors.length === 0) list.add(['factors'], 'factors: no name is in it');
+  if (table !== null && factors.length === 0) list.add(['factors'], 'factors: it is empty');
   const found = [...mistakes, ...list.mistakes];
   if (found.length > 0) throw new MatrixError(sortMistakes(found));
   return factors;
@@ -92,7 +92,7 @@ function addConflicts(factors: readonly Factor[], list: MistakeList): void {
     for (const axis of new Set([...kinds, ...variables.map((variable) => `env.${variable}`)])) {
       const earlier = switchedBy.get(axis);
       if (earlier === undefined) switchedBy.set(axis, name);
-      else wrong(`${axis} is switched by ${earlier} already`);
+      else wrong(`${axis} is already switched by ${earlier}`);
     }
   }
 }

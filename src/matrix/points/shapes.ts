@@ -70,7 +70,7 @@ function limitOf(limit: (typeof LIMITS)[number], input: string, { template, buil
 export function buildProfiles(input: BuildShapesInput, list: MistakeList): BuildShapes[] | null {
   const { profiles = [input.build], ...build } = input.build;
   if (input.build.profiles !== undefined && LIMITS.some((limit) => build[limit] !== undefined)) {
-    list.addAtKey([...input.path, 'profiles'], 'build.profiles and build.min, opt or max exclude each other');
+    list.addAtKey([...input.path, 'profiles'], 'build.profiles and build.min, opt or max cannot be used together');
     return null;
   }
   const all = profiles.map((limits) => buildShapes({ ...input, build: limits }, list));
@@ -93,7 +93,7 @@ export function checkLimitNames(
       const allowed = [...dimensions, ...inputs];
       list.addAtKey(
         [...path, limit, name],
-        `build.${limit}: "${name}" is neither a dimension (${dimensions.join(', ') || 'there is none'}) nor an input (${inputs.join(', ') || 'there is none'})${didYouMean(name, allowed)}`,
+        `build.${limit}: "${name}" is neither a dimension (${dimensions.join(', ') || 'none'}) nor an input (${inputs.join(', ') || 'none'})${didYouMean(name, allowed)}`,
       );
     }
   }

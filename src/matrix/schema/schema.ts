@@ -39,7 +39,7 @@ const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each
 
 const note = z
   .string()
-  .regex(/\S/, 'say something, or leave it out')
+  .regex(/\S/, 'write some text, or leave it out')
   .max(LONGEST_NOTE)
   .describe('A note for people, kept with every run. Not part of the cell');
 

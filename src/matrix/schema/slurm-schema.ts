@@ -92,7 +92,7 @@ export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
 export function readSlurmProfile(path: string, text: string | null): SlurmSettings {
   const start = { file: path, line: 1, column: 1 };
   if (text === null) {
-    throw new MatrixError([{ at: start, problem: 'no such file, or it cannot be read' }]);
+    throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
   }
   const { root, mistakes } = readYaml(path, text);
   if (mistakes.length > 0) throw new MatrixError(mistakes);

@@ -63,17 +63,17 @@ class NodeReader {
     const at = positionOf(this.file, this.lines, node.range?.[0] ?? 0);
     this.count += 1;
     if (this.count > MAX_NODES) {
-      if (this.count === MAX_NODES + 1) this.mistakes.push({ at, problem: 'too large a file' });
+      if (this.count === MAX_NODES + 1) this.mistakes.push({ at, problem: 'the file is too large' });
       return { kind: 'scalar', at, value: null };
     }
     if (isAlias(node)) {
       const target = this.anchors.get(node.source);
-      if (target === undefined) return this.wrong(at, `no anchor &${node.source} before it`);
+      if (target === undefined) return this.wrong(at, `anchor &${node.source} is not defined before it`);
       if (this.open.has(target)) return this.wrong(at, `*${node.source} is part of itself`);
       return this.read(target);
     }
     if (node.anchor !== undefined) this.anchors.set(node.anchor, node);
-    if (this.open.size >= MAX_DEPTH) return this.wrong(at, 'too deep');
+    if (this.open.size >= MAX_DEPTH) return this.wrong(at, 'nested too deeply');
     this.open.add(node);
     const read = this.readOpen(node, at);
     this.open.delete(node);
@@ -235,10 +235,13 @@ function allowedWords(issue: $ZodIssue): string[] {
   return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
 }
 
+/** The kinds of zod that read otherwise with an article, or in YAML. */
+const KIND_WORDS: Readonly<Record<string, string>> = { array: 'a list', int: 'a whole number', object: 'a map' };
+
 function expectation(issue: $ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `a ${issue.expected === 'array' ? 'list' : issue.expected} is needed`;
+      return `${KIND_WORDS[issue.expected] ?? `a ${issue.expected}`} is needed`;
     case 'too_small':
       return issue.origin === 'array'
         ? 'the list is empty'
@@ -246,7 +249,7 @@ function expectation(issue: $ZodIssue): string {
     case 'too_big':
       return `must be at most ${issue.maximum}`;
     case 'invalid_format':
-      return issue.message.startsWith('Invalid') ? 'is not written as it must be' : issue.message;
+      return issue.message.startsWith('Invalid') ? 'has an invalid format' : issue.message;
     case 'invalid_union': {
       const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
       return kinds.length > 0 ? `${[...new Set(kinds)].join(' or ')} is needed` : 'is not valid here';

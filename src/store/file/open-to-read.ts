@@ -178,7 +178,7 @@ function temporaryFolder(): string {
 function noCopy(where: string, error: unknown): StoreAccessError {
   const why = errorCode(error) || String(error);
   return new StoreAccessError(
-    `bench reads a read-only store from a copy, and ${where} takes none (${why}): set TMPDIR to a folder with room`,
+    `bench reads a read-only store from a copy, but ${where} cannot hold one (${why}): set TMPDIR to a folder with free space`,
     { cause: error },
   );
 }
@@ -193,7 +193,7 @@ function copyFiles(path: string, copy: string): void {
     }
     if (stateOf(path) === before) return;
     if (attempt === COPY_TRIES) {
-      throw new StoreAccessError(`${path}: changed during each copy; try again`);
+      throw new StoreAccessError(`${path} changed during each copy; try again`);
     }
   }
 }
@@ -202,7 +202,7 @@ const ENDINGS = ['', '-wal', '-journal'];
 
 function copyFile(source: string, target: string): void {
   if (!isAllowed(source, constants.R_OK)) {
-    throw new StoreAccessError(`${source}: cannot be read: permission denied`);
+    throw new StoreAccessError(`${source} cannot be read: permission denied`);
   }
   try {
     copyFileSync(source, target, constants.COPYFILE_FICLONE);

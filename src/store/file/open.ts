@@ -105,14 +105,14 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
 
 function refuseMissing(path: string): void {
   if (existsSync(path)) return;
-  throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
+  throw new StoreError(`${path}: store not found; \`bench run\` or \`bench import\` makes one`);
 }
 
 /** @throws StoreAccessError before SQLite leaves files that the owner of the store cannot write */
 function refuseReadOnly(path: string): void {
   if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
   throw new StoreAccessError(
-    `${path}: is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
+    `${path} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db`,
   );
 }
 
@@ -164,10 +164,10 @@ function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string,
 /** @throws StoreError for a file that this program must not write */
 export function refuseForeign(client: Database.Database, path: string, migrationsFolder: string): void {
   if (appliedMigration(client) > newestMigration(migrationsFolder)) {
-    throw new StoreError(`${path}: was written by a newer bench; update this one to open it`);
+    throw new StoreError(`${path} was written by a newer version of bench; update this one to open it`);
   }
   if (isOfAnotherProgram(client)) {
-    throw new StoreError(`${path}: is a database of another program, not a store of bench`);
+    throw new StoreError(`${path} is a database of another program, not a store of bench`);
   }
 }
 
@@ -179,8 +179,8 @@ function asStoreError(path: string, error: unknown): unknown {
   return full !== null
     ? new DiskFullError(`${path}: ${full}: make room first`, { cause: error })
     : isAccessProblem(error) && existsSync(dirname(path))
-      ? new StoreAccessError(`${path}: ${refusal}`, { cause: error })
-      : new StoreError(`${path}: ${refusal}`, { cause: error });
+      ? new StoreAccessError(`${path} ${refusal}`, { cause: error })
+      : new StoreError(`${path} ${refusal}`, { cause: error });
 }
 
 const PAGES_AT_ONCE = 2000;

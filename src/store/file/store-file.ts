@@ -52,7 +52,7 @@ export class StoreFile {
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
     if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
     if (this.isForbidden()) {
-      return { kind: 'forbidden', what: 'may no longer be read and written' };
+      return { kind: 'forbidden', what: 'can no longer be read and written' };
     }
     const what = this.damage();
     return what === null ? null : { kind: 'damaged', what };

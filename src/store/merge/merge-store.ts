@@ -198,7 +198,7 @@ function refuseDamaged(client: Client): void {
         .prepare(`SELECT ${column} FROM other."${table}" WHERE ${column} IS NOT NULL AND (${isNoId}) LIMIT 1`)
         .pluck()
         .get();
-      if (found !== undefined) refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is no id');
+      if (found !== undefined) refuse(`${table}.${column.slice(1, -1)}`, String(found), 'is not an id');
     }
   }
   for (const name of client.prepare('SELECT DISTINCT name FROM other.attachments').pluck().iterate()) {

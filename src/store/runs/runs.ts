@@ -42,7 +42,7 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
 
 /** The outcome for a reason from a newer bench, or a damaged one, which must not become a known reason. */
 function unknownReason(reason: string | null): Outcome {
-  const text = `the store says ${JSON.stringify(reason)}, which is no reason that this bench knows`;
+  const text = `the store says ${JSON.stringify(reason)}, which this version of bench does not know`;
   return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
 }
 

@@ -46,14 +46,14 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
     client = openToRead(path);
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === 0) {
-      throw new StoreError(`${path}: is empty; \`bench run\` or \`bench import\` fills it`);
+      throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
     }
     return client;
   } catch (error) {
     client?.close();
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
     if (refusal === null) throw error;
-    if (!isDamage(error)) throw new StoreError(`${path}: ${refusal}`, { cause: error });
+    if (!isDamage(error)) throw new StoreError(`${path} ${refusal}`, { cause: error });
     return { kind: 'file', where: path, what: 'SQLite cannot read it', advice: RESTORE };
   }
 }
@@ -68,8 +68,8 @@ export function verifyFile(
   try {
     const found = [...integrity(client, path, isQuick ? 'quick_check' : 'integrity_check'), ...foreignKeys(client)];
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return found;
-    const what = 'is of an older bench: its rows were not looked at';
-    const advice = 'any other command brings it up to date, and leaves a copy of it as it was';
+    const what = 'was written by an older version of bench: its rows were not checked';
+    const advice = 'any other command updates it and keeps a copy of the old file';
     return [...found, { kind: 'schema', where: path, what, advice }];
   } catch (error) {
     if (!isDamage(error)) throw error;

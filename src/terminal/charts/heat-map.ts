@@ -98,7 +98,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
     return [axisNamed(down), axisNamed(across)];
   }
   const wrong = [down, across].find((name) => name !== '' && !known.includes(name));
-  const problem = wrong === undefined ? 'takes two axes, as streams,batch' : `no axis ${printable(wrong)}`;
+  const problem = wrong === undefined ? 'name two axes, such as streams,batch' : `no axis ${printable(wrong)}`;
   throw new UsageError(`--map ${printable(text)}: ${problem}; there are ${known.map(printable).join(', ')}`);
 }
 

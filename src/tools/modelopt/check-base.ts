@@ -87,7 +87,7 @@ export function calibrationInputs(
   for (const input of facts.inputs) {
     const { elementType, name } = input;
     if (NPY_TYPES[elementType] === undefined) {
-      const problem = `${model}: input "${name}" is ${elementType}, of which numpy can hold no values: bench cannot calibrate it`;
+      const problem = `${model}: input "${name}" is ${elementType}, which numpy does not support: bench cannot calibrate it`;
       return { reason: 'conversionFailed', problem };
     }
     const shape = shapeOf(input, variant.calibration?.shapes[name] ?? null);

@@ -93,16 +93,16 @@ const RULES: Readonly<Record<string, readonly [pattern: RegExp, problem: Problem
   ],
   calibrationMissing: [
     /\[Errno 2\] No such file or directory: '(?<what>[^']*\.np[yz])'/,
-    'the calibration data {what} are not there',
+    'the calibration data {what} do not exist',
   ],
   modelMissing: [
     /FileNotFoundError: (?:File not found: |\[Errno 2\] No such file or directory: )(?<what>.+)/,
-    '{model}: no such model ({what})',
+    '{model}: model not found ({what})',
     { reason: 'modelMissing' },
   ],
   outputFolderMissing: [
     /AssertionError: output directory "(?<what>[^"]*)" does not exist/,
-    'the folder {what} is not there: make it first',
+    'the folder {what} does not exist: create it first',
     NOT_WRITTEN,
   ],
   outputIsFolder: [

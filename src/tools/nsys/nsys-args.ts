@@ -170,7 +170,7 @@ export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | 
     return nsysDialect(version.text, help.text);
   }
   const refused = [version, help].find(({ kind }) => kind !== 'answered');
-  const why = refused?.kind === 'refused' ? refused.problem : 'it gives no answer';
+  const why = refused?.kind === 'refused' ? refused.problem : 'it does not answer';
   throw new EnvironmentLackingError(`nsys does not work: ${why}`);
 }
 
@@ -206,7 +206,7 @@ export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: re
       exit: ended.timedOut
         ? 'it took too long'
         : ended.exitCode === 0
-          ? `it left no ${result}`
+          ? `it did not write ${result}`
           : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
       lastWords: [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS)),
     };

@@ -126,7 +126,7 @@ function opened(path: string): Database.Database {
   try {
     return new Database(path, { readonly: true, fileMustExist: true });
   } catch (error) {
-    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
+    throw new UsageError(`${printable(path)}: file not found or not readable`, { cause: error });
   }
 }
 

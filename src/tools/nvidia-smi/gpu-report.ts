@@ -35,7 +35,7 @@ const logSchema = z.object({
 /** @throws ExportFormatError for anything else, such as the error of an nvidia-smi without a driver */
 export function parseGpuReport(xml: string) {
   const log = logSchema.safeParse(parsedXml(xml));
-  if (!log.success) throw new ExportFormatError('no report of `nvidia-smi -q -x`');
+  if (!log.success) throw new ExportFormatError('not a report of `nvidia-smi -q -x`');
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
   return {
     driver: textOrNull(driver_version),
@@ -51,7 +51,7 @@ function parsedXml(xml: string): unknown {
     return parser.parse(xml);
   } catch (error) {
     const problem = errorText(error);
-    throw new ExportFormatError(`no XML: ${problem}`, { cause: error });
+    throw new ExportFormatError(`not XML: ${problem}`, { cause: error });
   }
 }
 

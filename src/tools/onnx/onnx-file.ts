@@ -68,7 +68,7 @@ async function find(folder: string, { location, neededBytes }: OnnxModel['extern
     return not("outside of the model's folder");
   }
   const status = await stat(join(folder, inside)).catch(() => null);
-  if (status === null) return not('no such file');
+  if (status === null) return not('file not found');
   if (!status.isFile()) return not('not a regular file');
   const { size: bytes } = status;
   return { bytes, problem: bytes < neededBytes ? `has ${bytes} bytes of ${neededBytes}: it is cut off` : null };
@@ -118,7 +118,7 @@ export function readModel(source: ByteSource): OnnxModel {
       },
     },
   );
-  if (pieces.length === 0) throw new OnnxFormatError('no ONNX model: it has no graph');
+  if (pieces.length === 0) throw new OnnxFormatError('not an ONNX model: it has no graph');
   const { inputs, outputs, nodes, initializers } = reader.readGraph(pieces);
   const { ops, ...counted } = reader.facts();
   return {

@@ -125,7 +125,7 @@ export class WireReader {
           const start = this.position;
           if (bytes > end - start) {
             throw new OnnxFormatError(
-              `byte ${at}: a field of ${bytes} bytes where ${Math.max(0, end - start)} are left: the file is cut off, or it is no ONNX model`,
+              `byte ${at}: a field of ${bytes} bytes where ${Math.max(0, end - start)} are left: the file is cut off, or it is not an ONNX model`,
             );
           }
           return { number, kind: 'bytes', start, end: start + bytes };

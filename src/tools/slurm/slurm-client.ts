@@ -33,7 +33,7 @@ export class SlurmClient {
     signal?.throwIfAborted();
     if (answer.kind === 'missing') {
       throw new EnvironmentLackingError(
-        `${file}: no such program: Slurm's commands are not on this machine (PATH); start bench on a login node of the cluster, or measure here without --executor slurm`,
+        `${file} not found: Slurm's commands are not on this machine (PATH); start bench on a login node of the cluster, or measure here without --executor slurm`,
       );
     }
     if (answer.kind !== 'silent') return answer;

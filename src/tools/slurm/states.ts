@@ -111,7 +111,7 @@ function concludeMissing(shard: ShardFacts): Conclusion {
     return { state: 'failed', reason: failureText(null, shard) };
   }
   return isWaitOver(shard)
-    ? { state: 'lost', reason: 'Slurm does not know it any more' }
+    ? { state: 'lost', reason: 'Slurm no longer knows it' }
     : { state: 'running', reason: SETTLING.unlisted };
 }
 

@@ -119,8 +119,8 @@ function versionsOf(flag: string): string {
   if (known === undefined) return '';
   const since = `${known.since.major}.${known.since.minor}`;
   return known.removed === null
-    ? `: it is there since ${since}`
-    : `: it was there from ${since} until ${known.removed.major}.${known.removed.minor} took it away`;
+    ? `: it was added in ${since}`
+    : `: it existed from ${since} until ${known.removed.major}.${known.removed.minor} removed it`;
 }
 
 type Entry = readonly [flag: string, Placed<readonly string[]>];
@@ -208,7 +208,7 @@ function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[
 
 function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect): string | null {
   if (!dialect.has('--refitFromOnnx')) {
-    return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it is there since 10.14`;
+    return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it was added in 10.14`;
   }
   if (source.kind === 'engine') return 'an engine that was given has no ONNX file to take them from';
   return isFrozen
@@ -227,7 +227,7 @@ export function pluginFlags(
     const [first] = libraries;
     if (first !== undefined && !dialect.has(flag)) {
       const since = findFlag(flag)?.since;
-      const problem = `trtexec ${dialect.name} has no ${flag}: it is there since ${since?.major}.${since?.minor}`;
+      const problem = `trtexec ${dialect.name} has no ${flag}: it was added in ${since?.major}.${since?.minor}`;
       mistakes.push({ at: first.at, problem });
     }
     return libraries.map(({ value }) => `${flag}=${value}`);

@@ -50,7 +50,7 @@ export class Dialect {
   /** The first memory pool that this version does not have; null if it has all. */
   missingPool(pools: string): string | null {
     if (!pools.includes('tacticSharedMem:')) return null;
-    if (!isAtLeast(this.version, '10.0')) return 'tacticSharedMem: it is there since 10.0';
+    if (!isAtLeast(this.version, '10.0')) return 'tacticSharedMem: it was added in 10.0';
     return /\dK/.test(pools) && !isAtLeast(this.version, '10.1') ? 'tacticSharedMem in KiB: since 10.1' : null;
   }
 
@@ -97,8 +97,8 @@ export class Dialect {
     const flag = `--${precision}`;
     if (this.has(flag)) return flags(flag);
     if (!this.is11) return impossible(`trtexec ${this.name} has no ${flag}: ${this.introduced(flag)}`);
-    const instead = precision === 'best' ? 'a precision of its own' : instead11(precision);
-    return impossible(`TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`);
+    const instead = precision === 'best' ? 'a named precision' : instead11(precision);
+    return impossible(`TensorRT 11 removed ${flag}: the precision is in the ONNX file now; use ${instead}`);
   }
 
   /**
@@ -126,7 +126,7 @@ export class Dialect {
       const version = parseTensorrtVersion(text);
       return version !== null && isFlagIn(flag, version);
     });
-    return first === undefined ? 'no version has it' : `it came with ${first}`;
+    return first === undefined ? 'no version has it' : `it was added in ${first}`;
   }
 
   /** Percentiles: a list since 8.5, a single one before. */

@@ -38,7 +38,7 @@ export function parseTensorrtJson(marked: string): unknown {
   } catch {
     // The last attempt fixes it.
   }
-  return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not to be mended');
+  return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not repairable');
 }
 
 function escapeStringLine(line: string): string {

@@ -72,7 +72,7 @@ function rowsOf(text: string): string[][] {
       delimiter: [',', ';', '\t'],
     });
   } catch (error) {
-    throw new ExportFormatError(`no CSV: ${errorText(error)}`);
+    throw new ExportFormatError(`not CSV: ${errorText(error)}`);
   }
 }
 
@@ -97,7 +97,7 @@ function timeMs(field: string, header: string, line: number): number {
   if (unit === undefined)
     throw new ExportFormatError(`its times have no unit: write it in the header, as "${printable(header)} (ms)"`);
   if (!(value >= 0))
-    throw new ExportFormatError(`line ${line}: ${printable(header)}: "${printable(field)}" is no time`);
+    throw new ExportFormatError(`line ${line}: ${printable(header)}: "${printable(field)}" is not a time`);
   return value * (UNITS_MS[unit.toLowerCase()] ?? 1);
 }
 

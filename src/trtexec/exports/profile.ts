@@ -13,7 +13,7 @@ export function parseProfile(text: string): LayerProfile {
   let iterations = 0;
   const layers: LayerTime[] = [];
   for (const entry of entries) {
-    if (!isRecord(entry)) throw new ExportFormatError('an entry is no object');
+    if (!isRecord(entry)) throw new ExportFormatError('an entry is not an object');
     const name = entry['name'];
     if (typeof name === 'string') layers.push(layerTime(layers.length, name, entry));
     else if (typeof entry['count'] === 'number') iterations = entry['count'];
@@ -28,7 +28,7 @@ function parseEntries(text: string): readonly unknown[] {
   } catch {
     parsed = parseTensorrtJson(text.split('\n').map(escapeEntry).join('\n'));
   }
-  if (!Array.isArray(parsed)) throw new ExportFormatError('no array of layers');
+  if (!Array.isArray(parsed)) throw new ExportFormatError('not an array of layers');
   return parsed;
 }
 

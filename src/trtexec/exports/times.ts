@@ -131,7 +131,7 @@ export class TimesReader {
     for (const [index, name] of this.names.entries()) {
       const value = row[name];
       if (value === undefined) throw new ExportFormatError(`row ${this.place()} has no "${name}"`);
-      if (!Number.isFinite(value)) throw new ExportFormatError(`row ${this.place()}: "${name}" is no finite number`);
+      if (!Number.isFinite(value)) throw new ExportFormatError(`row ${this.place()}: "${name}" is not a finite number`);
       (this.columns[index] ?? NO_COLUMN)[this.count] = value;
     }
     return end;
@@ -147,10 +147,10 @@ function skipLiteral(bytes: Buffer, at: number, literal: Buffer): number {
 /** One flat object of numbers. trtexec writes `nan` and `inf` as C++ does, which is not JSON. */
 function readRow(text: string): Record<string, number> {
   const parsed = parseJson(text.replace(/:\s*-?(?:nan|inf)\b/gi, ': null'), `not JSON: ${text.slice(0, 60)}`);
-  if (!isRecord(parsed)) throw new ExportFormatError(`no object: ${text.slice(0, 60)}`);
+  if (!isRecord(parsed)) throw new ExportFormatError(`not an object: ${text.slice(0, 60)}`);
   const row: Record<string, number> = {};
   for (const [name, value] of Object.entries(parsed)) {
-    if (value !== null && typeof value !== 'number') throw new ExportFormatError(`"${name}" is no number`);
+    if (value !== null && typeof value !== 'number') throw new ExportFormatError(`"${name}" is not a number`);
     row[name] = value ?? Number.NaN;
   }
   return row;

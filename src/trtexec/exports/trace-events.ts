@@ -107,6 +107,6 @@ function checkedEvent(event: unknown, index: number): TraceEvent {
 function eventsOf(text: string): readonly unknown[] {
   const parsed = parseJson(text);
   const inner: unknown = isRecord(parsed) ? (parsed['traceEvents'] ?? [parsed]) : parsed;
-  if (!Array.isArray(inner)) throw new ExportFormatError('no list of trace events');
+  if (!Array.isArray(inner)) throw new ExportFormatError('not a list of trace events');
   return inner.filter((event) => isRecord(event) && event['ph'] === 'X');
 }

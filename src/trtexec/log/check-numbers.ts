@@ -147,7 +147,7 @@ function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): stri
   if (draft.gpuTotalS === undefined) return 'its summary has no "Total GPU Compute Time"';
   const [first, ...others] = TIMED_METRICS.map((metric) => Object.keys(found[metric]?.percentiles ?? {}).join(', '));
   const other = others.find((list) => list !== first);
-  return other === undefined ? null : `its lines have other percentiles: ${first} and ${other}`;
+  return other === undefined ? null : `its lines have different percentiles: ${first} and ${other}`;
 }
 
 /** From this percentile on, index n - 1 - trunc((1 - p) n) never gives a value below the median. */

@@ -243,13 +243,13 @@ function differingOption({ inputBindings, options }: TrtexecRun, requested: Requ
   ] as const;
   for (const [name, expected, used] of pairs) {
     if (expected === undefined || used === null || expected === used) continue;
-    return unfitFor('optionsDiffer', syntheticEvidence(`asked for ${name}: ${expected}, the banner says ${used}`));
+    return unfitFor('optionsDiffer', syntheticEvidence(`requested ${name}: ${expected}, but the banner says ${used}`));
   }
   const ran = Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
   for (const [input, expected] of Object.entries(shapes)) {
     const [wanted, used] = [expected.join('x'), ran[input]?.join('x') ?? expected.join('x')];
     if (wanted === used) continue;
-    return unfitFor('optionsDiffer', syntheticEvidence(`asked for ${input}:${wanted}, it ran with ${used}`));
+    return unfitFor('optionsDiffer', syntheticEvidence(`requested ${input}:${wanted}, but it ran with ${used}`));
   }
   return null;
 }
@@ -266,7 +266,7 @@ function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string
   for (const flag of MEASURED_FLAGS) {
     const [requestedFlag, ran] = [argumentOf(stated, flag), argumentOf(printed, flag)];
     if (requestedFlag !== ran) {
-      return `run.json says ${requestedFlag ?? `no ${flag}`}, the first line of its log ${ran ?? `no ${flag}`}: it is of another run`;
+      return `run.json says ${requestedFlag ?? `no ${flag}`}, the first line of its log ${ran ?? `no ${flag}`}: it belongs to another run`;
     }
   }
   return null;

@@ -274,7 +274,7 @@ export class RunBuilder {
     if (this.measured === null || counted.measurement === null) return null;
     const newest = JSON.stringify(this.measured);
     if ([...this.earlierSummaries].some((summary) => summary !== newest)) {
-      return 'it printed two performance summaries with other numbers';
+      return 'it printed two different performance summaries';
     }
     if (counted.contradiction !== null) return counted.contradiction;
     const { throughputQps } = counted.measurement;

@@ -69,10 +69,10 @@ function loadedBuild(path: string, set: RecordingSet, cwd: string): { build: str
   try {
     text = readFileSync(resolve(cwd, path), 'utf8');
   } catch {
-    return { problem: `${path}: no such engine` };
+    return { problem: `${path}: engine not found` };
   }
   const token = readEngineToken(text);
-  if (token === null) return { problem: `${path} is no engine of a replay` };
+  if (token === null) return { problem: `${path} is not an engine of a replay` };
   if (token.pool !== set.enginePool) {
     return { problem: `${path} is an engine of "${token.pool}", "${set.name}" was recorded with others` };
   }

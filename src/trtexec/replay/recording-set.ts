@@ -47,7 +47,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   try {
     parsed = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new UsageError(`${path}: no manifest of recordings there`, { cause: error });
+    throw new UsageError(`${path}: manifest of recordings not found`, { cause: error });
   }
   if (!isManifest(parsed)) throw new UsageError(`${path}: not a manifest of this version`);
   return { ...parsed, folder };
@@ -223,7 +223,7 @@ interface CheckedBuild {
 
 function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
   const meaning = meaningOf(build.args);
-  if (meaning === null) return { build: null, problem: 'recordings know no engines that were given' };
+  if (meaning === null) return { build: null, problem: 'recordings have no answer for a given engine' };
   const match = findRecordings(set, meaning, null);
   if (match.kind === 'found' && match.recordings.length < build.of) {
     const there = match.recordings.length;

@@ -48,7 +48,7 @@ export function joinPieces(
   return { count, columns: joined };
 }
 
-const COUNT_DIFFERS = 'the samples are not as many as they say';
+const COUNT_DIFFERS = 'the number of samples differs from the stated number';
 
 /** Removes the first queries. */
 export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {

@@ -82,7 +82,7 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
   test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {
     const path = packed(temporaryFolder(), LOG);
     writeFileSync(path, readFileSync(path).subarray(0, 1000));
-    await expect(readWhole(path)).rejects.toThrow(`${program}: the data are damaged, or end too soon`);
+    await expect(readWhole(path)).rejects.toThrow(`${program}: the data are damaged or incomplete`);
   });
 
   test('without its program it is named, and everything else is imported', async () => {
@@ -96,11 +96,11 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
       env,
     });
     const advice = `needs ${program} to be read (apt-get install ${from}), or unpack it`;
-    expect([code, stderr]).toEqual([0, `note: ${path}: ${advice}\n`]);
+    expect([code, stderr]).toEqual([0, `note: ${path} ${advice}\n`]);
     expect(await benchProcess(['parse', path], { env })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `bench: ${path}: ${advice}\n`,
+      stderr: `bench: ${path} ${advice}\n`,
     });
   });
 });

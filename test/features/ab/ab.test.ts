@@ -67,7 +67,7 @@ describe('what is stored of an experiment', () => {
   test('is shown again, by its name and by its sweep', async () => {
     const args = ['ab', fakeHarnessMatrix(folder, 112), ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
     const first = await printed(args);
-    expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A as it is · rate, median of runs\n');
+    expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A unchanged · rate, median of runs\n');
     expect(first.replaceAll(/\s+/g, ' ')).toContain('✗ B is marked upper bound, invalid output: never a baseline');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
@@ -104,7 +104,7 @@ describe('what is stored of an experiment', () => {
   test('A may be part of a baseline, and B is not', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'moe', id.slice(0, 8), ...here]);
     expect(code).toBe(0);
-    expect(stderr).toContain('note: 1 cell is no part of the baseline, invalid output: ENABLE_');
+    expect(stderr).toContain('note: 1 cell is not part of the baseline: invalid output: ENABLE_');
   });
 });
 

@@ -76,7 +76,7 @@ describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {
     expect(await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision')).toMatchObject({
       code: 0,
-      stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently; --undo reverts this\n',
+      stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently: new scales; --undo reverts this\n',
     });
     expect(marks()).toEqual([
       { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },
@@ -84,8 +84,11 @@ describe('which findings', () => {
     ]);
   });
 
-  test('all of a group by a word of it', async () => {
-    await ack('fp8', '--reason', 'x');
+  test('all of a group by a word of it; `ls findings` shows the reason', async () => {
+    await ack('fp8', '--reason', 'new scales');
+    const { stdout } = await bench(['ls', 'findings', '--db', db], { cwd, env: { COLUMNS: '160' } });
+    expect(stdout.match(/^[23]abcdef0 +acknowledged .* new scales$/gm)).toHaveLength(2);
+    expect(stdout).toMatch(/^1abcdef0 +open .* graph$/m);
     expect(marks()).toMatchObject([{ finding_id: SECOND }, { finding_id: THIRD }]);
   });
 
@@ -94,7 +97,7 @@ describe('which findings', () => {
     const expected = [FIRST, SECOND, THIRD, SIXTH];
     expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual(expected);
     const again = await ack('--all', '--reason', 'x');
-    expect([again.code, again.stderr]).toEqual([2, 'bench: no finding waits to be acknowledged\n']);
+    expect([again.code, again.stderr]).toEqual([2, 'bench: there is no finding to acknowledge\n']);
     expect((await ack('--all', '--undo')).stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
     expect(marks()).toEqual([]);
   });
@@ -108,20 +111,26 @@ describe('which findings', () => {
   });
 
   test.each([
-    [['--all', '1ab'], '--all and names of findings exclude each other'],
+    [['--all', '1ab'], '--all and names of findings cannot be used together'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
-    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id names one finding'],
+    [['1ab', '--branch', 'main'], '--matrix and --branch need --all: an id names one finding'],
     [['1ab'], 'add --reason "…", which explains the acknowledgement'],
     [
       ['1ab', '--undo', '--owner', 'me'],
       '--undo reverts the whole acknowledgement: leave out --reason, --until and --owner',
     ],
-    [['fp9', '--reason', 'x'], 'fp9: no such finding; `bench check` names them; did you mean "fp8"?'],
-    [['1ab', 'ffff', '--reason', 'x'], 'ffff: no such finding; `bench check` names them'],
+    [
+      ['fp9', '--reason', 'x'],
+      'fp9: finding not found; open: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0; did you mean "fp8"?',
+    ],
+    [
+      ['1ab', 'ffff', '--reason', 'x'],
+      'ffff: finding not found; open: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0',
+    ],
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
     [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
-    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: no such day'],
+    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: this date does not exist'],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);
     expect([code, stderr.replace(/today is [-\d]{10}/, 'today is TODAY')]).toEqual([2, `bench: ${problem}\n`]);

@@ -63,7 +63,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     const { repository, commits } = history(slowFrom(1, 3, 3.2));
     const cwd = repository.folder;
     const args = ['bisect', commits[0] ?? '', 'HEAD', '--cell', 'batch=8', ...STUB, ...BUILD];
-    expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: which matrix? --matrix FILE\n' });
+    expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: name the matrix: --matrix FILE\n' });
     execFileSync('sh', ['build.sh'], { cwd });
     expect(await bench(['run', 'm.yaml', ...STUB], { cwd })).toMatchObject({ code: 0 });
     const { code, stderr, stdout } = await bench(['bisect', '--json', ...args.slice(1)], { cwd });
@@ -178,7 +178,7 @@ describe('SIGKILL and Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect([code, started.every(isGone)]).toEqual([130, true]);
-    expect(stderr).toContain('bench: interrupted; what was measured is stored: go on with `bench bisect --resume`');
+    expect(stderr).toContain('bench: interrupted; what was measured is stored: continue with `bench bisect --resume`');
     expectNoWorktrees(repository, 'bisect');
     expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);
@@ -245,12 +245,13 @@ axes: {precision: fp16, batch: 8}
       'bench: factors.yaml:3:12: factors.c.env.bad is missing',
       'bench: factors.yaml:4:22: factors.d.before.good: "rm -rf x": a list is needed',
     ]);
-    const text = 'bench: factors.yaml:1:31: b.trtexec.good: no-such: no such file';
-    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(text);
+    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(
+      'bench: factors.yaml:1:31: b.trtexec.good: no-such: file not found',
+    );
     const same = 'factors: {a: {env: {good: {A: 1}, bad: {A: 1}}}}';
     expect((await refused(same)).stderr).toContain('factors.yaml:1:11: a: good and bad are the same');
     const twice = `${FACTORS}  again: {model: {good: old.onnx, bad: new.onnx}}\n`;
-    expect((await refused(twice)).stderr).toContain('again: model is switched by model already');
+    expect((await refused(twice)).stderr).toContain('again: model is already switched by model');
   });
 });
 
@@ -299,7 +300,7 @@ describe('wrong use and hostile names', () => {
     ['name the older commit first', ['bisect', 'HEAD', 'HEAD~2', '--matrix', 'm.yaml']],
     ['has 2 cells', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', ...STUB, ...BUILD]],
     ['no cell x', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'm.yaml', '--cell', 'x', ...STUB, ...BUILD]],
-    ['no such file', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
+    ['file not found', ['bisect', 'HEAD~2', 'HEAD', '--matrix', 'none.yaml', ...STUB]],
     ['--factors takes no commits', ['bisect', 'HEAD', '--factors', 'm.yaml', '--matrix', 'm.yaml']],
     ['name a metric that each run has', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--metric', 'buildS']],
     ['no bisection was interrupted', ['bisect', '--resume']],

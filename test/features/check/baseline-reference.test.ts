@@ -37,7 +37,7 @@ test('check --against judges against the runs of a baseline, and stores nothing 
   expect([fast.code, fast.cell?.verdict, fast.cell?.before?.toFixed(2)]).toEqual([1, 'slower', '0.60']);
   expect(fast.cell?.changePercent).toBeCloseTo(10, 0);
   const other = await bench(['check', '--against', 'none', '--db', db]);
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--against none: no such baseline')]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--against none: baseline not found')]);
 });
 
 test('a matrix names the baseline that every output judges against', async () => {

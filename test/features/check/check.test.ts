@@ -155,7 +155,7 @@ describe('bench check', () => {
     expect([after.code, reportedIn(after.json)[0]?.reportedSweepId]).toEqual([1, sweepOfNight(43)]);
     expect(queryStore(nights.db, 'SELECT * FROM findings')).toEqual([]);
     const early = await nights.run('check', '--as-of', '2025-01-01');
-    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('no sweep had been')]);
+    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('there was no sweep at that time')]);
   });
 
   test('what else changed on that night is likelier; commits between come from git', async () => {
@@ -260,7 +260,9 @@ describe('bench ack', () => {
     // On the day of the night before.
     const io = { ...testIo(), now: () => new Date(nightDate(45)), out: (text: string) => (printed += text) };
     await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
-    expect(printed).toContain(`is acknowledged until ${nightDate(50)}`);
+    expect(printed).toContain(`is acknowledged until ${nightDate(50)}: known; --undo reverts this`);
+    const text = (await nights.run('check', '--all')).stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(new RegExp(`acknowledged in GPU compute time: ${id.slice(0, 8)} .*; reason: known`));
     const accepted = await nights.check();
     expect([accepted.code, accepted.json.findings]).toMatchObject([0, [{ id, acknowledged: { reason: 'known' } }]]);
     // Nothing is told as new: what was accepted is open again, against the level before it.

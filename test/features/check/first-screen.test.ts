@@ -43,7 +43,7 @@ test('several series: a line for each, the worst first, then that one in full', 
     expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),
     expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
   ]);
-  expect(lines.at(-2)).toBe('each in full: bench check --all');
+  expect(lines.at(-2)).toBe('all details: bench check --all');
   expect((await bench(['check', '--all'], { cwd, env })).stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
 }, 60_000);
 

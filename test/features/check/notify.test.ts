@@ -65,7 +65,7 @@ test('one that does not end is ended after 30 s', async () => {
   expect(await startProgram(['slow'], '{}', io)).toBe(false);
   expect([limitMs, said]).toEqual([
     30_000,
-    'note: notify: slow: ended after 30 s; the findings are stored, and the next check tries again\n',
+    'note: notify: slow: bench stopped it after 30 s; the findings are stored, and the next check tries again\n',
   ]);
 });
 
@@ -153,7 +153,7 @@ describe('which programs are started', () => {
 
     test('a file with mistakes is said, and no error', async () => {
       expect(await programsOf(matrixIn(cwd, 'gate: {notify: 7}'))).toEqual([]);
-      expect(said).toBe(`note: notify: ${join(cwd, 'm.yaml')} cannot be read any more: nothing was started\n`);
+      expect(said).toBe(`note: notify: ${join(cwd, 'm.yaml')} can no longer be read: nothing was started\n`);
     });
   });
 

@@ -58,7 +58,7 @@ describe('the pair of the guide of TensorRT, imported', () => {
     ]);
     const text = (await bench([...slo, '--max-latency', '30'])).stdout;
     expect(text).toContain('4432 items/s (34.63 qps)');
-    expect(text).toContain('28.90 ms, 3.7 % below the limit; accuracy: not checked');
+    expect(text).toContain('28.90 ms, 3.7 % below the limit; no larger batch in the matrix; accuracy: not checked');
   });
 
   test('under 28 ms nothing fits: exit code 4 and the nearest', async () => {
@@ -76,6 +76,15 @@ describe('a recorded night of FP16 and FP8', () => {
     db = await sharedStore('night');
   }, 60_000);
 
+  test('a limit has any unit; the largest batch within it is named as such', async () => {
+    const at = async (...args: string[]) => (await bench(['choose', ...args, '--db', db])).stdout;
+    const bare = await at('--max-latency', '5');
+    expect(bare).toContain('below the limit; no larger batch in the matrix; accuracy: ');
+    for (const limit of ['5ms', '5000us', '0.005 s']) expect(await at('--max-latency', limit)).toBe(bare);
+    expect(await at('--max-latency', '5', '--filter', 'batch<32')).not.toContain('no larger batch');
+    expect(await at('--max-latency', '0.9')).not.toContain('no larger batch');
+  });
+
   test('the winner is a deployment of the table', async () => {
     const args = ['--max-latency', '1.05', '--db', db, '--json'];
     const { models } = OUTPUTS.slo.parse(JSON.parse((await bench(['choose', ...args])).stdout));
@@ -86,11 +95,15 @@ describe('a recorded night of FP16 and FP8', () => {
   });
 
   test.each([
-    [['choose', '--min-sqnr', '20'], '--min-sqnr goes with --max-latency: add --max-latency MS'],
+    [
+      ['choose', '--max-latency', '5min'],
+      "option '--max-latency <time>' argument '5min' is invalid: must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms (see --help)",
+    ],
+    [['choose', '--min-sqnr', '20'], '--min-sqnr needs --max-latency: add --max-latency MS'],
 
     [['choose', '--max-latency', '5', '--metric', 'mean'], '--max-latency limits p99, or latency (the median)'],
 
-    [['choose', '--filter', 'model=none'], 'no cell of these sweeps passes the filter'],
+    [['choose', '--filter', 'model=none'], 'no cell of these sweeps matches the filter'],
   ])('wrong use is one line: %j', async (args, problem) => {
     expect(await bench([...args, '--db', db])).toEqual(refusal(problem));
   });

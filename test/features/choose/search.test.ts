@@ -35,8 +35,9 @@ describe('bench choose --search', () => {
     expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
-    const text = 'all known · 0 runs in place of 30 (5 for each cell) · 5 runs known from other sweeps';
-    expect(again.stdout).toContain(text);
+    expect(again.stdout).toContain(
+      'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps',
+    );
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect([runs(), queryStore(db, 'SELECT * FROM sweeps').length]).toEqual([{ runs: 5 }, 1]);
     // Another limit uses them, too; the matrix is that of the newest sweep.
@@ -50,7 +51,7 @@ describe('bench choose --search', () => {
     expect(first).toMatchObject({ code: 4, stdout: expect.stringContaining('small fp16 8x3 graph: batch 8 at least') });
     expect(first.stdout).toContain('stopped at 1 run: --max-runs');
     const second = await bench(args('--max-latency', '1.5', '--dry-run'), here);
-    expect(second.stdout).toContain('plan · about 6 runs in place of 30 (5 for each cell) · 1 run known');
+    expect(second.stdout).toContain('plan · about 6 runs instead of 30 (5 for each cell) · 1 run known');
     expect(runs()).toEqual({ runs: 1 });
     expect([(await bench(args('--max-latency', '1.5'), here)).code, runs()]).toEqual([0, { runs: 5 }]);
   });
@@ -62,7 +63,10 @@ describe('bench choose --search', () => {
     const journal = join(folder, 'journal');
     while (!existsSync(journal) || readFileSync(journal, 'utf8').split('--loadEngine').length < 3) await sleep(20);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('go on with `bench run --resume') });
+    expect(await ended).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('continue with `bench run --resume'),
+    });
     const resumed = await bench(['run', '--resume', '--db', db], here);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('batch 8\n') });
     expect(runs()).toEqual({ runs: 5 });
@@ -94,9 +98,9 @@ describe('bench choose --search', () => {
   });
 
   test.each([
-    [['--max-runs', '3'], '--max-runs goes with --search'],
+    [['--max-runs', '3'], '--max-runs needs --search'],
     [['--search'], '--search needs a limit: add --max-latency MS'],
-    [['--search', '--max-latency', '3', '--at', 'latest'], '--at does not go with --search, which measures'],
+    [['--search', '--max-latency', '3', '--at', 'latest'], '--at cannot be used with --search, which measures'],
     [['--search', '--max-latency', '3', '--sure', '40'], 'must be a percentage above 50 and below 100, such as 95'],
   ])('%j', async (more, problem) => {
     expect(await bench(['choose', '--db', join(temporaryFolder(), 'bench.sqlite'), ...more])).toEqual(refusal(problem));

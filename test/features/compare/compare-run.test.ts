@@ -101,7 +101,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const starts = readFileSync(env.STUB_JOURNAL, 'utf8');
     const second = await compared(repository, ['HEAD~1', ...ALL], env);
     expect(second.json).toEqual(first.json);
-    expect(second.stderr).toMatch(/^measured on \d{4}-\d\d-\d\d already; --force measures again\n$/);
+    expect(second.stderr).toMatch(/^already measured on \d{4}-\d\d-\d\d; --force measures again\n$/);
     expect(readFileSync(env.STUB_JOURNAL, 'utf8')).toBe(starts);
     expect(readFileSync(env.BUILD_JOURNAL, 'utf8')).toBe('.\n.\n');
     const again = await compared(repository, ['HEAD~1', ...ALL, '--force'], env);
@@ -193,7 +193,7 @@ describe('bench compare A..B --run --build CMD', () => {
     const { code, json } = await compared(repository, ['m.yaml', '--run', '--filter', 'batch=1']);
     expect([code, json.provenance]).toEqual([1, 'recorded']);
     expect(json.cells.map(({ verdict }) => verdict)).toContain('slower');
-    expect((await run(repository, [...MATRIX, '--filter', 'batch=1'])).stderr).toMatch(/^measured on .* already/);
+    expect((await run(repository, [...MATRIX, '--filter', 'batch=1'])).stderr).toMatch(/^already measured on/);
     expectNothingLeft(repository);
   }, 60_000);
 });
@@ -283,7 +283,7 @@ describe('Ctrl-C and SIGKILL', () => {
     await endedWhileMeasuring(repository, 'SIGINT', args);
     const refused = await run(repository, ['HEAD~1', ...args]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure anew with --force\n$/);
+    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure again with --force\n$/);
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
     expectNoWorktrees(repository, 'compare-run');
@@ -296,17 +296,17 @@ describe('wrong use', () => {
 
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
-    ['nope: no git revision here', ['nope..HEAD', ...MATRIX]],
+    ['nope: not a git revision here', ['nope..HEAD', ...MATRIX]],
 
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
-    ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
+    ['--branch cannot be used with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
 
     ['--untrusted refuses --build', [...ALL, '--untrusted']],
     ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
 
     ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],
-    ['--build CMD makes it there', [...MATRIX, ...STUB]],
+    ['add --build CMD, which makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
   ])('%s', async (message, args) => {
     const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });

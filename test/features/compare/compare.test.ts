@@ -154,7 +154,7 @@ describe('on a repository in which one commit made two cells slower', () => {
 
   test.each([
     [['nonsense'], 'neither a git revision here, nor a sweep'],
-    [['baseline:none'], 'no such baseline'],
+    [['baseline:none'], 'baseline not found'],
     [['latest~9'], 'there are only 2 sweeps'],
     [['HEAD~99'], 'neither a git revision here (no commit here is that far before HEAD), nor a sweep'],
     [['HAED~1'], 'did you mean "HEAD~1"'],
@@ -211,4 +211,12 @@ test('a revision that measured several matrices stands for the one that the othe
   const [newest] = JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd: folder })).stdout).sweeps;
   const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
   expect(two.stdout).toContain('two matrices, quickstart-pair and quickstart: only cells that both have are compared');
+});
+
+test('cells on one side only are named with their side', async () => {
+  const cwd = temporaryFolder();
+  await bench(['run', PAIR, '--filter', 'batch=1', '--repeats', '1'], { cwd });
+  await bench(['run', PAIR, '--repeats', '1'], { cwd });
+  const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd });
+  expect(stdout).toContain('\n1 cell on one side only; only in head: vit_small fp16 8x3x224x224 graph transfers\n');
 });

@@ -28,14 +28,14 @@ test('a sweep goes with its finding; its artefacts bring both back', async () =>
   const before = rowsOf(db);
   const dry = await bench(['db', 'rm', second.slice(0, 8), '--dry-run', '--db', db], { cwd: folder });
   expect([dry.code, rowsOf(db), existsSync(join(folder, 'removed'))]).toEqual([0, before, false]);
-  expect(dry.stdout).toMatch(/11 runs: would go\nfinding .*: would go.*\nnothing was changed\n$/);
+  expect(dry.stdout).toMatch(/11 runs: would be deleted\nfinding .*: would be deleted.*\nnothing was changed\n$/);
   const went = await bench(['db', 'rm', second.slice(0, 8), '--db', db], { cwd: folder });
   expect([went.code, went.stderr]).toEqual([0, '']);
   const moved = join(folder, 'removed', second);
   expect(went.stdout.split('\n')).toEqual([
-    expect.stringMatching(/^sweep [0-9a-f]{8}, quickstart-pair, .*, 11 runs: went$/),
-    expect.stringMatching(/^finding [0-9a-f]{8}: went, with its acknowledgement$/),
-    `to bring it back: \`bench import ${moved}\``,
+    expect.stringMatching(/^sweep [0-9a-f]{8}, quickstart-pair, .*, 11 runs: deleted$/),
+    expect.stringMatching(/^finding [0-9a-f]{8}: deleted, with its acknowledgement$/),
+    `to restore it: \`bench import ${moved}\``,
     '',
   ]);
   expect(queryStore(db, 'SELECT sweep_id AS id FROM sweeps')).toEqual([{ id: first }]);
@@ -90,14 +90,16 @@ test('what is measured, a baseline, or unknown is refused before anything goes',
   const [first = '', second = ''] = ids;
   const before = rowsOf(db);
   const rm = (...names: string[]) => bench(['db', 'rm', ...names, '--db', db], { cwd: folder });
-  const stderr = 'bench: no sweep nightly in this store: name the start of an id of `bench ls sweeps`\n';
-  expect(await rm(second, 'nightly')).toMatchObject({ code: 2, stderr });
+  expect(await rm(second, 'nightly')).toMatchObject({
+    code: 2,
+    stderr: 'bench: sweep nightly is not in this store: name the start of an id of `bench ls sweeps`\n',
+  });
   const release = lockSweep(join(dirname(db), 'artefacts'), first);
   const measured = await rm(second, first);
   release();
   expect([measured.code, measured.stderr]).toEqual([
     2,
-    expect.stringMatching(/^bench: sweep [0-9a-f]{8} is being measured by .*: wait for it, or end it\n$/),
+    expect.stringMatching(/^bench: sweep [0-9a-f]{8} is being measured by .*: wait for it, or stop it\n$/),
   ]);
   expect(rowsOf(db)).toEqual(before);
   await bench(['baseline', 'set', 'v1', first, '--db', db], { cwd: folder });

@@ -137,7 +137,7 @@ describe('the store', () => {
   test('that is there is counted, and neither made nor changed', async () => {
     const machine = new Bare();
     const none = await machine.checks(machine.env());
-    expect(none.stateOf('store.database')?.evidence).toContain('is made by the first bench run');
+    expect(none.stateOf('store.database')?.evidence).toContain('the first bench run creates it');
     await storeIn(machine.folder, 'pair');
     const { stateOf } = await machine.checks(machine.env());
     const counted = expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/);
@@ -217,7 +217,7 @@ describe('--measure', () => {
     expect(output.checks.at(-1)).toMatchObject({
       state: 'warning',
       evidence: expect.stringMatching(
-        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower than they differ by$/,
+        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower than those sweeps differ$/,
       ),
     });
   });

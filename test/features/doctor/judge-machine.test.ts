@@ -132,7 +132,7 @@ describe('of a GPU', () => {
     [{ temperatureC: 88 }, 'gpu0.temperature warning', '88 °C, slows down at 90 °C'],
     [{ power: { limitW: 500, defaultLimitW: 700 } }, 'gpu0.power advice', `sudo nvidia-smi -i ${UUID} -pl 700`],
     [{ mig: 'on' }, 'gpu0.mig warning', '-mig 0'],
-    [pcie(1, 16), 'gpu0.pcie advice', 'generation 1 x16 of 5 x16; an idle link lowers itself'],
+    [pcie(1, 16), 'gpu0.pcie advice', 'generation 1 x16 of 5 x16; an idle link slows down to save power'],
     [pcie(5, 8), 'gpu0.pcie warning', 'generation 5 x8 of 5 x16'],
     [
       { ...pcie(1, 16), ...other('x', 1), gpuUtilisationPercent: 99 },
@@ -180,7 +180,7 @@ describe('of trtexec, its library and the driver', () => {
       'library of another version',
       trtexec({ library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } }),
       'trtexec.library warning',
-      '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is of 10.6.0',
+      '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is version 10.6.0',
     ],
     ['driver too old', { builtForCuda: 13, gpus: report }, 'gpu.driver failed', 'CUDA 13, which needs 580 or newer'],
     ['GPUs hidden', { gpus: { ...report, gpus: [], hidden: 2 } }, 'gpu.visible failed', 'hides all 2'],
@@ -236,7 +236,7 @@ describe('of host, disk and store', () => {
     [{ ...host({ numaNodes: 2 }), numactl: { kind: 'missing' } }, 'host.numa advice', 'sudo apt-get install numactl'],
     [folder({ freeBytes: 5 * GIB }), 'store.folder0 warning', '/data, 5.0 GiB free'],
     [folder({ freeBytes: GIB / 2 }), 'store.folder0 failed', '/data, 512 MiB free'],
-    [folder({ isWritable: false }), 'store.folder0 failed', '/data may not be written'],
+    [folder({ isWritable: false }), 'store.folder0 failed', '/data is not writable'],
     [folder({ isThere: false, isWritable: false }), 'store.folder0 failed', 'mkdir -p /data'],
     [{ folders: [{ ...FOLDER, networkFileSystem: 'NFS' }] }, 'store.folder0.network warning', '/data is on NFS'],
     [

@@ -109,7 +109,7 @@ describe('gc', () => {
   test('pinned ones stay, and are named', async () => {
     age();
     const key = keyOf();
-    expect((await engines('pin', `${key}-1`)).stdout).toContain('is pinned: gc leaves it alone');
+    expect((await engines('pin', `${key}-1`)).stdout).toContain('is pinned: gc keeps it');
     const { stdout } = await engines('gc', '--max-size', '1', ...SPARE_NONE);
     expect([numbers(), stdout]).toEqual([[1], expect.stringContaining(`kept ${key} small fp16`)]);
     expect(stdout).toContain('it is pinned');

@@ -80,7 +80,7 @@ describe('recorded runs of a H200', () => {
       /^bench: run \w{8} \(build\) has neither start times of single queries \(exportTimes in the matrix\) nor times of layers \(bench run --profile\)$/,
     ],
     [['timed', '--json'], /^bench: only one thing can go to standard output/],
-    [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json: cannot be written: there is no such folder/],
+    [['timed', '--output', 'no/t.json'], /^bench: no\/t\.json cannot be written: the folder does not exist/],
     [['timed', '--output', 't.json', '--redact'], /^bench: --redact hides names in what is printed/],
   ])('wrong use is one line: %j', async ([role = '', ...args], line) => {
     const { code, stderr, stdout } = await bench(['export', ids.get(role) ?? role, ...args], { cwd });

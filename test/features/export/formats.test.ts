@@ -34,7 +34,7 @@ test('a slow-down that the cells share is a finding of its own, also where no ce
   const failure = { type: 'slower', message: SHIFT };
   expect(suites.testsuite.testcase[0]).toMatchObject({ name: 'common shift', failure });
   expect(githubAnnotations(report)).toEqual([
-    `::error title=common shift::${SHIFT.replace('%', '%25')}; clocks, driver or another common cause, none of them recorded`,
+    `::error title=common shift::${SHIFT.replace('%', '%25')}; clocks, driver or another common cause; none is recorded`,
   ]);
   expect(markdownText(report).split('\n')[0]).toBe(`### ▲ ${SHIFT} (1 unclear)`);
   const faster = { ...report, shift: { ...shift, verdict: 'faster' as const } };

@@ -137,11 +137,11 @@ describe('bench import --date', () => {
   });
 
   test.each([
-    ['2026-02-30', 'is no date: write 2026-03-01 or 2026-03-01T02:30'],
+    ['2026-02-30', 'is not a date: write 2026-03-01 or 2026-03-01T02:30'],
 
-    ['yesterday', 'is no date'],
+    ['yesterday', 'is not a date'],
 
-    ['2999-01-01', '--date 2999-01-01: this day is in the future'],
+    ['2999-01-01', '--date 2999-01-01: this date is in the future'],
   ])('refuses %s', async (date, words) => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'run.log'), logOf('normal', 1, null));

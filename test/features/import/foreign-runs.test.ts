@@ -73,7 +73,7 @@ describe('exports of another run', () => {
     const { outcome, exports } = await onlyRead(withTimes(doubled));
     expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
     expect(outcome.evidence[0]?.text).toMatch(
-      /^--exportTimes: times.json is of another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
+      /^--exportTimes: times.json belongs to another run: its median GPU compute time is [\d.]+ ms, that of the summary/,
     );
     expect([exports.times, (await onlyRead(withTimes(rows))).outcome.kind]).toEqual([null, 'measured']);
   });
@@ -133,7 +133,7 @@ test.each([
   writeFileSync(join(folder, 'run.json'), JSON.stringify({ argv: other }));
   const { outcome } = await onlyRead(folder);
   const ran = flag.replace('engines/', '');
-  const text = `run.json says ${said}, the first line of its log ${ran}: it is of another run`;
+  const text = `run.json says ${said}, the first line of its log ${ran}: it belongs to another run`;
   expect(outcome).toMatchObject({ kind: 'unfit', reason: 'optionsDiffer', evidence: [{ text }] });
 });
 
@@ -170,7 +170,7 @@ describe('a cell in run.json', () => {
     [{ streams: 4 }, 'streams: 4', '1'],
   ])('that its log contradicts makes the run unfit: %j', async (wrong, said, ran) => {
     const { outcome } = await onlyRead(await withCell({ ...PAIR_CELL, ...wrong }));
-    const text = `the cell in run.json says ${said}, its log ${ran}: it is of another run`;
+    const text = `the cell in run.json says ${said}, its log ${ran}: it belongs to another run`;
     const evidence = [expect.objectContaining({ text })];
     expect(outcome).toEqual({ kind: 'unfit', reason: 'optionsDiffer', evidence });
   });
@@ -188,7 +188,7 @@ describe('a cell in run.json', () => {
     const db = join(temporaryFolder(), 'b.sqlite');
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     const says = 'the cell in run.json says model resnet50, its log loads engines/vit_small.fp16.plan';
-    expect([code, stderr]).toEqual([0, `note: ${folder}: ${says}: it may be of another run\n`]);
+    expect([code, stderr]).toEqual([0, `note: ${folder}: ${says}: it may belong to another run\n`]);
     const right = await bench(['import', await withCell(PAIR_CELL), '--db', db]);
     expect([right.code, right.stderr]).toEqual([0, '']);
   });

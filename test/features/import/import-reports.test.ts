@@ -116,7 +116,7 @@ describe("the guide's Torch-TensorRT listings", () => {
       'harness: trtexec against torch-tensorrt',
       expect.stringMatching(/^timer: CUDA events against /),
       'in flight: 2 against 1',
-      'percentiles: one of the times against between two of the times',
+      'percentiles: one of the measured times against interpolated between two times',
     ]);
     const reported = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) =>
       [metric, base.toFixed(2), head.toFixed(2), changePercent.toFixed(1), verdict].join(' '),
@@ -140,7 +140,7 @@ describe('what a report does not say', () => {
     const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', newStore()]);
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `bench: ${TORCH.fp16}: does not say its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
+      `bench: ${TORCH.fp16} does not state its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
     );
   });
 
@@ -176,7 +176,7 @@ test('a folder: with reports and logs of trtexec needs no --as', async () => {
 
 test.each([
   ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
-  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no such sweep/],
+  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: sweep not found/],
   ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
   ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
 ])('one clear line for: %s', async (_name, options, problem) => {

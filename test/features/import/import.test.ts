@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { TIMED_METRICS } from '../../../src/records/harness.ts';
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { ROOT, bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -69,7 +69,7 @@ describe('importing recorded folders', () => {
     const copy = join(temporaryFolder(), 'moved');
     cpSync(join(FIXTURES, 'cpu-contended'), copy, { recursive: true });
     const db = await imported(join(FIXTURES, 'cpu-contended'));
-    expect((await bench(['import', copy, '--db', db])).stdout).toContain('4 were there already');
+    expect((await bench(['import', copy, '--db', db])).stdout).toContain('4 already stored');
     expect(queryStore(db, 'SELECT count(*) AS n FROM sweeps')).toEqual([{ n: 1 }]);
   });
 
@@ -100,7 +100,7 @@ describe('bare logs', () => {
     expect(queryStore(db, `SELECT reason, notes FROM runs WHERE outcome = 'failed'`)).toMatchObject([
       { reason: 'incomplete', notes: expect.stringContaining('can be read only up to byte') },
     ]);
-    expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 were there already');
+    expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 already stored');
   });
 
   test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
@@ -127,12 +127,43 @@ describe('bare logs', () => {
     expect([(await bench(dated)).code, queryStore(db, 'SELECT count(*) AS n FROM runs')]).toEqual([0, [{ n: 2 }]]);
   });
 
+  test('a setting for a stored run is ignored, and said so; the same setting again is not', async () => {
+    const folder = temporaryFolder();
+    const [path, db] = [join(folder, 'x.log'), join(folder, 'b.sqlite')];
+    writeFileSync(path, readFixture('formats/default-run/stdout.log.br'));
+    const take = (commit: string, model: string) =>
+      bench(['import', path, '--commit', commit, '--model', model, '--db', db]);
+    await take('a'.repeat(40), 'vit');
+    expect((await take('a'.repeat(40), 'vit')).stderr).toBe('');
+    expect(await take('b'.repeat(40), 'swin')).toMatchObject({
+      code: 0,
+      stderr:
+        'note: bench ignored --commit, --model for 1 run stored before; to correct a setting, remove the sweep (bench db rm) and import again\n',
+      stdout: expect.stringContaining('0 runs stored in'),
+    });
+  });
+
+  test('a folder with the store alone has nothing to import: its artefacts are named', async () => {
+    const cwd = temporaryFolder();
+    await bench(
+      ['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--replay', 'night1', '--filter', 'vit_small fp16 b1 graph'],
+      { cwd },
+    );
+    expect(await bench(['import', '.'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: `bench: . contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${join(cwd, 'artefacts')}\n`,
+    });
+  });
+
   test('a file that says nothing of trtexec is refused, and makes no store', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
     const db = join(folder, 'b.sqlite');
-    const stderr = `bench: ${path}: nothing of trtexec in it, nor of another harness that bench knows\n`;
-    expect([await bench(['import', path, '--db', db]), existsSync(db)]).toMatchObject([{ code: 2, stderr }, false]);
+    expect(await bench(['import', path, '--db', db])).toMatchObject({
+      code: 2,
+      stderr: `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`,
+    });
+    expect(existsSync(db)).toBe(false);
   });
 });

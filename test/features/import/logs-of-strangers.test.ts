@@ -167,7 +167,7 @@ describe('which files are logs', () => {
     const { code, stderr } = await bench(['import', folder, '--db', db]);
     expect(code).toBe(0);
     expect(stderr).toBe(
-      `note: ${join(folder, 'no-manifest')}: run.json was not understood: unexpected end of file; the files next to it count alone\n`,
+      `note: ${join(folder, 'no-manifest')}: run.json was not understood: unexpected end of file; only the files next to it are used\n`,
     );
     expect(queryStore(db, 'SELECT outcome, reason FROM runs ORDER BY outcome, reason')).toEqual([
       { outcome: 'measured', reason: null },

@@ -51,9 +51,9 @@ describe('numbers of an application beside those of trtexec', () => {
   test.each<[name: string, text: string, args: string[], problem: RegExp]>([
     ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is not a number: "fast"$/],
     ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is not a number: "e2e_ms"$/],
-    ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: no number in it$/],
-    ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is no JSON object$/],
-    ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: no field e2e_ms$/],
+    ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: it contains no number$/],
+    ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is not a JSON object$/],
+    ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: field e2e_ms is missing$/],
     ['unit.txt', '1\n', ['--metric', 'e2e'], /write NAME:lower:UNIT or NAME:higher:UNIT/],
     ['rate.txt', '1\n', ['--metric', 'images_per_s'], /write NAME:lower:UNIT or NAME:higher/],
     ['whose.txt', '1\n', ['--metric', 'e2e_ms', '--as', 'aiperf'], /reports of aiperf name their metrics/],
@@ -124,8 +124,8 @@ describe('numbers of an application beside those of trtexec', () => {
     ['took ms', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['{a_ms} {b_ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['{ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
-    ['never {ms} ms', '"never {ms} ms" is in no line'],
-    ['mean {ms} ms', '"mean {ms} ms" finds 12,75, which is no number: a decimal point is needed'],
+    ['never {ms} ms', 'no line contains "never {ms} ms"'],
+    ['mean {ms} ms', '"mean {ms} ms" finds 12,75, which is not a number: a decimal point is needed'],
   ])('the pattern %s is answered in one line', async (pattern, problem) => {
     const log = file('one.log', 'took 7 ms\nmean 1,275 ms\nmean 12,75 ms\n');
     const { code, stderr } = await take(log, '--pattern', pattern, ...VIT);

@@ -84,7 +84,7 @@ describe('what it writes', () => {
     await bench(['init'], machine(cwd));
     for (const line of [
       'batch: [1, 8, 32] # guessed, a batch',
-      'x_dim1: [16] # guessed, the model does not explain this',
+      'x_dim1: [16] # guessed, the model does not describe this',
       'cudaGraph: off # the host evaluates its loops and conditions',
       'min: { batch: 1, x_dim1: 1 }',
     ])
@@ -162,7 +162,7 @@ describe('it never harms', () => {
 
   test.each([
     ['no ONNX file in this folder or below it: name one', [], {}],
-    ['nowhere: no such file or folder', ['nowhere'], {}],
+    ['nowhere: file or folder not found', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
     ['bench writes the schema under this name', ['--output', 'matrix.schema.json'], {}],
   ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
@@ -239,7 +239,7 @@ describe('shapes of a model', () => {
 
   test.each([
     [input('x', null), 'does not say how many dimensions input x has'],
-    [input('x', ['batch'], 'sequence'), 'is no tensor but a sequence'],
+    [input('x', ['batch'], 'sequence'), 'is not a tensor: its type is sequence'],
     [input('x', ['batch'], 'string'), 'holds strings'],
     [input('a,b', ['batch']), 'a comma, a quote or a space'],
   ])('%j cannot be stated', (stated, problem) => expect(draftShapes([stated])).toContain(problem));

@@ -51,7 +51,7 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
     writeFileSync(join(folder, 'text.onnx'), 'no model');
     for (const [path, problem] of [
       ['text.onnx', 'not readable as ONNX: '],
-      ['none.onnx', 'no such file or folder\n'],
+      ['none.onnx', 'file or folder not found\n'],
     ]) {
       expect(await layers('--onnx', path ?? '')).toEqual(refusal(`bench: --onnx ${path}: ${problem}`));
     }

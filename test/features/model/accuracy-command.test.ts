@@ -144,7 +144,7 @@ build: {opt: {batch: 8}}
       const matrix = matrixIn(folder, join(folder, 'none.onnx'));
       const { code, stdout } = await accuracy(matrix, '--db', join(folder, 'b.sqlite'));
       expect(code).toBe(4);
-      expect(stdout).toMatch(/net fp8: .*none\.onnx: no such file/);
+      expect(stdout).toMatch(/net fp8: .*none\.onnx: file not found/);
       expect(stdout).toMatch(/net +fp16 +fp32 +20\.0 dB/);
     });
 
@@ -191,12 +191,12 @@ describe('without onnxruntime', () => {
     const args = [model('identity'), model('scaled'), '--python', '/nowhere/python3'];
     const { code, stdout, stderr } = await accuracy(...args);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain('/nowhere/python3: no such program; name a Python with numpy and onnxruntime');
+    expect(stderr).toContain('/nowhere/python3: program not found; name a Python with numpy and onnxruntime');
   });
 
   test.each([
     [[model('identity')], 'give a matrix, or two files'],
-    [[model('identity'), 'none.onnx'], 'none.onnx: no such file'],
+    [[model('identity'), 'none.onnx'], 'none.onnx: file not found'],
     [[model('identity'), model('scaled'), '--model', 'net'], 'name both: --model and --precision'],
     [[model('identity'), model('scaled'), '--', 'python3', 'eval.py'], 'the metric command needs {model}'],
     [[join(ROOT, 'matrices', 'quickstart-pair.yaml')], 'nothing to compare'],

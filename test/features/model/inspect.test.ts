@@ -65,7 +65,7 @@ describe('bench model inspect', () => {
 });
 
 test.each([
-  ['missing.onnx', 'no such file or folder'],
+  ['missing.onnx', 'file or folder not found'],
   ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
   ['empty.onnx', 'not readable as ONNX: the file is empty'],
   ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],

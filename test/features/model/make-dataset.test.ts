@@ -42,10 +42,10 @@ test('a file that is there stays, unless it may be replaced', async () => {
 });
 
 test.each([
-  [['--requests', '0'], /'--requests <n>' argument '0' is invalid. must be a whole number from 1 on/],
+  [['--requests', '0'], /'--requests <n>' argument '0' is invalid. must be a whole number, 1 or more/],
   [['--input-mean', '0'], /must be a number above 0/],
-  [['--output-stdev', '-1'], /must be a number from 0 on/],
-  [['--seed', '1.5'], /must be a whole number from 0 on/],
+  [['--output-stdev', '-1'], /must be a number, 0 or more/],
+  [['--seed', '1.5'], /must be a whole number, 0 or more/],
 ])('refused: %j', async (wrong, problem) => {
   const args = ['model', 'make-dataset', 'a.jsonl', ...SIZES, ...wrong];
   const stderr = expect.stringMatching(problem);

@@ -81,7 +81,7 @@ describe('bench model quantize', () => {
     expect(made.output).toBe(shop.path('out', 'm_fp8.onnx'));
     expect(readFileSync(shop.path('out', 'm_fp8.onnx'))).toEqual(readFileSync(made.path));
     const { code, stderr } = await shop.quantize(['m.onnx', '--precision', 'fp8', '--output', 'm.onnx/x.onnx']);
-    const problem = /^bench: \S+\/m\.onnx\/x\.onnx: cannot be written: a part of its path is no folder$/m;
+    const problem = /^bench: \S+\/m\.onnx\/x\.onnx cannot be written: a part of its path is not a folder$/m;
     expect([code, stderr]).toEqual([3, expect.stringMatching(problem)]);
   });
 
@@ -95,7 +95,7 @@ describe('bench model quantize', () => {
     expect(other.how).toBe('made');
     expect(other.baseSha256).not.toBe(made.baseSha256);
     renameSync(shop.path('external.weights'), shop.path('elsewhere'));
-    const line = `bench: ${shop.path('m.onnx')}: its external data external.weights: no such file\n`;
+    const line = `bench: ${shop.path('m.onnx')}: its external data external.weights: file not found\n`;
     expect(await shop.quantize(args)).toMatchObject({ code: 2, stderr: line });
   });
 });
@@ -175,7 +175,7 @@ describe('what is refused', () => {
     expect(code).toBe(2);
     expect(stderr).toContain('said that it quantized 18 nodes, and the file has no Q/DQ node');
     const none = await shop.quantize(['m.onnx', '--precision', 'int8'], { leaves: null });
-    expect(none.stderr).toContain('it left no ONNX model');
+    expect(none.stderr).toContain('it did not write an ONNX model');
   });
 
   test.for([
@@ -200,10 +200,10 @@ describe('what is refused', () => {
   });
 
   test.for([
-    [['none.onnx', '--precision', 'fp8'], 'none.onnx: no such model, or it cannot be read'],
+    [['none.onnx', '--precision', 'fp8'], 'none.onnx: model not found or not readable'],
 
     [['m.onnx', '--precision', 'fp8', '--op-types', 'Matmul'], 'did you mean "MatMul"?'],
-    [['m.onnx', '--precision', 'fp8', '--calibration', 'none.npz'], 'none.npz: no such calibration data'],
+    [['m.onnx', '--precision', 'fp8', '--calibration', 'none.npz'], 'none.npz: calibration data not found'],
     [['m.onnx', '--precision', 'fp8', '--calibration', join(DATA, 'good.npz')], 'the model takes [batch, 3, 32, 32]'],
 
     [['m.onnx', '--precision', 'fp8', '--calibration-shapes', '8x3'], 'write input:8x3x224x224'],

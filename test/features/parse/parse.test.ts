@@ -25,6 +25,12 @@ test('says what it is, the numbers, and what trtexec remarked', async () => {
   expect(stdout).toContain('unstable:');
 });
 
+test('copies and GPU compute are the parts of a bar', async () => {
+  const { stdout } = await bench(['parse', '-'], { input: readFixture('formats/h2d-bound/stdout.log.br').toString() });
+  expect(stdout).toContain(`  ${'▒'.repeat(4)}${'█'.repeat(20)}  H2D 17.7 % · GPU compute 81.7 % · D2H 0.65 %\n`);
+  expect((await bench(['parse', LOG])).stdout).not.toContain('█');
+});
+
 test('a failure is read without being one: exit code 0, its cause and the line', async () => {
   const { code, stdout } = await bench(['parse', '-'], {
     input: [

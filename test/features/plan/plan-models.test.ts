@@ -57,7 +57,7 @@ const MISTAKES = [
   'm.yaml:4:38: model "mlp": its input "input" has dynamic dimensions and no shape here: add input: [batch, 64]',
   'm.yaml:5:39: model "text": its input "attention_mask" has dynamic dimensions and no shape here: add attention_mask: [batch, sequence, 16]',
   'm.yaml:5:40: input "input_ids" has 3 dimensions here, and 2 in the model: [batch, sequence]',
-  'm.yaml:6:37: model "fixed" has no dynamic dimensions, and trtexec takes no shapes for it then: write shapes: static',
+  'm.yaml:6:37: model "fixed" has no dynamic dimensions, so trtexec does not accept shapes for it: write shapes: static',
   'm.yaml:7:51: input "input": 64 in dimension 2, which the model fixes at 32: [batch, 3, 32, 32]',
 ];
 
@@ -149,7 +149,7 @@ describe('what is no mistake', () => {
   test('weights that are not there are a note for plan, and a mistake for run', async () => {
     const cwd = folderWith(right);
     rmSync(join(cwd, 'external.weights'));
-    const line = `m.yaml:2:16: ${join(cwd, 'external.onnx')}: weights in external.weights: no such file`;
+    const line = `m.yaml:2:16: ${join(cwd, 'external.onnx')}: weights in external.weights: file not found`;
     const planned = await plan(cwd);
     expect([planned.code, notesIn(planned)]).toEqual([0, [`note: ${line}`]]);
     const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });

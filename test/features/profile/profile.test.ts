@@ -45,7 +45,7 @@ describe('bench profile CELL --nsys', () => {
     const plan = join(folder, 'engines', engine ?? '');
     expect(stdout.split('\n')).toEqual([
       'capture of small fp16 8x3 graph, TensorRT 10.6.0',
-      `engine: there, ${plan}`,
+      `engine: found, ${plan}`,
       '',
       'capture',
       `nsys profile -o small_profile --capture-range cudaProfilerApi --cuda-graph-trace=node ${STUB} --profilingVerbosity=detailed --loadEngine=${plan} --warmUp=0 --duration=0 --iterations=50 --shapes=input:8x3 --useCudaGraph --noDataTransfers --useSpinWait`,
@@ -206,9 +206,9 @@ test('a command is captured with its window set, its arguments handed on one by 
 describe('what cannot be captured', () => {
   test.each([
     [[], 'which profiler? --nsys captures kernels'],
-    [['x', '--nsys', '--ncu', 'y'], '--nsys and --ncu exclude each other'],
+    [['x', '--nsys', '--ncu', 'y'], '--nsys and --ncu cannot be used together'],
 
-    [['x', '--nsys', '--window', '1-2'], '--window goes with --preset trtllm'],
+    [['x', '--nsys', '--window', '1-2'], '--window needs --preset trtllm'],
     [['x', '--nsys', '--tensorrt', '11.1'], '--tensorrt is for --dry-run'],
     [['--nsys', '--preset', 'trtllm', '--dla', '--', 'x'], '--preset captures a command'],
     [['--nsys', '--preset', 'trtllm', '--', 'x'], '--window : write the first and the last iteration to capture'],

@@ -138,10 +138,10 @@ describe('bench report --html', () => {
 
   test.each([
     ['is a folder; name a file', ['report', '--html', 'folder']],
-    ['no cell of these sweeps passes the filter', ['report', '--html', '--filter', 'model=nope']],
-    ['no sweep had been made by then', ['report', '--html', '--as-of', '1999-01-01']],
+    ['no cell of these sweeps matches the filter', ['report', '--html', '--filter', 'model=nope']],
+    ['there was no sweep at that time', ['report', '--html', '--as-of', '1999-01-01']],
     ['must be from 0 to 65535', ['serve', '--port', '65536']],
-    ['no cell of these sweeps passes', ['serve', '--port', '0', '--filter', 'model=nope']],
+    ['no cell of these sweeps matches', ['serve', '--port', '0', '--filter', 'model=nope']],
   ])('wrong use is one line: %s', async (message, args) => {
     expect(await bench([...args, '--db', db], { cwd })).toEqual(refusal(message));
   });

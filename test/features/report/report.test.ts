@@ -62,7 +62,7 @@ describe('bench report', () => {
     [[], 'which format? --html'],
     [['--md', '--csv'], 'only one thing can go to standard output'],
     [['a', '--night', '--md'], '--night takes no sides'],
-    [['a', '--as-of', '2026-01-01', '--md'], '--as-of and BASE HEAD exclude each other'],
+    [['a', '--as-of', '2026-01-01', '--md'], '--as-of and BASE HEAD cannot be used together'],
     [['nope', '--md'], 'nope'],
   ])('%j is one clear line', async (args, line) => expect(await inStore(...args)).toEqual(refusal(line)));
 

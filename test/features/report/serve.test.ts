@@ -77,7 +77,7 @@ describe('bench serve', () => {
 
   test.each(['/../../../../etc/passwd', '/%2e%2e/package.json', '/dist/page.js', 'http://evil.example/'])(
     'no path is a file: %s',
-    async (path) => expect(await ask(path)).toMatchObject({ status: 404, body: 'nothing here; the report is at /\n' }),
+    async (path) => expect(await ask(path)).toMatchObject({ status: 404, body: 'not found; the report is at /\n' }),
   );
 
   test('read-only', async () => {
@@ -166,9 +166,9 @@ describe('bench report --upgrade', () => {
 
   test('in the terminal, as Markdown and on the page', async () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16');
-    expect(stdout).toMatch(/^against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
+    expect(stdout).toMatch(/^reasons against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');
-    expect(md).toMatch(/^\*\*against an upgrade: 1 cell that ran before: no result/);
+    expect(md).toMatch(/^\*\*reasons against an upgrade: 1 cell that ran before: no result/);
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');

@@ -100,8 +100,10 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     expect(model.path.split('/')[0]).toBe(trtexec.path.split('/')[0]);
     expect(env.LD_LIBRARY_PATH).toMatch(/^folder-\d:folder-\d$/);
     expect(texts.get('head/run/stdout.log')).toMatch(/--loadEngine=folder-\d\//);
-    const name = expect.stringMatching(/^absolute paths in \d folders$/);
-    expect(leftOut.at(-1)).toEqual({ name, why: 'folder-1 and so on in their place' });
+    expect(leftOut.at(-1)).toEqual({
+      name: expect.stringMatching(/^absolute paths in \d folders$/),
+      why: 'replaced by folder-1 and so on',
+    });
   });
 });
 
@@ -132,12 +134,12 @@ describe('against a good build', () => {
   });
 
   test.each([
-    [['--base', 'normal'], '--base is about a bundle: add --bundle FILE.zip'],
+    [['--base', 'normal'], '--base needs --bundle: add --bundle FILE.zip'],
     [['--bundle', 'b.zip', '--reduce', 'x'], '--reduce needs the good build to compare with: --base latest~1'],
     [['--bundle', 'b.zip', '--script', 'a.sh'], 'the script is in the bundle: leave --script out'],
     [
       ['--bundle', 'b.zip', '--base', 'normal', '--reduce', 'nothing of the kind'],
-      '--reduce nothing of the kind: neither build has such a layer or ONNX node; what changed most is patch_embed/Conv',
+      '--reduce nothing of the kind: neither build has this layer or ONNX node; what changed most is patch_embed/Conv',
     ],
     [
       ['--bundle', 'b.zip', '--base', 'level2', '--reduce', 'patch_embed/Conv'],
@@ -145,7 +147,7 @@ describe('against a good build', () => {
     ],
     [
       ['--bundle', 'b.zip', '--base', 'normal', '--reduce', 'patch_embed/Conv'],
-      'models/vit_small_fp16.onnx: no such model: name the ONNX file that was built, --model FILE',
+      'models/vit_small_fp16.onnx: model not found: name the ONNX file that was built, --model FILE',
     ],
   ])('wrong use: %j', async (args, problem) => {
     const stderr = `bench: ${problem}\n`;
@@ -178,8 +180,8 @@ describe('limits of a bundle', () => {
     expect(contents.get('head/run/run.json')).not.toMatch(/acme|node7/);
     expect(contents.get('head/run/stdout.log')).toBe(line);
     expect(bundle.leftOut.map(({ name, why }) => `${name}: ${why}`)).toEqual([
-      'base/run/: the files of this run are not kept any more',
-      'head/run/a b.json: none of the files that a bundle takes',
+      'base/run/: the files of this run are no longer kept',
+      'head/run/a b.json: a bundle does not contain this file',
       "head/run/stdout.log: 2 lines that trtexec's logger did not write, or verbose",
       'head/run/times.json: 5.00 MiB, and the bundle takes 4 MiB in all: --max-mib takes more',
     ]);

@@ -108,7 +108,7 @@ describe('a measured run in a folder with an evil name', () => {
     const { calls, code, stderr } = runScript(path, folder, env);
     expect([code, calls, stderr.trimEnd().split('\n').length]).toEqual([2, [], 1]);
     expect(stderr).toMatch(
-      /^repro: other\.onnx is not the model that was measured: SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; ANY_MODEL=1 takes it\n$/,
+      /^repro: other\.onnx is not the model that was measured: SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; ANY_MODEL=1 accepts it\n$/,
     );
     const allowed = runScript(path, folder, { ...env, ANY_MODEL: '1' });
     expect([allowed.code, allowed.calls.length, allowed.calls[0]?.[0]]).toEqual([0, 2, '--onnx=other.onnx']);
@@ -119,7 +119,7 @@ describe('a measured run in a folder with an evil name', () => {
   test('without trtexec it says so; an engine can be taken as it is', async () => {
     const path = await script(runsOf(db, 'timed')[0]?.id ?? '');
     const none = runScript(path, temporaryFolder(), { TRTEXEC: '/nowhere/trtexec' });
-    expect([none.code, none.stderr]).toEqual([3, 'repro: no trtexec here: name it, TRTEXEC=/path/to/trtexec\n']);
+    expect([none.code, none.stderr]).toEqual([3, 'repro: trtexec not found: set TRTEXEC=/path/to/trtexec\n']);
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'my.plan'), 'an engine');
     const taken = runScript(path, folder, { SKIP_BUILD: '1', ENGINE: 'my.plan' });
@@ -280,7 +280,7 @@ test('wrong use is one line', async () => {
   const id = run?.id ?? '';
   for (const [line = '', ...args] of [
     ['only one thing can go to standard output', id, '--script', '--json'],
-    ['no/such/folder.sh: cannot be written: there is no such folder', id, '--script', 'no/such/folder.sh'],
+    ['no/such/folder.sh cannot be written: the folder does not exist', id, '--script', 'no/such/folder.sh'],
     [`no run ${'f'.repeat(32)}: `, 'f'.repeat(32)],
     ['latest is a sweep: name a cell, or a run of it (`bench show latest` lists its cells)', 'latest'],
     ['model=vit_small is 2 cells: name one, as in ', 'model=vit_small'],

@@ -148,7 +148,7 @@ describe('captures', () => {
       bench(['run', path, '--trtexec', STUB, '--no-telemetry', '--db', db], { cwd: folder });
     await run(matrix('usual', 'name: stub', 'repeats: 2'));
     const { stdout } = await run(matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}'));
-    expect(stdout).toContain('capture (4 runs, one of them): 64 queries without a warm-up, as for a profiler');
+    expect(stdout).toContain('capture (4 runs; this is one of them): 64 queries without a warm-up, as for a profiler');
     const compared = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
     expect(OUTPUTS.compare.parse(JSON.parse(compared.stdout)).counts).toMatchObject({ incomparable: 2, same: 0 });
     const checked = await bench(['check', '--db', db, '--json']);

@@ -115,7 +115,7 @@ test('bench db prune drops attachments by their age, and only when that is asked
   await prune('--keep', '1h', '--keep-sweeps', '1');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
   const shown = await prune('--attachments-older-than', '90d', '--dry-run');
-  expect(shown.stdout).toContain('would go: of 0 sweeps and 1 attachment: ');
+  expect(shown.stdout).toContain('would delete from 0 sweeps and 1 attachment: ');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
   const { code, stdout } = await prune('--attachments-older-than', '90d', '--json');
   expect(code).toBe(0);

@@ -25,7 +25,7 @@ test('a sweep says how many layers a new engine changed, and what that cost; a b
   expect(found.changePercent).toBeCloseTo(20.774, 2);
   const [base, head] = [found.base.slice(0, 8), found.head.slice(0, 8)];
   expect(text).toContain(
-    `  vit_small fp16 was built from other inputs: 49 of 141 layers took other tactics or fusions, GPU compute +20.8 % since the previous sweep\n    → bench layers --diff ${base} ${head}\n`,
+    `  vit_small fp16 was built from other inputs: 49 of 141 layers have other tactics or fusions, GPU compute +20.8 % since the previous sweep\n    → bench layers --diff ${base} ${head}\n`,
   );
   // What is suggested works: two builds, of no cell.
   const otherTactics = async (...sides: string[]): Promise<number> => {

@@ -43,8 +43,8 @@ describeWithSlurm('a real Slurm', () => {
     const run = new SlurmRun(cluster, { shards: 2 });
     run.tell('version-1');
     const { code, stdout } = await run.start('--collect-job');
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/collected by job \d+ when/)]);
-    const collector = /collected by job (\d+)/.exec(stdout)?.[1] ?? '';
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/job \d+ collects the results when/)]);
+    const collector = /job (\d+) collects the results/.exec(stdout)?.[1] ?? '';
     const log = join(run.path, 'log', `collect-${collector}.out`);
     await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('bench slurm resume'));
     expect(readFileSync(log, 'utf8')).toContain('2 shards: 1 done, 1 failed; 2 runs stored');

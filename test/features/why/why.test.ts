@@ -138,7 +138,7 @@ describe('stored sweeps', () => {
     });
     expect(all.aggregate).toBeNull();
     const { stdout } = await bench([...args, ...select, '--agg']);
-    expect(stdout).toMatch(/^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all that are chosen$/m);
+    expect(stdout).toMatch(/^ *0\.\d+ ms +\d+\.\d % +12 +0\.\d+ +0\.\d+ +0\.\d+ +all selected layers$/m);
   });
 
   test.each([
@@ -185,7 +185,7 @@ describe('layers of files', () => {
     const sides = ['listing-31-trace.json', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
     const args = ['layers', '--diff', ...sides, '--runs', '100'];
     const { base, deltaMs, head, unknown } = await jsonOf(OUTPUTS['layers-diff'], [...args]);
-    expect(base.notes).toEqual(['from a trace: another harness than trtexec']);
+    expect(base.notes).toEqual(['from a trace, not from trtexec']);
     expect(unknown?.parts).toMatchObject([{ base: ['_gemm_mha_v2_myl0_90'], head: ['_gemm_mha_v2_myl0_153'] }]);
     // The log lists 2 layers of 29.09 ms: their sum is no time of a query.
     expect([deltaMs, head.totalMs, head.listedMs]).toEqual([null, 29.0892, expect.closeTo(0.3449, 9)]);
@@ -273,8 +273,8 @@ describe('an open finding', () => {
 
   test.each([
     [['why', 'latest~1', 'latest', 'b8'], 'the cell comes first: bench why b8 latest~1 latest'],
-    [['why', 'b8', 'latest'], 'two sides are needed, or none: bench why CELL BASE HEAD'],
-    [['layers', '--diff', 'latest~1', 'latest', 'b8'], 'behind the cell: bench layers CELL --diff BASE HEAD'],
+    [['why', 'b8', 'latest'], 'name two sides, or none: bench why CELL BASE HEAD'],
+    [['layers', '--diff', 'latest~1', 'latest', 'b8'], 'after the cell: bench layers CELL --diff BASE HEAD'],
     [['layers', 'b8', 'latest~1', 'latest'], '(usage: bench layers [options] [what] [--diff BASE HEAD])'],
     [['compare', 'b8', 'latest~1', 'latest'], '(usage: bench compare [options] [base] [head])'],
   ])('%j: the line says the order of words', async (args, order) => {

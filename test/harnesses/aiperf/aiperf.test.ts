@@ -57,8 +57,8 @@ test.each([
   [{ url: 'http://me:sk-1234567@host' }, 'url', /leave name and password out/],
   [{ url: 'localhost:8000' }, 'url', /not a server address/],
   [{ extraArgs: ['--artifact-dir', '/x'] }, 'extraArgs', /^--artifact-dir: bench sets it/],
-  [{ config: 'no.yaml' }, 'config', /^no.yaml: no such file/],
-  [{ tokenizer: './no' }, 'tokenizer', /^.\/no\/tokenizer.json: no such file/],
+  [{ config: 'no.yaml' }, 'config', /^no.yaml: file not found/],
+  [{ tokenizer: './no' }, 'tokenizer', /^.\/no\/tokenizer.json: file not found/],
 ])('refused: %j', (more, path, problem) => {
   const refusal = refusalOf(more);
   expect(refusal).toEqual({ path, problem: expect.stringMatching(problem) });
@@ -101,8 +101,11 @@ describe('a report of the real AIPerf 0.13.0', () => {
     error_summary: [{ error_details: { code: 503, type: 'Service Unavailable', message: 'sk-1' }, count: 5 }],
   };
   test.each([
-    [null, `${NAME}: the process wrote none`],
-    [changed({ request_latency: undefined }), `${NAME}: no field request_latency: is it a report of AIPerf 0.13?`],
+    [null, `${NAME}: the process did not write it`],
+    [
+      changed({ request_latency: undefined }),
+      `${NAME}: field request_latency is missing: is it a report of AIPerf 0.13?`,
+    ],
     [
       changed({ request_throughput: { unit: 'requests/min', avg: 3 } }),
       `${NAME}: request_throughput.unit: Invalid input: expected "requests/sec": is it a report of AIPerf 0.13?`,
@@ -120,8 +123,10 @@ describe('a report of the real AIPerf 0.13.0', () => {
 
   test('where it wrote none, what it said on standard output', () => {
     const said = '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
-    const problem = `${NAME}: the process wrote none: All 4 inference request(s) failed.`;
-    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({ kind: 'faulty', problem });
+    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({
+      kind: 'faulty',
+      problem: `${NAME}: the process did not write it: All 4 inference request(s) failed.`,
+    });
   });
 });
 

@@ -59,28 +59,33 @@ describe('what it reads', () => {
 });
 
 test.each([
-  ['nothing', {}, '', 'nothing in standard output: a number was expected there'],
-  ['no file', { file: 'r.json' }, '{}', 'nothing in r.json: a number was expected there'],
-  ['no object', {}, 'done\n', 'stdout.log: no JSON object in it'],
-  ['a list', {}, '[1]', 'stdout.log: no JSON object in it'],
-  ['a missing field', {}, '{"encod": 1}', 'stdout.log: no field encode'],
+  ['nothing', {}, '', 'standard output is empty: a number was expected'],
+  ['no file', { file: 'r.json' }, '{}', 'r.json is empty: a number was expected'],
+  ['no object', {}, 'done\n', 'stdout.log: it contains no JSON object'],
+  ['a list', {}, '[1]', 'stdout.log: it contains no JSON object'],
+  ['a missing field', {}, '{"encod": 1}', 'stdout.log: field encode is missing'],
   [
     'a name of the object itself',
     { metrics: { constructor: { unit: 'x', better: 'lower' } } },
     '{}',
-    'stdout.log: no field constructor',
+    'stdout.log: field constructor is missing',
   ],
-  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is no number: "1 ms"'],
-  ['null', {}, '{"encode": null}', 'stdout.log: encode is no number: null'],
-  ['a line without it', { output: 'jsonl' }, '{"encode":1}\n{}\n', 'stdout.log: no field encode in object 2 of 2'],
-  ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is no JSON object'],
+  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number: "1 ms"'],
+  ['null', {}, '{"encode": null}', 'stdout.log: encode is not a number: null'],
+  [
+    'a line without it',
+    { output: 'jsonl' },
+    '{"encode":1}\n{}\n',
+    'stdout.log: field encode is missing in object 2 of 2',
+  ],
+  ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is not a JSON object'],
   [
     'a pattern that finds nothing',
     { metrics: { encode: { unit: 'ms', better: 'lower', pattern: 'took (\\d+) ms' } } },
     'took ages',
     'stdout.log: pattern of encode finds no number',
   ],
-  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is no finite number'],
+  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a finite number'],
 ])('what it refuses: %s', (_, settings, stdout, problem) => {
   expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
 });

@@ -39,14 +39,18 @@ test('the median of the repetitions counts, in nanoseconds; aggregates are left 
 });
 
 test.each([
-  ['no report', null, 'benchmark.json: the process wrote none'],
-  ['no JSON', '{"bench', 'benchmark.json: no JSON, or not all of it: is it a report of google-benchmark?'],
-  ['another JSON', '{}', 'benchmark.json: no field benchmarks: is it a report of google-benchmark?'],
+  ['no report', null, 'benchmark.json: the process did not write it'],
+  ['no JSON', '{"bench', 'benchmark.json: not complete JSON: is it a report of google-benchmark?'],
+  ['another JSON', '{}', 'benchmark.json: field benchmarks is missing: is it a report of google-benchmark?'],
   [
     'an error of the benchmark',
     report([{ name: 'BM_copy/4096', error_occurred: true, error_message: 'no device' }]),
     'benchmark.json: BM_copy/4096: no device',
   ],
-  ['a benchmark without a time', report([{ name: 'BM_copy/4096' }]), 'benchmark.json: BM_copy/4096: no real_time'],
+  [
+    'a benchmark without a time',
+    report([{ name: 'BM_copy/4096' }]),
+    'benchmark.json: BM_copy/4096: real_time is missing',
+  ],
   ['another benchmark', report([{ name: 'BM_x', real_time: 1 }]), 'benchmark.json: no BM_copy.4096 (it has BM_x)'],
 ])('%s is one line', (_, text, problem) => expect(read(text)).toEqual({ kind: 'faulty', problem }));

@@ -32,12 +32,12 @@ test('times are microseconds, stored as milliseconds; the median latency comes f
 });
 
 test.each([
-  [null, 'report.csv: the process wrote none'],
-  ['', 'report.csv: no report of perf-analyzer, or not all of it'],
-  [`${HEADER}\n`, 'report.csv: no report of perf-analyzer, or not all of it'],
+  [null, 'report.csv: the process did not write it'],
+  ['', 'report.csv: not a complete report of perf-analyzer'],
+  [`${HEADER}\n`, 'report.csv: not a complete report of perf-analyzer'],
   [`${HEADER}\n${ONE}\n${FOUR}\n`, 'report.csv: 2 results instead of one'],
-  [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: latencyP50 is no number'],
-  [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: clientSend is no number'],
+  [`${HEADER}\n${ONE.replace('14000', 'x')}\n`, 'report.csv: line 2: latencyP50 is not a number'],
+  [`${HEADER}\n1,70.5\n`, 'report.csv: line 2: clientSend is not a number'],
   ['Concurrency,Inferences/Second\n1,70\n', 'report.csv: line 2: no column "p50 latency"'],
 ])('a damaged report: %j', (csv, problem) => expect(read(csv)).toEqual({ kind: 'faulty', problem }));
 

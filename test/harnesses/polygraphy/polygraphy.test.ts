@@ -29,9 +29,9 @@ test('the times of its iterations become statistics in milliseconds', () => {
 });
 
 test.each([
-  [null, 'results.json: the process wrote none: add --save-outputs {runFolder}/results.json'],
-  ['{"lst": [[', 'results.json: no JSON, or not all of it: are they results of polygraphy?'],
-  ['{}', 'results.json: no field lst: are they results of polygraphy?'],
+  [null, 'results.json: the process did not write it: add --save-outputs {runFolder}/results.json'],
+  ['{"lst": [[', 'results.json: not complete JSON: are they results of polygraphy?'],
+  ['{}', 'results.json: field lst is missing: are they results of polygraphy?'],
   [results([TRT, [0.1]], ['onnxrt-runner-N1-x', [0.2]]), 'results.json: 2 results instead of one'],
 ])('a damaged file: %j', (json, problem) => {
   expect(read(json)).toEqual({ kind: 'faulty', problem });

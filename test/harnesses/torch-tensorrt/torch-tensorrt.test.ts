@@ -34,10 +34,10 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   test.each([
     [FP16.replace(/ {2}P99:.*\n/, ''), 'line 2: the block of latencies has no P99'],
     ['Latency over 100 runs (ms):\n', 'line 1: the block of latencies has no Mean, Median, Min, Max, P90, P95, P99'],
-    [FP16.replace('113.83', 'nan'), 'line 5: Min is no time: nan'],
+    [FP16.replace('113.83', 'nan'), 'line 5: Min is not a time: nan'],
     [
       'Traceback (most recent call last):\n',
-      'no report of torch-tensorrt, or not all of it: a block that begins with "Latency over N runs (ms):" is needed',
+      'not a complete report of torch-tensorrt: a block that begins with "Latency over N runs (ms):" is needed',
     ],
   ])('what is missing is named (case %#)', (text, problem) => {
     expect(read(text)).toEqual({ kind: 'faulty', problem: `stdout.log: ${problem}` });

@@ -68,7 +68,7 @@ test.each([
   [{ backend: 'tensorrt' }, 'backend', /needs engineDir/],
   [{ engineDir: 'e' }, 'engineDir', /for backend: tensorrt, not for pytorch/],
   [{ backend: 'tensorrt', engineDir: 'e', maxSeqLen: 9 }, 'maxSeqLen', /when the engine is built/],
-  [{ config: 'no.yaml' }, 'config', /no such file/],
+  [{ config: 'no.yaml' }, 'config', /file not found/],
   [{ dataset: 'sets/a.jsonl' }, 'dataset', /; bench can make one: bench model make-dataset sets\/a\.jsonl --requests /],
   [{ extraArgs: ['--report_json=x'] }, 'extraArgs', /^--report_json: bench sets it/],
 ])('what is refused: %j', (more, path, problem) => {
@@ -111,15 +111,15 @@ describe('the report', () => {
   });
 
   test.each([
-    [null, 'report.json: the process wrote none'],
-    [REPORT.slice(0, 400), 'report.json: no JSON, or not all of it: is it a report of trtllm-bench 1.2?'],
+    [null, 'report.json: the process did not write it'],
+    [REPORT.slice(0, 400), 'report.json: not complete JSON: is it a report of trtllm-bench 1.2?'],
     [
       without('performance', 'request_throughput_req_s'),
-      'report.json: no field performance.request_throughput_req_s: is it a report of trtllm-bench 1.2?',
+      'report.json: field performance.request_throughput_req_s is missing: is it a report of trtllm-bench 1.2?',
     ],
     [
       without('streaming_metrics', 'ttft_percentiles', 'p90'),
-      'report.json: no field streaming_metrics.ttft_percentiles.p90: is it a report of trtllm-bench 1.2?',
+      'report.json: field streaming_metrics.ttft_percentiles.p90 is missing: is it a report of trtllm-bench 1.2?',
     ],
     [
       without('streaming_metrics'),

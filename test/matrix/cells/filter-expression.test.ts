@@ -74,7 +74,7 @@ test.each([
   ['(batch=8', 8, 'a ")" is missing'],
   ["model='vit", 6, 'a quote is not closed'],
   ['batch=8 &', 9, 'a word or a field is needed, not the end'],
-  ['batch>=eight', 7, '>= compares numbers, and "eight" is none'],
+  ['batch>=eight', 7, '>= compares numbers, and "eight" is not a number'],
   ['model=a,precision=b', 7, `${COMMA}, as in model=a & precision=…`],
   ['small,b8,precision=fp16', 8, `${COMMA}, as in small,b8 & precision=…`],
   ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],

@@ -53,7 +53,7 @@ test('a store of before is merged from a copy, and left as it is', async () => {
   const bytes = readFileSync(path);
   const into = join(temporaryFolder(), 'bench.sqlite');
   const merged = await bench(['db', 'merge', path, '--db', into]);
-  expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 sweep, 1 run came')]);
+  expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 sweep, 1 run added')]);
   expect([readFileSync(path).equals(bytes), queryStore(into, RUNS)]).toEqual([true, queryStore(path, RUNS)]);
 });
 
@@ -156,12 +156,12 @@ describe('a store of a newer bench, and a database of another program', () => {
     const before = readFileSync(foreign);
     for (const command of [...commands, ['db', 'merge', newer]]) {
       for (const [db, message] of [
-        [newer, 'was written by a newer bench; update this one to open it'],
+        [newer, 'was written by a newer version of bench; update this one to open it'],
         [foreign, 'is a database of another program, not a store of bench'],
       ] as const) {
         if (command.includes(newer) && db === newer) continue;
         const { code, stdout, stderr } = await bench([...command, '--db', db]);
-        const reported = command.includes(newer) ? 'newer bench' : `${db}: ${message}\n`;
+        const reported = command.includes(newer) ? 'newer version of bench' : `${db} ${message}\n`;
         expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(reported)]);
       }
     }

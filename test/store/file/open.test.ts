@@ -62,13 +62,13 @@ describe('bench db backup', () => {
     const refused = await bench(['db', 'backup', target, '--db', db]);
     expect([refused.code, refused.stderr, readFileSync(target, 'utf8')]).toEqual([
       2,
-      `bench: ${target}: exists; --force overwrites it\n`,
+      `bench: ${target} exists; --force overwrites it\n`,
       'something else',
     ]);
     expect((await bench(['db', 'backup', target, '--force', '--db', db])).code).toBe(0);
     expect(rowsOf(target)).toEqual(rowsOf(db));
     const self = await bench(['db', 'backup', db, '--force', '--db', db]);
-    expect([self.code, self.stderr]).toEqual([2, `bench: ${db}: is the store itself\n`]);
+    expect([self.code, self.stderr]).toEqual([2, `bench: ${db} is the store itself\n`]);
     const folder = await bench(['db', 'backup', dirname(target), '--force', '--db', db]);
     expect([folder.code, folder.stderr]).toEqual([2, expect.stringContaining('is a folder')]);
   });

@@ -158,7 +158,7 @@ describe('what is no other store', () => {
     new Database(empty).close();
     const cases: [string, string][] = [
       [one, 'is the store itself'],
-      ['/nowhere/at/all/none.sqlite', 'no such store'],
+      ['/nowhere/at/all/none.sqlite', 'store not found'],
       [empty, 'is empty, not a store of bench'],
     ];
     for (const [other, message] of cases) {
@@ -184,7 +184,7 @@ describe('what is no other store', () => {
     expect(queryStore(one, 'SELECT 1 FROM runs')).toEqual([]);
     change(newer, `INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('x', 99999999999999)`);
     const { code, stderr } = await bench(['db', 'merge', newer, '--db', one]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('was written by a newer bench')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('was written by a newer version of bench')]);
   });
 });
 
@@ -252,7 +252,9 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     );
     expect(stderr.split('\n')).toEqual([
       'bench: the store cannot grow: the disk is full',
-      expect.stringMatching(/^bench: .*\.backup\.sqlite: cannot be written: the disk is full; the store is as it was$/),
+      expect.stringMatching(
+        /^bench: .*\.backup\.sqlite cannot be written: the disk is full; the store did not change$/,
+      ),
       '',
     ]);
     expect(stdout.split('\n')).toEqual([
@@ -261,7 +263,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
       'code 0',
       'code 3',
       'bench.sqlite',
-      expect.stringMatching(/20 sweeps, 2000 runs came$/),
+      expect.stringMatching(/20 sweeps, 2000 runs added$/),
       'code 0',
       'no damage: 40 sweeps, 4000 runs',
       'code 0',

@@ -24,7 +24,7 @@ test('a heat map: of any two axes: the others are in the title, and an unknown o
   ]);
   const axes = 'model, precision, batch, streams, cudaGraph, dataTransfers, spinWait, env.MODE';
   expect(() => mapAxes('speed,batch', tiles)).toThrow(`--map speed,batch: no axis speed; there are ${axes}`);
-  expect(() => mapAxes('batch', tiles)).toThrow('takes two axes, as streams,batch');
+  expect(() => mapAxes('batch', tiles)).toThrow('name two axes, such as streams,batch');
 });
 
 test('shades go from light to dark in four steps, and stay at their ends', () => {

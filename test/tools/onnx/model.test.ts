@@ -142,7 +142,7 @@ describe('what is no ONNX model', () => {
   ])('%s', (_, text, problem) => expect(problemOf(new TextEncoder().encode(text))).toBe(problem));
 
   test('another protobuf message', () => {
-    expect(problemOf(toBytes(numberField(1, 8)))).toBe('no ONNX model: it has no graph');
+    expect(problemOf(toBytes(numberField(1, 8)))).toBe('not an ONNX model: it has no graph');
   });
 });
 
@@ -152,8 +152,9 @@ describe('a damaged model', () => {
     const problems = Array.from({ length: bytes.length }, (_, end) => problemOf(bytes.slice(0, end)));
     // The graph is the large field; after it come the opsets and the functions.
     expect(problems.filter((problem) => problem === null).length).toBeLessThan(10);
-    const pattern = /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is no ONNX model$/;
-    expect(problems[300]).toMatch(pattern);
+    expect(problems[300]).toMatch(
+      /^byte \d+: a field of \d+ bytes where \d+ are left: the file is cut off, or it is not an ONNX model$/,
+    );
   });
 
   test('bytes changed anywhere', () => {

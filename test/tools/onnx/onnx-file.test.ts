@@ -21,7 +21,7 @@ test('files with weights: that are not there, cut off, elsewhere, or no files', 
     ['/etc/passwd', null, "outside of the model's folder"],
     ['a/../short', 3, 'has 3 bytes of 10: it is cut off'],
     ['folder', null, 'not a regular file'],
-    ['missing', null, 'no such file'],
+    ['missing', null, 'file not found'],
     ['short', 3, 'has 3 bytes of 10: it is cut off'],
   ]);
 });

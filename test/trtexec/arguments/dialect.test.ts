@@ -78,7 +78,7 @@ build: {profiles: [{opt: {batch: 1}, max: {batch: 4}}, {min: {batch: 8}, opt: {b
   );
   const used = plan.runs.map(({ args }) => args.filter((arg) => /^--(?:shapes|useProfile)/.test(arg)).join(' '));
   expect(used.toSorted()).toEqual(['--shapes=input:1x3 --useProfile=0', '--shapes=input:64x3 --useProfile=1']);
-  expect(problems('8.6', text)[0]).toContain('trtexec 8.6.0 has no --profile: it is there since 9.1');
+  expect(problems('8.6', text)[0]).toContain('trtexec 8.6.0 has no --profile: it was added in 9.1');
 });
 
 test('several inputs, colons in names, scalars', () => {
@@ -113,15 +113,15 @@ describe('precision by flag', () => {
 
   test('is gone in 11.0, and says what to do', () => {
     expect(problems('11.0', byFlag('fp16'))).toEqual([
-      'm.yaml:6:19: TensorRT 11 took --fp16 away: the precision is in the ONNX file now; use precisions: {fp16: autocast}, or an ONNX file that is fp16 already (precisions: {fp16: {onnx: FILE}})',
+      'm.yaml:6:19: TensorRT 11 removed --fp16: the precision is in the ONNX file now; use precisions: {fp16: autocast}, or an ONNX file that is fp16 already (precisions: {fp16: {onnx: FILE}})',
     ]);
     expect(problems('11.0', byFlag('fp8'))[0]).toContain('use precisions: {fp8: modelopt}');
-    expect(problems('11.1', byFlag('best'))[0]).toContain('took --best away');
+    expect(problems('11.1', byFlag('best'))[0]).toContain('removed --best');
   });
 
   test('is not there yet in older ones', () => {
-    expect(problems('8.5', byFlag('fp8'))).toEqual(['m.yaml:6:19: trtexec 8.5.0 has no --fp8: it came with 8.6']);
-    expect(problems('10.0', byFlag('int4'))[0]).toContain('it came with 10.1');
+    expect(problems('8.5', byFlag('fp8'))).toEqual(['m.yaml:6:19: trtexec 8.5.0 has no --fp8: it was added in 8.6']);
+    expect(problems('10.0', byFlag('int4'))[0]).toContain('it was added in 10.1');
   });
 });
 
@@ -132,11 +132,11 @@ test('a flag that the version does not have is told with its versions', () => {
     'build: {flags: {--heuristic: true, --maxTactics: 3}}',
   );
   expect(problems('10.6', text)).toEqual([
-    'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it was there from 8.5 until 10.0 took it away',
+    'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it existed from 8.5 until 10.0 removed it',
   ]);
   expect(problems('8.6', text)).toEqual([
-    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it is there since 10.4',
-    'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it is there since 10.0',
+    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it was added in 10.4',
+    'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it was added in 10.0',
   ]);
 });
 

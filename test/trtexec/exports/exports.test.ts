@@ -153,7 +153,7 @@ test.each([
   ['[{"ph": "X", "name": "a"}]', 'event 1: dur: '],
   ['[]', 'no complete event ("ph": "X") in it'],
   ['[{"ph": "X"', 'not JSON: is it cut off?'],
-  ['{"traceEvents": 1}', 'no list of trace events'],
+  ['{"traceEvents": 1}', 'not a list of trace events'],
 ])('%s is refused', (text, problem) => expect(() => parseTraceEvents(text, 1)).toThrow(problem));
 
 const ROW_KEYS = ['startEnqMs', 'endEnqMs', 'h2dMs', 'computeMs', 'd2hMs', 'latencyMs'];
@@ -189,7 +189,7 @@ describe('a recorded file', () => {
 });
 
 test.each(['-nan', 'inf', '1e999', '-1e999'])('%s is no time: the file is refused', (value) => {
-  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow('row 1: "h2dMs" is no finite number');
+  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow('row 1: "h2dMs" is not a finite number');
 });
 
 test('TensorRT 7.0 names its columns In and Out', () => {

@@ -26,8 +26,8 @@ test('a unit may stand in the fields; without one the table is refused', () => {
   const table = (field: string) => `name;type;time\na;conv;${field}\n`;
   expect(parseLayerCsv(table('1.5 ms')).exports.profile?.layers[0]?.averageMs).toBe(1.5);
   expect(() => parseLayerCsv(table('1.5'))).toThrow('its times have no unit: write it in the header, as "time (ms)"');
-  expect(() => parseLayerCsv(table('- ms'))).toThrow('line 2: time: "- ms" is no time');
-  expect(() => parseLayerCsv(table('1,5 ms'))).toThrow('no CSV');
+  expect(() => parseLayerCsv(table('- ms'))).toThrow('line 2: time: "- ms" is not a time');
+  expect(() => parseLayerCsv(table('1,5 ms'))).toThrow('not CSV');
 });
 
 test('bench layers reads it', async () => {

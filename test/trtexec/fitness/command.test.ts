@@ -121,7 +121,7 @@ test('people see it: sweeps and runs', async () => {
   const [{ sweepId, flagged }] = JSON.parse((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).sweeps;
   expect(flagged).toBe(4);
   const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
-  expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
+  expect(sweep).toMatch(/host-bound \(4 runs; this is one of them\): GPU idle \d+ % of the time/);
   expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
   const [run] = queryStore<{ id: string }>(
     db,
@@ -159,8 +159,8 @@ describe('bench run, when something disturbs a run', () => {
     const { args, db, env, runs } = checkout([1]);
     const { code, stderr, stdout } = await bench(args, { env });
     expect(code).toBe(0);
-    expect(stderr).toContain('again  1 run in place of what the machine spoilt');
-    expect(stdout).toContain('1 not fit, 1 of them measured again');
+    expect(stderr).toContain('again  1 run to replace runs that the machine disturbed');
+    expect(stdout).toContain('1 unfit, 1 of them measured again');
     expect(runs()).toEqual([
       { repeat: 1, outcome: 'unfit', reason: 'contended' },
       { repeat: 2, outcome: 'measured', reason: null },

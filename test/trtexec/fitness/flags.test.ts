@@ -214,13 +214,13 @@ test('a perfect router is an upper bound with invalid outputs', () => {
       id: 'upperBound',
       effect: 'barred',
       value: null,
-      evidence: 'ENABLE_PERFECT_ROUTER=1: all experts get the same load, as with no real router',
+      evidence: 'ENABLE_PERFECT_ROUTER=1: all experts get the same load, unlike with a real router',
     },
     {
       id: 'invalidOutput',
       effect: 'barred',
       value: null,
-      evidence: "ENABLE_PERFECT_ROUTER=1: the router's decisions are thrown away",
+      evidence: "ENABLE_PERFECT_ROUTER=1: the router's decisions are discarded",
     },
   ]);
 });

@@ -32,10 +32,10 @@ test('in a store it is the same number by number, and nothing else is taken for 
   expect(() => decodeSamples(blob.subarray(0, -1))).toThrow('the samples end too soon');
   const fewer = Buffer.from(blob);
   fewer.writeUInt32LE(QUERIES + 1, 1);
-  expect(() => decodeSamples(fewer)).toThrow('the samples are not as many as they say');
+  expect(() => decodeSamples(fewer)).toThrow('the number of samples differs from the stated number');
   // Before anything is made room for.
   fewer.writeUInt32LE(0xffff_ffff, 1);
-  expect(() => decodeSamples(fewer)).toThrow('the samples are not as many as they say');
+  expect(() => decodeSamples(fewer)).toThrow('the number of samples differs from the stated number');
 });
 
 test.each([1, PIECE_ROWS, PIECE_ROWS + 5])('%i queries of the warm-up are cut off', (warmUp) => {

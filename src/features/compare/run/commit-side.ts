@@ -96,7 +96,7 @@ export class CommitSide implements TurnSide {
         throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
       const { matrix, plan, program, set } = await prepare(path, placed, models, this.checkout.there);
-      if (program === null) throw new UsageError('there is no trtexec');
+      if (program === null) throw new UsageError('trtexec not found');
       const capacity = (key: CellKey): number => (set === null ? Infinity : recordedRuns(set, plan, key));
       return { io: this.checkout.there, matrix, plan, program, capacity };
     });
@@ -115,10 +115,11 @@ export class CommitSide implements TurnSide {
       if (!(error instanceof BenchError) || error instanceof InterruptedError) throw error;
       const inWorktree = `${this.checkout.there.cwd}/`;
       const [first = '', ...others] = error.lines.map((line) => line.replaceAll(inWorktree, ''));
-      const isLacking = error instanceof MatrixError && error.lines.some((line) => line.endsWith('no such file'));
+      const isLacking = error instanceof MatrixError && error.lines.some((line) => line.endsWith('file not found'));
       const [command] = this.source.command;
-      const maker = command === undefined ? '--build CMD makes it there' : `${printable(command)} did not make it`;
-      const hint = `a worktree has only the files in git: ${maker}`;
+      const maker =
+        command === undefined ? 'add --build CMD, which makes it there' : `${printable(command)} did not make it`;
+      const hint = `a worktree contains only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
       throw new CommitError(lines, error);
     }
@@ -183,7 +184,7 @@ async function namedCommit(ref: string, io: Io): Promise<NamedCommit> {
   if (commit !== null) return { ref, commit };
   const why = (await isShallow(io.cwd))
     ? 'not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)'
-    : 'no git revision here';
+    : 'not a git revision here';
   throw new UsageError(`${printable(ref)}: ${why}`);
 }
 

@@ -54,7 +54,7 @@ export async function compareRun(
   const matrix = options.matrix ?? words.find(isMatrix);
   if (matrix === undefined)
     throw new UsageError('which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE');
-  if (branch !== undefined) throw new UsageError('--branch does not go with --run, which measures two commits');
+  if (branch !== undefined) throw new UsageError('--branch cannot be used with --run, which measures two commits');
   if (options.untrusted === true && options.build !== undefined) {
     throw new UsageError('--untrusted refuses --build: it starts a program of the commits');
   }
@@ -169,7 +169,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
   const on = pair.stored.head?.startedAt?.slice(0, 10) ?? 'before';
-  say(`measured on ${on} already; --force measures again`, io);
+  say(`already measured on ${on}; --force measures again`, io);
   return true;
 }
 

@@ -76,7 +76,7 @@ export async function inPairFolder<Result>(
   const all = join(dirname(storePath), 'compare-run');
   await makeOwnFolder(all);
   const holder = sweepLockHolder(all, pairId);
-  if (holder !== null) throw new UsageError(`${holderText(holder)} measures these two commits already`);
+  if (holder !== null) throw new UsageError(`${holderText(holder)} is already measuring these two commits`);
   await removeLeftovers(all, repository, io);
   const folder = join(all, pairId);
   const unlock = lockSweep(all, pairId);

@@ -111,7 +111,7 @@ function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportD
 <p>${cellLink(cell, namesOf(data).get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} → ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)}</p>
 <ul class="commands"><li><code>${command}</code></li></ul>
 ${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
-${htmlTable('Those that changed most', columns, shown)}
+${htmlTable('Largest changes', columns, shown)}
 ${rest === 0 ? null : markup`<p class="none">${count(rest, 'other change')}: ${signedNumber(restMs)} ms</p>`}`;
 }
 

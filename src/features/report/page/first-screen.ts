@@ -161,7 +161,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
 /** The finding, its size, start, certainty and next commands; the chart of the worst cell; the counts. */
 export function firstScreen(data: ReportData, story: Story): Markup {
   const { commands, facts, headline, lead, tone } = story;
-  const folded = markup`<details class="commands"><summary>Commands to go on with</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
+  const folded = markup`<details class="commands"><summary>Next commands</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
   return markup`<header>
 ${metaLine(data)}
 <section id="overview" aria-labelledby="headline">

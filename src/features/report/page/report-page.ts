@@ -142,5 +142,5 @@ function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>)
 function environmentText({ gpuName, driver, cuda, tensorrt, clockPolicy, host }: Environment): string {
   const named = { driver, CUDA: cuda, TensorRT: tensorrt, clocks: clockPolicy, host };
   const known = Object.entries(named).map(([name, value]) => (value === null ? null : `${name} ${value}`));
-  return dotted([gpuName, ...known]) || 'nothing is known of it';
+  return dotted([gpuName, ...known]) || 'nothing is known about it';
 }

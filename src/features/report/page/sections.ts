@@ -142,7 +142,7 @@ export function environmentView({ environments, environmentChanges, sweeps, cell
     {
       header: 'change',
       show: ({ breaksLine, text }: EnvironmentChange) =>
-        markup`${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: no continuation)</b>` : null}`,
+        markup`${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: the history starts again)</b>` : null}`,
     },
     { header: 'cells', kind: 'number', show: (change: EnvironmentChange) => `${change.cells} of ${cells.length}` },
   ];

@@ -94,7 +94,7 @@ export function searchText(output: SearchOutput, look: Look): string[] {
   const about = [
     provenance,
     isKnown ? 'all known' : isPlan ? 'plan' : `sweep ${sweepId.slice(0, 8)}`,
-    `${cost} in place of ${runs.product} (${runs.product / countOf(groups)} for each cell)`,
+    `${cost} instead of ${runs.product} (${runs.product / countOf(groups)} for each cell)`,
     known,
   ];
   return [

@@ -45,7 +45,7 @@ export async function keptEngine(
 ): Promise<CachedEngine | string> {
   const name = `the engine of sweep ${sweepId.slice(0, 8)}${startedAt === null ? '' : ` of ${startedAt.slice(0, 10)}`}`;
   if (buildId === null) return `${name} is not known`;
-  return (await cache.findBuild(buildId)) ?? `${name} is not in the cache any more`;
+  return (await cache.findBuild(buildId)) ?? `${name} is no longer in the cache`;
 }
 
 /**
@@ -75,7 +75,7 @@ export async function programOf(
   if (!mayStartEarlier) return `${built}, whose trtexec is not started with --untrusted`;
   const sha256 = (await sha256OfFile(path).catch(() => null))?.sha256 ?? null;
   if (sha256 === null || sha256 !== stored.program.trtexecSha256) {
-    return `${built}, and ${printable(path)} is not that version any more`;
+    return `${built}, and ${printable(path)} is no longer that version`;
   }
   const library = join(dirname(path), '..', 'lib');
   const paths = [existsSync(library) ? library : '', program.env['LD_LIBRARY_PATH'] ?? ''].filter(Boolean);

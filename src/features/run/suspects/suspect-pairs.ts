@@ -312,10 +312,10 @@ function pairText(
       : `${label}: back at its reference in more runs of the same engine: recovered`;
   }
   const words: Readonly<Record<PairResult['outcome'], string>> = {
-    confirmed: `${inPairs}: the engine`,
+    confirmed: `${inPairs}: the cause is the engine`,
     buildLuck: `${inPairs}, and both have the same build inputs: build luck`,
-    machine: `${good} is as slow now: ${where}, not the engine`,
-    cleared: `no difference to ${good} (${change} in ${pairs} pairs): recovered`,
+    machine: `${good} is as slow now: the cause is ${where}, not the engine`,
+    cleared: `no difference from ${good} (${change} in ${pairs} pairs): recovered`,
     notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,
   };
   return `${label}: ${words[outcome]}`;
