@@ -174,10 +174,8 @@ test('-q leaves results and errors', async () => {
   const run = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--filter', 'batch=1', '--db', 'quiet.sqlite'];
   const { code, err, out } = await typed([...run, '-q'], { PATH: process.env['PATH'] ?? '' });
   expect({ code, err, out }).toEqual({ code: 0, err: '', out: expect.stringContaining('vit_small') });
-  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject({
-    code: 2,
-    err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n',
-  });
+  const expected = { code: 2, err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n' };
+  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject(expected);
 });
 
 test('a stack under BENCH_DEBUG=1 names lines of the sources', async () => {

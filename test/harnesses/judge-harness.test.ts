@@ -4,11 +4,8 @@ const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancell
 const FAULTY = { kind: 'faulty', problem: 'report.json: the process did not write it' } as const;
 
 test('a process that failed without a word on standard error: what its driver saw', () => {
-  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({
-    kind: 'failed',
-    reason: 'unknown',
-    evidence: [{ text: 'exit code 1: report.json: the process did not write it' }],
-  });
+  const evidence = [{ text: 'exit code 1: report.json: the process did not write it' }];
+  expect(judgeHarness(FAULTY, ENDED, null, [])).toMatchObject({ kind: 'failed', reason: 'unknown', evidence });
 });
 
 test('its last line there says more', () => {

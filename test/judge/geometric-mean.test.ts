@@ -96,8 +96,17 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
       keys.map((cellKey, index) => {
         const [base = [], head = []] = (logs[index] ?? []).slice(-2).map((runs) => runs.map(Math.exp));
         const history = { places: [...(values[index] ?? []).keys()], values: Float64Array.from(values[index] ?? []) };
-        const counts = history.places.map(() => 3);
-        return { cellKey, base, head, past: pastValues(history, counts, base), betterIs: 'lower' };
+        return {
+          cellKey,
+          base,
+          head,
+          past: pastValues(
+            history,
+            history.places.map(() => 3),
+            base,
+          ),
+          betterIs: 'lower',
+        };
       }),
     );
     const [low = 0, high = 0] = geometricMean([...ratios.values()], sharedNoise(values))?.ciPercent ?? [];

@@ -129,10 +129,8 @@ describe('--gpus', () => {
       '--db',
       join(machine.folder, 'other.sqlite'),
     ]);
-    expect([replayed.code, replayed.stderr]).toEqual([
-      2,
-      'bench: --gpus and recordings cannot be used together: no GPU will run\n',
-    ]);
+    const expected = [2, 'bench: --gpus and recordings cannot be used together: no GPU will run\n'];
+    expect([replayed.code, replayed.stderr]).toEqual(expected);
   });
 });
 

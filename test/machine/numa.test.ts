@@ -38,21 +38,15 @@ describe('the NUMA node of a GPU', () => {
 
   test('another one can be named, which is told; one that is not there is not used', async () => {
     const env = withNumactl();
-    expect(await bindToNode(0, 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
-      note: 'runs are bound to NUMA node 0, their GPU hangs on node 1',
-    });
-    expect(await bindToNode(7, 1, env)).toEqual({
-      prefix: [],
-      note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node',
-    });
+    const note = 'runs are bound to NUMA node 0, their GPU hangs on node 1';
+    expect(await bindToNode(0, 1, env)).toEqual({ prefix: ['numactl', '--cpunodebind=0', '--membind=0'], note });
+    const expected = { prefix: [], note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node' };
+    expect(await bindToNode(7, 1, env)).toEqual(expected);
   });
 
   test('without numactl runs are measured all the same', async () => {
-    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({
-      prefix: [],
-      note: 'numactl is not installed: runs are not bound to a NUMA node',
-    });
+    const note = 'numactl is not installed: runs are not bound to a NUMA node';
+    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({ prefix: [], note });
   });
 
   test('the stored command line begins with it', async () => {

@@ -144,10 +144,8 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
       new RegExp(String.raw`bench\.sqlite cannot grow, the disk is full; what was measured is stored\. ${goOn}`),
     );
     const full = await night.resume();
-    expect([full.code, full.stderr]).toEqual([
-      3,
-      expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/),
-    ]);
+    const expected = [3, expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/)];
+    expect([full.code, full.stderr]).toEqual(expected);
     expect(await bench(['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')])).toMatchObject({
       code: 3,
       stdout: '',

@@ -101,10 +101,8 @@ test('not tried again: after Ctrl-C in the pause, which ends it at once; --resum
     isStopped = true;
     child.kill('SIGINT');
   });
-  expect(await ended).toMatchObject({
-    code: 130,
-    stderr: expect.stringContaining('continue with `bench run --resume'),
-  });
+  const stderr = expect.stringContaining('continue with `bench run --resume');
+  expect(await ended).toMatchObject({ code: 130, stderr });
   expect((await bench(['run', '--resume', '--db', db], { env })).code).toBe(0);
   expect(queryStore(db, ATTEMPTS).slice(1)).toEqual([
     { role: 'timed', attempt: 1, ...busy },

@@ -137,7 +137,6 @@ test('pairs of five of five confirm 2 % in the second sweep of a store that has 
 
 test('pairs of another metric than that of the finding name it', async () => {
   const { lines } = await checkedPairs(120, [1], ['resnet'], 'throughputQps', 3);
-  expect(lines.join(' ')).toContain(
-    'new in GPU compute time: 5 of 5 pairs with the last good engine (median throughput -2.1 %)',
-  );
+  const text = 'new in GPU compute time: 5 of 5 pairs with the last good engine (median throughput -2.1 %)';
+  expect(lines.join(' ')).toContain(text);
 });

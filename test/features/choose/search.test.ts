@@ -35,9 +35,8 @@ describe('bench choose --search', () => {
     expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
-    expect(again.stdout).toContain(
-      'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps',
-    );
+    const text = 'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps';
+    expect(again.stdout).toContain(text);
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect([runs(), queryStore(db, 'SELECT * FROM sweeps').length]).toEqual([{ runs: 5 }, 1]);
     // Another limit uses them, too; the matrix is that of the newest sweep.
@@ -63,10 +62,8 @@ describe('bench choose --search', () => {
     const journal = join(folder, 'journal');
     while (!existsSync(journal) || readFileSync(journal, 'utf8').split('--loadEngine').length < 3) await sleep(20);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({
-      code: 130,
-      stderr: expect.stringContaining('continue with `bench run --resume'),
-    });
+    const stderr = expect.stringContaining('continue with `bench run --resume');
+    expect(await ended).toMatchObject({ code: 130, stderr });
     const resumed = await bench(['run', '--resume', '--db', db], here);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('batch 8\n') });
     expect(runs()).toEqual({ runs: 5 });

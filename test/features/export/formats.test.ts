@@ -247,8 +247,7 @@ function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes
 /** Each track as `NAME: START-END #QUERY, …`. */
 function spans(of: QueryTimes): string[] {
   return queryTracks(of).map(({ name, slices }) => {
-    const texts = slices.map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`);
-    return `${name}: ${texts.join(', ')}`;
+    return `${name}: ${slices.map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`).join(', ')}`;
   });
 }
 

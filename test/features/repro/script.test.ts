@@ -52,9 +52,8 @@ const ARGV = ['trtexec', '--loadEngine=my.plan', '--warmUp=200'];
 
 test('clocks that were locked are named with the words that lock them again', () => {
   const stderr = (clockPolicy: string) => run(reproduction(ARGV, { clockPolicy })).stderr;
-  expect(stderr('locked 1590 MHz')).toBe(
-    'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n',
-  );
+  const line = 'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n';
+  expect(stderr('locked 1590 MHz')).toBe(line);
   expect([stderr('locked base'), stderr('default')]).toEqual([expect.stringContaining('-lgc tdp,tdp'), '']);
 });
 

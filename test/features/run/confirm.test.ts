@@ -164,9 +164,8 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   await gone.bench('engines', 'rm', gone.engines()[0] ?? '');
   gone.changeModel();
   const { stderr } = await gone.run(['--confirm'], SLOW);
-  expect(stderr).toMatch(
-    /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is no longer in the cache: small/,
-  );
+  const pattern = /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is no longer in the cache: small/;
+  expect(stderr).toMatch(pattern);
   expect([stderr.match(/is no longer in the cache/g)?.length, gone.pairs()]).toEqual([1, []]);
 
   const unloadable = twoCalmNights();

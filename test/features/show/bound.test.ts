@@ -121,9 +121,8 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
   const value = (cell: number, _: number, repeat: number) => ([1.25, 1, 2.5, 2][cell] ?? 0) * (1 + repeat / 1000);
   simulateNights(db, { cells, nights: 1, repeats: 5, value, figures: () => ({ boundBy: 'host' }) });
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout).toMatch(
-    /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/,
-  );
+  const pattern = /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/;
+  expect(stdout).toMatch(pattern);
   const json = await bench(['show', 'latest', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).graphGains?.pairs ?? [];
   expect(pair).toMatchObject({ verdict: 'faster', ciPercent: [expect.closeTo(24.8, 0), expect.closeTo(25.2, 0)] });
@@ -134,9 +133,8 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
     return OUTPUTS.explain.parse(JSON.parse(next.stdout)).findings;
   };
   // 8 items in twice the time.
-  expect(await findings(1)).toContain(
-    `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`,
-  );
+  const text = `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`;
+  expect(await findings(1)).toContain(text);
   expect(await findings(8)).toContain('this sweep has no larger batch of this cell');
 });
 

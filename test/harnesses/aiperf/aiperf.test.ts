@@ -123,10 +123,8 @@ describe('a report of the real AIPerf 0.13.0', () => {
 
   test('where it wrote none, what it said on standard output', () => {
     const said = '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
-    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({
-      kind: 'faulty',
-      problem: `${NAME}: the process did not write it: All 4 inference request(s) failed.`,
-    });
+    const problem = `${NAME}: the process did not write it: All 4 inference request(s) failed.`;
+    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({ kind: 'faulty', problem });
   });
 });
 

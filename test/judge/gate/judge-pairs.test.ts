@@ -66,8 +66,15 @@ test('the machine: the last good engine is nearer to the value of the sweep than
   expect(judgePairs(measured(slow, slow, same)).outcome).toBe('machine');
   expect(judgePairs(measured(LAST_GOOD, LAST_GOOD, same)).outcome).toBe('cleared');
   // Both: the engine is slower, and the machine as well.
-  const slower = slow.map((value) => 1.03 * value);
-  expect(judgePairs(measured(slower, slow, same)).outcome).toBe('confirmed');
+  expect(
+    judgePairs(
+      measured(
+        slow.map((value) => 1.03 * value),
+        slow,
+        same,
+      ),
+    ).outcome,
+  ).toBe('confirmed');
 });
 
 test('a throughput that fell is confirmed, one that rose in the pairs is not', () => {
