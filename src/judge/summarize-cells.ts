@@ -1,4 +1,5 @@
 import { type RealPrecision, precisionShare } from '../layers/summarize-layers.ts';
+import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type Outcome, isFine, outcomeReason } from '../records/outcome.ts';
@@ -101,8 +102,8 @@ export interface SwitchedCell {
   readonly latencyMs: number | null;
 }
 
-/** A switch of a cell: a CUDA graph, or the copies of its inputs and outputs. */
-export type Switch = 'cudaGraph' | 'dataTransfers';
+/** A switch of a cell: a CUDA graph, the copies of its inputs and outputs, or a neighbor on the GPU (`with`). */
+export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor';
 
 /** The same cell with the switch on and off. */
 export interface SwitchPair<Row extends SwitchedCell> {
@@ -118,15 +119,15 @@ export interface SwitchPair<Row extends SwitchedCell> {
 }
 
 /**
- * The gain of CUDA graphs, or the cost of transfers, from cells that differ in nothing else. A large gain of graphs
+ * The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. A large gain of graphs
  * means that launching rather than computing is the limit without one. Largest gain or largest cost first.
  */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
   const twins = [...byTwinKey.values()].flatMap((same) => {
-    const off = same.find(({ cell }) => cell[by] === false);
-    const on = same.find(({ cell }) => cell[by] === true);
-    return off === undefined || on === undefined ? [] : [{ off, on }];
+    const off = same.find(({ cell }) => isOn(cell, by) === false);
+    const withIt = same.filter(({ cell }) => isOn(cell, by) === true);
+    return off === undefined ? [] : withIt.map((on) => ({ off, on }));
   });
   const compared = compareCells(
     twins.map(({ off, on }) => ({ cellKey: on.cell.key, base: off.runsQps, head: on.runsQps, betterIs: 'higher' })),
@@ -153,11 +154,16 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
   return medianPercent === null
     ? null
     : {
-        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'dataTransfers' ? -1 : 1)),
+        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'cudaGraph' ? 1 : -1)),
         medianPercent,
       };
 }
 
-function twinKey({ key: _key, ...rest }: KeyedCell, by: Switch): string {
-  return canonicalJson({ ...rest, [by]: null });
+function isOn(cell: KeyedCell, by: Switch): boolean | null {
+  return by === 'neighbor' ? cell.axisFlags[NEIGHBOR] !== undefined : cell[by];
+}
+
+function twinKey({ key: _key, axisFlags, ...rest }: KeyedCell, by: Switch): string {
+  const { [NEIGHBOR]: _neighbor, ...others } = axisFlags;
+  return canonicalJson({ ...rest, axisFlags: by === 'neighbor' ? others : axisFlags, [by]: null });
 }

@@ -15,6 +15,7 @@ const MOST_LINES = 6;
 const TEXTS = {
   cudaGraph: { gains: 'a CUDA graph gains', with: 'a CUDA graph' },
   dataTransfers: { gains: 'transfers:', with: 'transfers' },
+  neighbor: { gains: 'a neighbor on the GPU:', with: 'a neighbor' },
 } as const satisfies Readonly<Record<Switch, unknown>>;
 
 /** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
@@ -34,7 +35,7 @@ export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns
         ? `${formatPercent(counted.medianPercent)} queries/s in the middle of ${count(counted.pairs.length, 'pair')}, most `
         : '';
     const latency =
-      by === 'dataTransfers' && most.latencyChangePercent !== null
+      by !== 'cudaGraph' && most.latencyChangePercent !== null
         ? ` and ${formatPercent(most.latencyChangePercent)} latency`
         : '';
     texts.unshift(

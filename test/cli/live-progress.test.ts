@@ -1,5 +1,4 @@
 import stringWidth from 'string-width';
-import { describe, expect, test } from 'vitest';
 
 import type { Io } from '../../src/cli/io.ts';
 import { LiveProgress } from '../../src/run/live-progress.ts';
@@ -108,10 +107,8 @@ test('time left begins as the plan says, counts down within a step, and counts b
   const left = () => /\d of .*? left/.exec(writes.at(-1) ?? '')?.[0];
   const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null } as const;
   progress.take({ kind: 'buildStarted', build: TO_BUILD });
-  expect([totalEstimateS(WITH_BUILD, false), left()]).toEqual([
-    62,
-    '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left',
-  ]);
+  const expected = [62, '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left'];
+  expect([totalEstimateS(WITH_BUILD, false), left()]).toEqual(expected);
   nowMs = 40_000;
   progress.take({ kind: 'buildStarted', build: TO_BUILD });
   expect(left()).toBe('0 of 2 runs + 0 of 1 build · 40.0 s · about 22.0 s left');

@@ -92,11 +92,10 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
 });
 
 describe('a file that the user names', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   let db: string;
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     db = await sharedStore('pair');
   });
 
@@ -125,10 +124,8 @@ describe('a file that the user names', () => {
   test('a full device is named, and stays; nothing is left beside it', async () => {
     const link = join(cwd, 'full');
     symlinkSync('/dev/full', link);
-    expect(await report('--html', link)).toMatchObject({
-      code: 3,
-      stderr: `bench: ${link} cannot be written: the disk is full\n`,
-    });
+    const stderr = `bench: ${link} cannot be written: the disk is full\n`;
+    expect(await report('--html', link)).toMatchObject({ code: 3, stderr });
     expect([lstatSync(link).isSymbolicLink(), statSync(link).isCharacterDevice()]).toEqual([true, true]);
     expect(readdirSync(cwd).filter((name) => name.includes('.tmp-'))).toEqual([]);
   });

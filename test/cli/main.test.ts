@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { main } from '../../src/cli.ts';
 import { linesWithNamedStore, STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
@@ -20,11 +18,8 @@ test('one process runs many command lines, and none leaves anything behind', asy
   const before = { exitCode: process.exitCode, listeners: process.listenerCount('SIGINT') };
   for (let round = 0; round < 10; round += 1) {
     expect(await typed(['--version'], folder)).toMatchObject({ code: 0, err: '' });
-    expect(await typed(['compare'], folder)).toMatchObject({
-      code: 2,
-      out: '',
-      err: expect.stringMatching(/store not found/),
-    });
+    const err = expect.stringMatching(/store not found/);
+    expect(await typed(['compare'], folder)).toMatchObject({ code: 2, out: '', err });
     const wrong = await typed(['trend', '--lst', '3'], folder);
     expect(wrong).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/did you mean --last\?/) });
     expect(await typed(['help', 'exit-codes'], folder)).toMatchObject({ code: 0, out: expect.stringMatching(/130/) });
@@ -36,20 +31,15 @@ test('options of every command are taken in front of it, too', async () => {
   const folder = temporaryFolder();
   const db = join(folder, 'a b.sqlite');
   const behind = await typed(['ls', 'sweeps', '--json', '--db', db], folder);
-  expect(behind.err).toBe(
-    `bench: ${db}: store not found; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`,
-  );
+  const line = `bench: ${db}: store not found; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`;
+  expect(behind.err).toBe(line);
   expect(await typed(['--no-color', '--db', db, '-q', '--json', 'ls', 'sweeps'], folder)).toEqual(behind);
   expect(await typed([`--db=${db}`, 'ls', 'sweeps'], folder)).toEqual(behind);
   expect(await typed(['--json', '--version'], folder)).toMatchObject({ code: 0 });
-  expect(await typed(['--json', 'parsee'], folder)).toMatchObject({
-    code: 2,
-    err: expect.stringContaining("unknown command 'parsee'; did you mean parse?"),
-  });
-  expect(await typed(['--last', '3', 'trend'], folder)).toMatchObject({
-    code: 2,
-    err: expect.stringContaining("unknown option '--last'"),
-  });
+  const err = expect.stringContaining("unknown command 'parsee'; did you mean parse?");
+  expect(await typed(['--json', 'parsee'], folder)).toMatchObject({ code: 2, err });
+  const expected = { code: 2, err: expect.stringContaining("unknown option '--last'") };
+  expect(await typed(['--last', '3', 'trend'], folder)).toMatchObject(expected);
 });
 
 test.each<readonly [text: string, named: string]>([

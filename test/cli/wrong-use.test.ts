@@ -1,8 +1,6 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
-
 import { main } from '../../src/cli.ts';
 import { spawnProcess } from '../../src/process/spawn.ts';
 import { openStore } from '../../src/store/file/open.ts';
@@ -35,7 +33,7 @@ const FILES: Readonly<Record<string, string | Buffer>> = {
   'samples.csv': 'a,b\nx,y\n',
 };
 
-let cwd: string;
+const cwd = sharedFolder();
 
 async function typed(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   let out = '';
@@ -52,7 +50,6 @@ async function typed(argv: readonly string[], env: Readonly<Record<string, strin
 }
 
 beforeAll(async () => {
-  cwd = sharedFolder();
   stubMatrix(cwd);
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(cwd, name), text);
   writeFileSync(join(cwd, 'not-trtexec'), '#!/bin/sh\necho hello\n');
@@ -177,10 +174,8 @@ test('-q leaves results and errors', async () => {
   const run = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--filter', 'batch=1', '--db', 'quiet.sqlite'];
   const { code, err, out } = await typed([...run, '-q'], { PATH: process.env['PATH'] ?? '' });
   expect({ code, err, out }).toEqual({ code: 0, err: '', out: expect.stringContaining('vit_small') });
-  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject({
-    code: 2,
-    err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n',
-  });
+  const expected = { code: 2, err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n' };
+  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject(expected);
 });
 
 test('a stack under BENCH_DEBUG=1 names lines of the sources', async () => {

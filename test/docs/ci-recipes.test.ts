@@ -2,7 +2,6 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFi
 import { delimiter, join } from 'node:path';
 import { execFileSync, spawnSync } from 'node:child_process';
 
-import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { ROOT, temporaryFolder } from '../support/bench.ts';

@@ -151,11 +151,8 @@ async function run({ command, output }: Step, checkout: ReturnType<typeof makeCh
   checkout.lastCode = code;
   // A regression is an answer as well; a failure shows its line.
   const isAnswer = code === 0 || code === 1 || code === 4 || output !== null;
-  expect([command, isAnswer, code === 0 || code === 1 ? '' : stderr]).toEqual([
-    command,
-    true,
-    code === 0 || code === 1 ? '' : stderr,
-  ]);
+  const expected = [command, true, code === 0 || code === 1 ? '' : stderr];
+  expect([command, isAnswer, code === 0 || code === 1 ? '' : stderr]).toEqual(expected);
   // What is not shown takes no stand-ins: how many ids it has may differ.
   if (output === null) return [];
   const lines = linesOf(stdout === '' ? stderr : stdout, cwd, seen);

@@ -4,8 +4,6 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 
 const RECIPES = join(ROOT, 'docs', 'recipes');
@@ -87,10 +85,8 @@ describe('docs/recipes', () => {
     writeFileSync(sendmail, `#!/bin/sh\nprintf '%s|' "$@" > '${folder}/args'\ncat > '${folder}/mail'\n`, {
       mode: 0o755,
     });
-    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], {
-      SENDMAIL: sendmail,
-      PATH: '/usr/bin:/bin',
-    });
+    const PATH = '/usr/bin:/bin';
+    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], { SENDMAIL: sendmail, PATH });
     expect(ended).toEqual({ code: 0, stderr: '' });
     expect(readFileSync(join(folder, 'args'), 'utf8')).toBe('-i|--|ops@example.org|me@example.org|');
     expect(readFileSync(join(folder, 'mail'), 'utf8').split('\n')).toEqual([
@@ -121,10 +117,8 @@ describe('docs/recipes', () => {
   });
 
   test('webhook: a refusal is a failure, as is no address', async () => {
-    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual({
-      code: 1,
-      stderr: 'the chat answered 403\n',
-    });
+    const expected = { code: 1, stderr: 'the chat answered 403\n' };
+    expect(await started('webhook.mjs', [], { BENCH_WEBHOOK_URL: (await server(403)).url })).toEqual(expected);
     expect(await started('webhook.mjs', [], {})).toEqual({ code: 1, stderr: 'set BENCH_WEBHOOK_URL\n' });
   });
 
@@ -143,10 +137,8 @@ describe('docs/recipes', () => {
 
   test('GitHub: a refusal is a failure, as is no repository', async () => {
     const env = { GITHUB_API_URL: (await server(404)).url, GITHUB_TOKEN: 'made-up' };
-    expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({
-      code: 1,
-      stderr: 'GitHub answered 404\n',
-    });
+    const stderr = 'GitHub answered 404\n';
+    expect(await started('github-issue.mjs', ['owner/repository'], env)).toEqual({ code: 1, stderr });
     expect((await started('github-issue.mjs', ['../x'], env)).stderr).toBe('name the repository: owner/name\n');
   });
 });

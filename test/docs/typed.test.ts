@@ -2,8 +2,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { settled } from '../support/settled.ts';
 import { type Block, blocksOf, stepsOf } from './markdown.ts';
@@ -116,8 +114,6 @@ test('the tutorial, typed in a clone and an empty folder: only what shows an err
   ]);
   expect(codes.length).toBeGreaterThan(15);
   const first = type(scriptOf(own.slice(0, own.indexOf('### Completion'))).join('\n'), clone, home);
-  expect(first.output.trimEnd().split('\n')).toEqual([
-    '0 bench init models/vit_tiny.onnx',
-    '0 bench plan matrix.yaml --tensorrt 10.6',
-  ]);
+  const expected = ['0 bench init models/vit_tiny.onnx', '0 bench plan matrix.yaml --tensorrt 10.6'];
+  expect(first.output.trimEnd().split('\n')).toEqual(expected);
 }, 120_000);

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { EngineCache } from '../../src/engines/engine-cache.ts';
 import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 import { KnownHashes } from '../../src/files/hashes.ts';
@@ -16,14 +14,8 @@ const NEVER = new AbortController().signal;
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote {
-  return engineNoteSchema.parse({
-    schemaVersion: 1,
-    engineKey: KEY,
-    buildId,
-    sha256: sha256Of(text),
-    bytes: text.length,
-    number,
-  });
+  const sha256 = sha256Of(text);
+  return engineNoteSchema.parse({ schemaVersion: 1, engineKey: KEY, buildId, sha256, bytes: text.length, number });
 }
 
 async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {
@@ -100,10 +92,8 @@ describe('EngineCache', () => {
     write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { path: cache.pathOf(sha256Of('now')) } });
     expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: retired });
-    expect(await cache.index.read()).toMatchObject({
-      pins: { [KEY]: '2026-01-02T00:00:00Z' },
-      frozen: { ['f'.repeat(32)]: frozen },
-    });
+    const pins = { [KEY]: '2026-01-02T00:00:00Z' };
+    expect(await cache.index.read()).toMatchObject({ pins, frozen: { ['f'.repeat(32)]: frozen } });
     expect(
       readdirSync(folder)
         .filter((name) => !name.startsWith('.') && !name.endsWith('.lock'))

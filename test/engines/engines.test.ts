@@ -3,8 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, benchProcess, finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
 import { FakeGpu } from '../support/fake-gpu.ts';
@@ -95,10 +93,8 @@ test('an engine whose bytes change during a sweep is built anew', async () => {
   const { code, stderr } = await ended;
   expect(code).toBe(0);
   expect(stderr).toContain('changed after its build, so bench rebuilds it');
-  expect(startsWith(journal, '--saveEngine')).toBe(2);
-  expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
-  const builds = queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`);
-  expect(builds).toHaveLength(2);
+  expect([startsWith(journal, '--saveEngine'), enginesBeside(db).map(({ isWhole }) => isWhole)]).toEqual([2, [true]]);
+  expect(queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`)).toHaveLength(2);
 }, 60_000);
 
 test('an engine that does not load fails one run, and the next sweep builds it anew', async () => {
@@ -141,16 +137,11 @@ describe('builds: N', () => {
     const { args } = place(['builds: 2']);
     const [, matrix = ''] = args;
     writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {engine: frozen, '));
-    const frozen = await bench(args);
-    expect([frozen.code, frozen.stderr]).toEqual([
-      2,
-      expect.stringContaining('2 builds of each engine and build.engine: frozen cannot be used together'),
-    ]);
+    const stderr = expect.stringContaining('2 builds of each engine and build.engine: frozen cannot be used together');
+    expect(await bench(args)).toMatchObject({ code: 2, stderr });
     const recorded = await bench(['plan', 'matrices/quickstart-pair.yaml', '--builds', '2']);
-    expect([recorded.code, recorded.stderr]).toEqual([
-      2,
-      expect.stringContaining('1 recorded build of this engine, 2 were asked for'),
-    ]);
+    const expected = [2, expect.stringContaining('1 recorded build of this engine, 2 were asked for')];
+    expect([recorded.code, recorded.stderr]).toEqual(expected);
   }, 30_000);
 });
 
@@ -190,10 +181,8 @@ describe('a timing cache', () => {
     expect((await bench(args, { env })).code).toBe(0);
     const pin = (key: string, ...more: string[]) => bench(['engines', 'pin', key, '--db', db, ...more], { cwd });
     const key = enginesBeside(db)[0]?.note.engineKey ?? '';
-    expect(await pin(key, '--timing-cache', 'good.cache')).toMatchObject({
-      code: 2,
-      stderr: 'bench: --timing-cache needs a single build: name KEY-2 or a run\n',
-    });
+    const stderr = 'bench: --timing-cache needs a single build: name KEY-2 or a run\n';
+    expect(await pin(key, '--timing-cache', 'good.cache')).toMatchObject({ code: 2, stderr });
     expect((await pin(`${key}-2`, '--timing-cache', 'good.cache')).stderr).toMatch(
       /^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/,
     );
@@ -235,11 +224,8 @@ describe('a timing cache', () => {
     };
     writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {timingCache: own.cache, '));
     const env = { ...new FakeGpu().env(), STUB_JOURNAL: journal };
-    const unknown = await bench(args, { env });
-    expect([unknown.code, unknown.stderr]).toEqual([
-      0,
-      expect.stringContaining('nothing says on which GPU the timing cache'),
-    ]);
+    const stderr = expect.stringContaining('nothing says on which GPU the timing cache');
+    expect(await bench(args, { env })).toMatchObject({ code: 0, stderr });
     await bench(['engines', 'rm', enginesBeside(db)[0]?.name ?? '', '--db', db]);
     writeFileSync(`${own}.json`, JSON.stringify({ schemaVersion: 1, sha256, bytes: 14, timedOn }));
     const refused = await bench(args, { env });

@@ -2,7 +2,6 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 
 import stringWidth from 'string-width';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
@@ -138,11 +137,8 @@ describe.each([
   { of: 'a recorded pair with its layers', scenes: PROFILES, fill: recordProfiles },
   { of: 'a simulated history', scenes: HISTORY, fill: simulateHistory },
 ])('$of', ({ scenes, fill }) => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = sharedFolder();
-    await fill(folder);
-  }, 120_000);
+  const folder = sharedFolder();
+  beforeAll(async () => await fill(folder), 120_000);
 
   test.each(Object.entries(scenes))('%s', async (name, args) => {
     const words: string[] = [];

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, temporaryFolder } from '../support/bench.ts';
 
 /** Prints what it was told, and what it sees of its environment. */
@@ -113,10 +111,8 @@ describe('any command beside trtexec', () => {
 
   test('one that is not there is named, with exit code 3', async () => {
     const cwd = folderWith(matrix().replace(JSON.stringify(process.execPath), 'no-such-program'));
-    expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining('bench: no-such-program: '),
-    });
+    const stderr = expect.stringContaining('bench: no-such-program: ');
+    expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({ code: 3, stderr });
   });
 });
 
@@ -145,9 +141,8 @@ test('measured differently: another timer is another cell; medians are compared 
   await bench(['run', 'm.yaml'], { cwd });
   writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
   await bench(['run', 'm.yaml'], { cwd });
-  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(
-    '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
-  );
+  const text = '1 cell on both sides, measured by different harnesses: --across-methods compares their medians';
+  expect((await bench(['compare', 'latest~1', 'latest'], { cwd })).stdout).toContain(text);
   const across = await json(['compare', '--across-methods'], cwd);
   expect(across.across).toEqual(['timer: wall clock against CUDA events']);
   const [base, head] = [expect.closeTo(16, 9), expect.closeTo(16, 9)];

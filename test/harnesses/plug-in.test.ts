@@ -2,8 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import type { Checked } from '../../src/features/check/output.ts';
 import type { ReportedSweep } from '../../src/features/export/index.ts';
 import { API } from '../../src/harnesses/plug-in.ts';
@@ -47,9 +45,8 @@ test('a package measures, reports and tells what is new, and its runs come back 
     takes(seconds);
     expect(await type('run', 'm.yaml')).toMatchObject({ code: 0 });
   }
-  expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(
-    'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n',
-  );
+  const line = 'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n';
+  expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(line);
   expect(await type('report', '--reporter', 'line')).toEqual(refusal('--reporter line: the matrix has lines'));
   expect((await type('check')).code).toBe(1);
   expect(readFileSync(join(cwd, 'news.txt'), 'utf8')).toBe(
@@ -105,10 +102,8 @@ test('a reading without the number that its cell is judged by is no measurement'
       read: () => ({kind: 'read', reading: {method: ${method}, latencyMs: null, values: []}})})`,
   );
   writeFileSync(join(cwd, 'm.yaml'), 'drivers: ./driver.mjs\nmodels: {s: {harness: {kind: toy, a: 1}}}\nrepeats: 1\n');
-  expect(await bench(['run', 'm.yaml', '--no-telemetry'], { cwd })).toMatchObject({
-    code: 4,
-    stdout: expect.stringContaining('no value of x, the metric of its verdicts'),
-  });
+  const stdout = expect.stringContaining('no value of x, the metric of its verdicts');
+  expect(await bench(['run', 'm.yaml', '--no-telemetry'], { cwd })).toMatchObject({ code: 4, stdout });
 });
 
 test('one that is not there, as a file and as a package', async () => {
@@ -145,9 +140,7 @@ test('the published types are those of bench, and the example package keeps them
     '--noEmit --allowJs --checkJs --strict --skipLibCheck --module nodenext --target es2023 --types node'.split(' ');
   const types = join(ROOT, 'node_modules', '@types');
   const files = ['driver', 'reporter', 'notify'].map((name) => `node_modules/trtbench-hyperfine/${name}.js`);
-  const { stdout } = spawnSync(process.execPath, [tsc, ...options, '--typeRoots', types, ...files], {
-    cwd,
-    encoding: 'utf8',
-  });
+  const encoding = 'utf8';
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, '--typeRoots', types, ...files], { cwd, encoding });
   expect(stdout).toBe('');
 }, 60_000);

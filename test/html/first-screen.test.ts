@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 import type { Browser, Page } from 'puppeteer-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
@@ -61,9 +60,7 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     browser = await startChromium();
   }, 120_000);
 
-  afterAll(async () => {
-    await browser?.close();
-  });
+  afterAll(async () => await browser?.close());
 
   const open = async (width: number) =>
     openPage(browser, fileUrl(file), (page) => page.setViewport({ width, height: 900 }));

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
 import type { Browser, Page } from 'puppeteer-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, startBench } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
@@ -45,9 +44,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     browser = await startChromium();
   }, 240_000);
 
-  afterAll(async () => {
-    await browser?.close();
-  });
+  afterAll(async () => await browser?.close());
 
   async function made(db: string, cwd: string): Promise<string> {
     const file = db.replace('.sqlite', '.html');
@@ -120,9 +117,8 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.evaluate(`location.hash = 'cell=${key}'`);
     await page.waitForSelector('#cell .tree-map');
     expect(await page.$$eval('#cell .samples .bar', (bars) => bars.length)).toBeGreaterThan(10);
-    expect(await text(page, '#cell .samples-words')).toMatch(
-      /^Median 0\.8163 ms in 1 run of .* \(line\), 0\.8166 ms in 1 run of .* \(filled\): \+0\.04 %\.$/,
-    );
+    const pattern = /^Median 0\.8163 ms in 1 run of .* \(line\), 0\.8166 ms in 1 run of .* \(filled\): \+0\.04 %\.$/;
+    expect(await text(page, '#cell .samples-words')).toMatch(pattern);
     expect(await page.$$eval('#cell .samples .before', (lines) => lines.length)).toBe(1);
     expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
     await page.focus('#cell [aria-roledescription="tree map"]');

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { boundOf, boundReasons, usualBound, withGraphGain } from '../../src/judge/bound.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
@@ -21,11 +19,9 @@ test('most of the runs decide, then the newest; unknown ones do not count', () =
 
 test('evidence is the medians of the runs that have it', () => {
   const runs = [0.86, 0.88].map((gpuBusy) => run('h2d', { gpuBusy, h2dMs: 0.3514, gpuComputeMs: 0.3161 }));
-  expect(boundOf(GRAPH, [...runs, run('compute', { gpuBusy: 0.95 })])).toEqual({
-    by: 'h2d',
-    evidence: 'a copy takes 0.351 ms, GPU compute 0.316 ms, GPU busy 87 % of the time',
-    advice: 'send smaller inputs, keep them on the GPU, or read them there (GPUDirect); look at the PCIe link',
-  });
+  const advice = 'send smaller inputs, keep them on the GPU, or read them there (GPUDirect); look at the PCIe link';
+  const evidence = 'a copy takes 0.351 ms, GPU compute 0.316 ms, GPU busy 87 % of the time';
+  expect(boundOf(GRAPH, [...runs, run('compute', { gpuBusy: 0.95 })])).toEqual({ by: 'h2d', evidence, advice });
 });
 
 test('advice on copies follows how data comes to the GPU', () => {
@@ -54,9 +50,8 @@ test('the advice fits: a CUDA graph only where there is none, and the CPUs where
   expect(advice('host', { cudaGraph: true, spinWait: false })).toBe('use spin wait or a larger batch');
   const starved = { id: 'hostBound', effect: 'widened', value: 0.5, evidence: 'GPU idle' } as const;
   expect(advice('host', NO_GRAPH, [starved])).toContain('keep other work off the CPUs');
-  expect(boundOf(NO_GRAPH, [run('compute', { enqueueRatio: 0.7 })])?.advice).toMatch(
-    /^a CUDA graph may make it faster/,
-  );
+  const pattern = /^a CUDA graph may make it faster/;
+  expect(boundOf(NO_GRAPH, [run('compute', { enqueueRatio: 0.7 })])?.advice).toMatch(pattern);
   expect(boundOf(GRAPH, [run('compute', { enqueueRatio: 0.7 })])?.advice).not.toContain('graph');
   for (const by of ['compute', 'power', 'h2d', 'd2h', 'paced', 'contended'] as const) {
     expect(advice(by)).not.toContain('graph');

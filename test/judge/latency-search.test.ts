@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { type JudgedPoint, judgePoints, type SearchPoint, searchStep } from '../../src/judge/latency-search.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { median } from '../../src/statistics/order-statistics.ts';
@@ -94,12 +92,7 @@ test('bisects, looks twice at both sides of the limit and once above', () => {
   const made = levels.map(() => 0);
   const asked: number[] = [];
   for (;;) {
-    const points = levels.map((level, at) =>
-      point(
-        at,
-        Array.from({ length: made[at] ?? 0 }, () => level),
-      ),
-    );
+    const points = levels.map((level, at) => point(at, Array<number>(made[at] ?? 0).fill(level)));
     const { best, isMonotone, next } = step(points);
     if (next === null) {
       expect([best?.at, isMonotone]).toEqual([3, true]);

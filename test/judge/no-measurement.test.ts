@@ -1,8 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
 import { makeCases, writeCase } from '../support/why/cases.ts';
@@ -20,11 +18,10 @@ const GRAPHLESS = LOG.replace(
 );
 
 describe('a side whose only run is no measurement', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const inStore = (...args: string[]) => bench([...args, '--db', 'bench.sqlite'], { cwd: folder });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     for (const [name, text] of [
       ['good', LOG],
       ['bad', CONTRADICTING],

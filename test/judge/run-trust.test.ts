@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { fitSide, flagReasons } from '../../src/judge/compare/assemble-sides.ts';
@@ -39,12 +37,9 @@ describe('the clock of a cell', () => {
   });
 
   test('a run far off it is left out, with both clocks', () => {
-    expect(clockOffLevel(run(1650), 1980)).toEqual({
-      id: 'clockOffLevel',
-      effect: 'excluded',
-      value: expect.closeTo(-16.67, 1),
-      evidence: "SM clock 1650 MHz, this cell's level is 1980 MHz",
-    });
+    const evidence = "SM clock 1650 MHz, this cell's level is 1980 MHz";
+    const value = expect.closeTo(-16.67, 1);
+    expect(clockOffLevel(run(1650), 1980)).toEqual({ id: 'clockOffLevel', effect: 'excluded', value, evidence });
     expect(clockOffLevel(run(1935), 1980)).toBeNull();
     expect([clockOffLevel(run(null), 1980), clockOffLevel(run(1650), null)]).toEqual([null, null]);
   });

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { valueRule } from '../../src/judge/value-rule.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { NO_VALUES } from '../support/no-values.ts';
@@ -19,12 +17,8 @@ const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
 /** A history of one level; its centres lie 2 % below the medians, as in a skewed cell, until they are kept no more. */
 function switchedStore(): string {
   const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, {
-    cells: CELLS,
-    nights: BETWEEN_SWEEPS,
-    repeats: 1,
-    value: (_, night) => 0.5 * Math.exp(NOISE[night] ?? 0),
-  });
+  const value = (_: number, night: number) => 0.5 * Math.exp(NOISE[night] ?? 0);
+  simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 1, value });
   change(
     db,
     `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
@@ -47,12 +41,8 @@ describe('centres of samples and printed medians in one cell', () => {
   test('compare: one run without samples, 26 nights ago, leaves the other nights their say', async () => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     const normal = normals(8);
-    simulateNights(db, {
-      cells: simulatedCells(6),
-      nights: 30,
-      repeats: 3,
-      value: () => 0.5 * Math.exp(0.001 * normal()),
-    });
+    const value = () => 0.5 * Math.exp(0.001 * normal());
+    simulateNights(db, { cells: simulatedCells(6), nights: 30, repeats: 3, value });
     change(
       db,
       `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;

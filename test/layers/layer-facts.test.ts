@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import {
   blockOf,
@@ -52,19 +50,12 @@ test('numbers of blocks are stars; numbers of nodes stay', () => {
 
 test('what a kernel name tells', () => {
   const fp8 = 'sm89_xmma_gemm_e4m3e4m3_e4m3f32_f32_tn_n_tilesize128x128x64_stage3_warpsize2x2x1';
-  expect(parseTactic(fp8)).toEqual({
-    name: fp8,
-    hash: null,
-    architecture: 89,
-    types: 'e4m3e4m3_e4m3f32_f32',
-    tile: '128x128x64',
-    stages: 3,
-  });
+  const types = 'e4m3e4m3_e4m3f32_f32';
+  expect(parseTactic(fp8)).toEqual({ name: fp8, hash: null, architecture: 89, types, tile: '128x128x64', stages: 3 });
   const [a, b] = ['_gemm_mha_v2_0x829580c33391559b', '_gemm_mha_v2_0xc5f06354d8546fe5'];
   expect([compareTactics(a, b), compareTactics(a, a), compareTactics(a, null)]).toEqual(['other hash', 'same', 'same']);
-  expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(
-    'tile 128x128x64 → 64x64x64, stages 3 → 4',
-  );
+  const line = 'tile 128x128x64 → 64x64x64, stages 3 → 4';
+  expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(line);
 });
 
 test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
@@ -75,12 +66,8 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
   expect(gemm?.name).toMatch(/^\/vit\/encoder\/layer\.21\//);
   expect([gemm?.origins?.length, gemm?.nodes?.length]).toEqual([16, 6]);
   expect(parseTactic(gemm?.tactic ?? '')).toMatchObject({ architecture: 89, tile: '128x128x64' });
-  expect(attention).toMatchObject({
-    stableName: '_gemm_mha_v2',
-    type: 'kgen',
-    precisionIn: 'fp8',
-    block: 'layer.21/attention',
-  });
+  const block = 'layer.21/attention';
+  expect(attention).toMatchObject({ stableName: '_gemm_mha_v2', type: 'kgen', precisionIn: 'fp8', block });
   expect(attention?.origins).toHaveLength(9);
   expect(attention?.nodes).toContain('/vit/encoder/layer.21/attention/attention/Softmax');
 });

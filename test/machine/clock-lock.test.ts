@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { identityOf } from '../../src/process/process-identity.ts';
 import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
 import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';
@@ -123,11 +121,8 @@ describe('bench run --lock-clocks', () => {
   test('recordings have no clocks: the flag is refused, the matrix key is not followed', async () => {
     const gpu = new FakeGpu();
     const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(gpu.folder, 'a.sqlite')];
-    const refused = await bench([...args, '--lock-clocks', 'max'], { env: gpu.env() });
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining('--lock-clocks and recordings cannot be used together'),
-    ]);
+    const stderr = expect.stringContaining('--lock-clocks and recordings cannot be used together');
+    expect(await bench([...args, '--lock-clocks', 'max'], { env: gpu.env() })).toMatchObject({ code: 2, stderr });
     expect(gpu.changes).toEqual([]);
   });
 
@@ -206,11 +201,8 @@ describe('killed by signal 9', () => {
     await ended;
     const resume = ['run', '--resume', '--db', machine.db];
     const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringContaining('--lock-clocks cannot be used with --resume'),
-    ]);
-    expect((await bench(resume, { env: machine.gpu.env() })).code).toBe(0);
+    const expected = [2, expect.stringContaining('--lock-clocks cannot be used with --resume')];
+    expect([[other.code, other.stderr], (await bench(resume, { env: machine.gpu.env() })).code]).toEqual([expected, 0]);
     expect(machine.gpu.changes).toEqual([
       '-lgc 1590,1590',
       '-lmc 3201,3201',
@@ -233,11 +225,8 @@ describe('other benches', () => {
       ['run', machine.matrix, '--trtexec', STUB, '--lock-clocks', 'max', '--db', `${machine.db}2`],
       { env: machine.gpu.env() },
     );
-    expect([other.code, other.stderr]).toEqual([
-      3,
-      expect.stringContaining(`are locked 1590 MHz by another bench (process ${child.pid} on `),
-    ]);
-    expect(machine.gpu.locks.gpu).toBe('1590');
+    const stderr = expect.stringContaining(`are locked 1590 MHz by another bench (process ${child.pid} on `);
+    expect([other, machine.gpu.locks.gpu]).toMatchObject([{ code: 3, stderr }, '1590']);
     child.kill('SIGINT');
     await ended;
     expect(machine.gpu.locks).toEqual(RELEASED);

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
 import { coolDown } from '../../src/machine/cool-down.ts';
 import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
@@ -81,10 +79,8 @@ describe('what a clock request comes to', () => {
     const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
     expect([h200.memoryMhz, h200.graphicsMhz.length]).toEqual([[3201, 2201], 110]);
     expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
-    expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({
-      memoryMhz: [5001, 405],
-      graphicsMhz: [1590, 300],
-    });
+    const memoryMhz = [5001, 405];
+    expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({ memoryMhz, graphicsMhz: [1590, 300] });
     expect(parseSupportedClocks('[N/A], [N/A]\n')).toEqual({ memoryMhz: [], graphicsMhz: [] });
   });
 });

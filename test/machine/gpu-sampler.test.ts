@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, onTestFinished, test } from 'vitest';
-
 import { startSampler } from '../../src/machine/gpu-sampler.ts';
 import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 import { untilGone } from '../support/processes.ts';
@@ -42,10 +40,8 @@ describe('one nvidia-smi beside the runs', () => {
 
   test('of an older driver is asked for the reasons by their older name', async () => {
     const { start, lines } = await started({ older: true });
-    expect(lines.map((line) => /clocks_\w+\.active/.exec(line)?.[0])).toEqual([
-      'clocks_event_reasons.active',
-      'clocks_throttle_reasons.active',
-    ]);
+    const expected = ['clocks_event_reasons.active', 'clocks_throttle_reasons.active'];
+    expect(lines.map((line) => /clocks_\w+\.active/.exec(line)?.[0])).toEqual(expected);
     expect(start.kind === 'sampling' && start.sampler.header).toContain('clocks_throttle_reasons.active');
   });
 

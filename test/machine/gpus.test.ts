@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, benchProcess } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -131,10 +129,8 @@ describe('--gpus', () => {
       '--db',
       join(machine.folder, 'other.sqlite'),
     ]);
-    expect([replayed.code, replayed.stderr]).toEqual([
-      2,
-      'bench: --gpus and recordings cannot be used together: no GPU will run\n',
-    ]);
+    const expected = [2, 'bench: --gpus and recordings cannot be used together: no GPU will run\n'];
+    expect([replayed.code, replayed.stderr]).toEqual(expected);
   });
 });
 

@@ -1,8 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { bindToNode } from '../../src/run/gpu-worker.ts';
 import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -32,31 +30,23 @@ function withNumactl(): Record<string, string> {
 describe('the NUMA node of a GPU', () => {
   test('auto binds to it, and to nothing where there is but one', async () => {
     const env = withNumactl();
-    expect(await bindToNode('auto', 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=1', '--membind=1'],
-      note: null,
-    });
+    const prefix = ['numactl', '--cpunodebind=1', '--membind=1'];
+    expect(await bindToNode('auto', 1, env)).toEqual({ prefix, note: null });
     expect(await bindToNode('auto', null, env)).toEqual({ prefix: [], note: null });
     expect(await bindToNode('off', 1, env)).toEqual({ prefix: [], note: null });
   });
 
   test('another one can be named, which is told; one that is not there is not used', async () => {
     const env = withNumactl();
-    expect(await bindToNode(0, 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
-      note: 'runs are bound to NUMA node 0, their GPU hangs on node 1',
-    });
-    expect(await bindToNode(7, 1, env)).toEqual({
-      prefix: [],
-      note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node',
-    });
+    const note = 'runs are bound to NUMA node 0, their GPU hangs on node 1';
+    expect(await bindToNode(0, 1, env)).toEqual({ prefix: ['numactl', '--cpunodebind=0', '--membind=0'], note });
+    const expected = { prefix: [], note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node' };
+    expect(await bindToNode(7, 1, env)).toEqual(expected);
   });
 
   test('without numactl runs are measured all the same', async () => {
-    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({
-      prefix: [],
-      note: 'numactl is not installed: runs are not bound to a NUMA node',
-    });
+    const note = 'numactl is not installed: runs are not bound to a NUMA node';
+    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({ prefix: [], note });
   });
 
   test('the stored command line begins with it', async () => {
@@ -70,12 +60,8 @@ describe('the NUMA node of a GPU', () => {
     expect(rows).toHaveLength(2);
     for (const { argv } of rows) {
       const args: unknown = JSON.parse(argv);
-      expect(Array.isArray(args) ? args.slice(0, 4) : null).toEqual([
-        'numactl',
-        '--cpunodebind=1',
-        '--membind=1',
-        STUB,
-      ]);
+      const expected = ['numactl', '--cpunodebind=1', '--membind=1', STUB];
+      expect(Array.isArray(args) ? args.slice(0, 4) : null).toEqual(expected);
     }
   });
 });

@@ -1,5 +1,4 @@
 import { profileFor } from '../../src/records/cell.ts';
-import { expect, test } from 'vitest';
 
 import { matrixFrom, oneModel } from '../support/matrices.ts';
 

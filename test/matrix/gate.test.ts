@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { NO_GATE, metricNames } from '../../src/records/gated-metric.ts';
 import { readLimit } from '../../src/matrix/gate.ts';
 import { matrixFrom, oneModel } from '../support/matrices.ts';
@@ -87,10 +85,8 @@ gate: {limits: ['ttft <= 0.1 s', 'tokens >= 40']}`;
       `${process.cwd()}/tell.sh`,
       '--now',
     ]);
-    expect(matrixFrom(gated('notify: [mail, ops@example.org]')).notify).toEqual({
-      value: ['mail', 'ops@example.org'],
-      at: { file: 'm.yaml', line: 9, column: 12 },
-    });
+    const expected = { value: ['mail', 'ops@example.org'], at: { file: 'm.yaml', line: 9, column: 12 } };
+    expect(matrixFrom(gated('notify: [mail, ops@example.org]')).notify).toEqual(expected);
   });
 });
 

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { planOfCells, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
 import { cellFields } from '../../src/matrix/matrix.ts';
 import { readFilter } from '../../src/matrix/filter.ts';
@@ -59,10 +57,8 @@ test('its neighbor loads the engine of its own model at the first shape, exports
 test('a part of a plan builds the engines of neighbors that it does not measure', () => {
   const part = planOfCells(plan, new Set(plan.cells.slice(2, 3).map(({ cell }) => cell.key)));
   const needed = new Set(part.runs.flatMap(buildRefsOf));
-  expect([labels(part.cells), part.builds.map(({ model }) => model)]).toEqual([
-    ['a fp16 4x3 graph with=b'],
-    ['a', 'b'],
-  ]);
+  const expected = [['a fp16 4x3 graph with=b'], ['a', 'b']];
+  expect([labels(part.cells), part.builds.map(({ model }) => model)]).toEqual(expected);
   expect([...needed].toSorted()).toEqual(part.builds.map(({ buildRef }) => buildRef).toSorted());
   const { plan: sharded } = shardPlan(plan, 1, true);
   const built = new Set(sharded.builds.map(({ buildRef }) => buildRef));

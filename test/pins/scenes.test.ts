@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { dumpTables } from '../support/store-dump.ts';
@@ -175,10 +174,8 @@ test('sweeps that were interrupted then are resumed: the same runs, ids and numb
     // The identity of a matrix holds absolute paths of models: it is pinned with the other ids.
     const { code, stderr: printed } = await bench(['run', '--resume', id, '--anyway'], { cwd: folder });
     const stderr = printed.replace(/^note: bench migrated the store[^\n]*\n/, '');
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^note: continuing although the matrix \S+ has changed\n/),
-    ]);
+    const expected = [0, expect.stringMatching(/^note: continuing although the matrix \S+ has changed\n/)];
+    expect([code, stderr]).toEqual(expected);
     texts.push(stderr.replaceAll(ROOT, '~'));
   }
   const tables = dumpTables(join(folder, 'bench.sqlite'), PASSING);

@@ -2,8 +2,6 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
 import { nameSources } from '../../src/features/import/import-group.ts';
 import { bench, benchProcess, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';
@@ -43,9 +41,8 @@ describe.each(['darwin', 'win32'])('on %s', (platform) => {
     const name = platform === 'win32' ? 'Windows' : 'macOS';
     const { code, stderr } = await type(['run', QUICKSTART, '--db', 'own.sqlite'], platform);
     expect(code).toBe(3);
-    expect(stderr.trim().split('\n').at(-1)).toBe(
-      `bench: ${otherSystem(platform === 'win32' ? 'win32' : 'darwin')?.message ?? ''}`,
-    );
+    const line = `bench: ${otherSystem(platform === 'win32' ? 'win32' : 'darwin')?.message ?? ''}`;
+    expect(stderr.trim().split('\n').at(-1)).toBe(line);
     expect(stderr).toContain(`this is ${name}: measure there`);
     // Not where trtexec was looked for.
     const real = await type(['run', join(ROOT, 'matrices', 'nightly.yaml'), '--db', 'own.sqlite'], platform);
@@ -63,10 +60,8 @@ test('bench plan without trtexec says how to plan without it', async () => {
   const nightly = join(ROOT, 'matrices', 'nightly.yaml');
   const env = { PATH: cwd };
   const typed = `bench plan ${nightly} --tensorrt 10.6`;
-  expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({
-    code: 3,
-    stderr: `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`,
-  });
+  const stderr = `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`;
+  expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({ code: 3, stderr });
   expect((await bench(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
 });
 

@@ -194,10 +194,8 @@ describe('bench run names the temporary folder', () => {
   }
 
   test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing: %s', async (path) => {
-    expect(await runWith(path)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (ENOENT: no such file`),
-    });
+    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (ENOENT: no such file`);
+    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
   });
 
   test.skipIf(noDiskBecause() !== null).each([
@@ -207,10 +205,8 @@ describe('bench run names the temporary folder', () => {
   ])('that has no %s left', async (_, mebibytes, inodes, fill) => {
     const { path } = smallDisk(mebibytes, inodes);
     fill(path);
-    expect(await runWith(path)).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (`),
-    });
+    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (`);
+    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
   });
 });
 

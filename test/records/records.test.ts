@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { metricNames } from '../../src/records/gated-metric.ts';
 import {
   gateMetric,
@@ -24,9 +22,8 @@ test('each metric has a word of its own, and its id still names it', () => {
 test('limits take words, ids and ids without a unit, and the names of a harness', () => {
   const names = metricNames(['ttft:lower:ms']);
   const asked = ['p99', 'p99Ms', 'build-time', 'build', 'buildS', 'host-bound', 'hostBound', 'sqnr', 'ttft'];
-  expect(asked.map((name) => names.get(name)).join(' ')).toBe(
-    'p99Ms p99Ms buildS buildS buildS hostBoundPercent hostBoundPercent sqnrDb ttft:lower:ms',
-  );
+  const line = 'p99Ms p99Ms buildS buildS buildS hostBoundPercent hostBoundPercent sqnrDb ttft:lower:ms';
+  expect(asked.map((name) => names.get(name)).join(' ')).toBe(line);
 });
 
 test('one stream is judged by GPU time, several by throughput, whatever is asked for first', () => {

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
@@ -150,9 +148,7 @@ test('a sweep on a GPU that something else uses stops after its first round, and
   });
   expect(sweep?.state).toBe('interrupted');
   const resumed = await bench(['run', '--resume', '--json', ...options], { cwd: folder, env: until(7) });
-  expect([resumed.code, OUTPUTS.run.parse(JSON.parse(resumed.stdout)).counts]).toEqual([
-    0,
-    { measured: 15, unfit: 1, failed: 0, skipped: 0, kept: 6, replaced: 7 },
-  ]);
+  const expected = [0, { measured: 15, unfit: 1, failed: 0, skipped: 0, kept: 6, replaced: 7 }];
+  expect([resumed.code, OUTPUTS.run.parse(JSON.parse(resumed.stdout)).counts]).toEqual(expected);
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'finished' }]);
 });

@@ -1,8 +1,6 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { KILL_KINDS } from '../../benchmarks/kills/kill-kinds.ts';
 import { killSweeps } from '../../benchmarks/kills/kill-sweeps.ts';
 import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';
@@ -146,10 +144,8 @@ describe.skipIf(noDisk !== null)('a full disk stops the sweep, is told and loses
       new RegExp(String.raw`bench\.sqlite cannot grow, the disk is full; what was measured is stored\. ${goOn}`),
     );
     const full = await night.resume();
-    expect([full.code, full.stderr]).toEqual([
-      3,
-      expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/),
-    ]);
+    const expected = [3, expect.stringMatching(/bench: \S+bench\.sqlite(: | cannot grow, )the disk is full[:;] .*\n$/)];
+    expect([full.code, full.stderr]).toEqual(expected);
     expect(await bench(['import', join(disk, 'artefacts'), '--db', join(disk, 'other.sqlite')])).toMatchObject({
       code: 3,
       stdout: '',

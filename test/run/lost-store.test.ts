@@ -12,7 +12,6 @@ import {
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, finished, sharedFolder, startBench, temporaryStore } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
@@ -47,13 +46,12 @@ function night(): Night {
 
 /** The store of a night on which nothing happened, and a store of something else. */
 let whole: string;
-let other: string;
+const other = join(sharedFolder(), 'bench.sqlite');
 beforeAll(async () => {
   const folder = sharedFolder();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 2', 'profile: false']);
   whole = join(folder, 'whole.sqlite');
   await bench(['run', matrix, ...SWEEP, whole]);
-  other = join(sharedFolder(), 'bench.sqlite');
   await storeIn(dirname(other), 'pair');
 }, 60_000);
 

@@ -2,8 +2,6 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { expect, test } from 'vitest';
-
 import { ROOT, bench, finished, refusal, startBench, temporaryFolder } from '../support/bench.ts';
 import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -70,9 +68,8 @@ test.each([
   const { code, stderr } = await bench([...args, 'model=small & with=other'], here);
   expect([code, outcomes()]).toEqual([4, [{ ...BESIDE, outcome: 'failed', reason }]]);
   if (reason === 'neighborEnded') {
-    expect(stderr).toMatch(
-      /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/,
-    );
+    const pattern = /its neighbor ended before it did: exit code 1; .*\[E\] Error Code 1: Cuda Runtime \(out of/;
+    expect(stderr).toMatch(pattern);
   } else for (const pid of await writtenPids(pids)) expect(isGone(pid)).toBe(true);
 });
 

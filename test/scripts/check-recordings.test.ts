@@ -3,7 +3,6 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
 
 import { compareQuotes, compareRun, readFacts } from '../../scripts/check-recordings/check-source.ts';
 import { checkExports } from '../../scripts/check-recordings/exports.ts';
@@ -67,9 +66,8 @@ describe('as a command', () => {
     writeFileSync(join(folder, 'second.log'), readFixture('formats/default-run/stdout.log.br'));
     const { code, stdout } = await check(join(folder, '..'));
     expect(code).toBe(1);
-    expect(stdout).toContain(
-      'a\\u001b[2Jb\\nc/second.log:1: trtexec speaks in this file, but it is not taken for a log\n',
-    );
+    const text = 'a\\u001b[2Jb\\nc/second.log:1: trtexec speaks in this file, but it is not taken for a log\n';
+    expect(stdout).toContain(text);
   });
 });
 

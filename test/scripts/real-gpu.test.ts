@@ -3,7 +3,6 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
 
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
@@ -75,10 +74,8 @@ test('a visit to a machine with two GPUs writes a line for each check, and finds
 
 test('a visit finds engines of another level in pairs, in the sweep in which they are new', () => {
   const { visit } = visitTo(1, 'confirm');
-  expect(visit('sweeps without')).toEqual({
-    status: 0,
-    lines: ['ok  sweeps without a change: no finding: 3 of 3 sweeps of 10 cells'],
-  });
+  const expected = { status: 0, lines: ['ok  sweeps without a change: no finding: 3 of 3 sweeps of 10 cells'] };
+  expect(visit('sweeps without')).toEqual(expected);
   // A sweep of four cells: the others of the group have their last good engine from the sweep before.
   expect(visit('process in a sweep').lines).toEqual([
     'not ok  a second process in a sweep: runs are called contended: 0 of 8',

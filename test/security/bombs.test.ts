@@ -3,8 +3,6 @@ import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
-
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
@@ -85,10 +83,8 @@ describe('text that a mend would look at again and again', () => {
   test('a pattern of a matrix that would take for ever is ended', () => {
     const metrics = { speed: { better: 'higher', unit: 'qps', pattern: '(a+)+$' } } as const;
     const settings: CommandSettings = { kind: 'command', run: ['x'], metrics };
-    expect(readCommand(settings, { text: () => `${'a'.repeat(60)}!` })).toEqual({
-      kind: 'faulty',
-      problem: 'stdout.log: pattern of speed was not done after 5 s: write a simpler one',
-    });
+    const problem = 'stdout.log: pattern of speed was not done after 5 s: write a simpler one';
+    expect(readCommand(settings, { text: () => `${'a'.repeat(60)}!` })).toEqual({ kind: 'faulty', problem });
   }, 20_000);
 });
 
@@ -149,11 +145,8 @@ test('a signal ends the search for logs in a folder', async () => {
   symlinkSync('/nowhere', join(folder, 'a'));
   writeFileSync(join(folder, 'b.log'), '&&&& RUNNING TensorRT.trtexec');
   const abort = new AbortController();
-  const searching = discoverRuns(folder, undefined, {
-    signal: abort.signal,
-    link: () => abort.abort(new Error('SIGTERM')),
-  });
-  await expect(searching).rejects.toThrow('SIGTERM');
+  const link = () => abort.abort(new Error('SIGTERM'));
+  await expect(discoverRuns(folder, undefined, { signal: abort.signal, link })).rejects.toThrow('SIGTERM');
   // Not as something that is wrong with the folder.
   await expect(findRuns(folder, { ...testIo(), signal: abort.signal })).rejects.toThrow('SIGTERM');
 });

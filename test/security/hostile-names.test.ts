@@ -3,8 +3,6 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { scrubFolder, scrubText } from '../../src/artefacts/keep.ts';
 import { printable } from '../../src/text/printable.ts';
 import { isSecret, isSecretName } from '../../src/text/redact.ts';
@@ -23,10 +21,9 @@ function expectPrintable(text: string): void {
 }
 
 describe('names that would do harm in a shell, a path or a terminal', () => {
-  let cwd: string;
+  const cwd = join(sharedFolder(), FILE);
 
   beforeAll(() => {
-    cwd = join(sharedFolder(), FILE);
     mkdirSync(cwd);
     writeFileSync(join(cwd, `${FILE}.onnx`), 'model');
     const matrix = {
@@ -145,9 +142,8 @@ describe('what a program printed', () => {
     await scrubFolder(folder, { GITHUB_AUTH: 'Enabled', MY_PAT: 'TensorRT', SSH_KEY: secret });
     expect([statSync(path).ino, readFileSync(path, 'utf8')]).toEqual([ino, 'CUDA Graph: Enabled, TensorRT, disabled']);
     expect(scrubText(`a ${secret} b`, { SSH_KEY: secret })).toBe('a *** b');
-    expect(scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' })).toBe(
-      'via http://me:***@proxy',
-    );
+    const line = 'via http://me:***@proxy';
+    expect(scrubText('via http://me:hunter2secret@proxy', { P: 'http://me:hunter2secret@proxy' })).toBe(line);
   });
 
   test('of a trtexec that prints its environment nothing secret is stored anywhere', async () => {

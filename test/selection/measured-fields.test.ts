@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
@@ -38,9 +36,8 @@ describe('cells by what their newest runs show', () => {
   });
 
   test('numbers of any metric', async () => {
-    expect(await labels('gpuBusy<0.6 & cudaGraph=on & batch=1')).toContain(
-      'resnet_small fp16 1x3x224x224 graph transfers',
-    );
+    const text = 'resnet_small fp16 1x3x224x224 graph transfers';
+    expect(await labels('gpuBusy<0.6 & cudaGraph=on & batch=1')).toContain(text);
     expect(await labels('gpuComputeMs>3')).toEqual(['vit_base.fp16 32x3x224x224 graph transfers']);
     expect(await labels('gpu>3')).toEqual(['vit_base.fp16 32x3x224x224 graph transfers']);
     expect(await labels('itemsPerS>1e9')).toEqual([]);

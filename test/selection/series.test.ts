@@ -1,8 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { ciBranch } from '../../src/tools/git/git.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
@@ -57,10 +55,8 @@ describe('a store without a branch beside it', () => {
   ])('%j of another branch', async (args, date) => {
     const { code, stdout } = await inFolder(...args, '--branch', 'main');
     const { series } = OUTPUTS.check.parse(JSON.parse(stdout));
-    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual([
-      0,
-      [[date, 'main']],
-    ]);
+    const expected = [0, [[date, 'main']]];
+    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual(expected);
   });
 
   test('compare, noise, trend, report and the page of another branch', async () => {
@@ -143,12 +139,8 @@ describe('what names nothing is refused before anything runs', () => {
   test('outside of a repository an id of a commit is taken as it is, and a word is not', async () => {
     const cwd = temporaryFolder();
     const run = (commit: string) => bench(['run', MATRIX, '--repeats', '1', '--commit', commit], { cwd });
-    const wrong = await run('v1.2');
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      'bench: --commit v1.2: there is no git repository here; give the id of a commit\n',
-    ]);
-    expect((await run('deadbeef')).code).toBe(0);
+    const stderr = 'bench: --commit v1.2: there is no git repository here; give the id of a commit\n';
+    expect([await run('v1.2'), (await run('deadbeef')).code]).toMatchObject([{ code: 2, stderr }, 0]);
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT git_commit AS id FROM sweeps')).toEqual([{ id: 'deadbeef' }]);
   });
 
@@ -163,11 +155,8 @@ describe('what names nothing is refused before anything runs', () => {
       ['compare', 'latest', ' '],
     ]) {
       const { code, stderr } = await bench(args, { cwd });
-      expect([args, code, stderr]).toEqual([
-        args,
-        2,
-        'bench: the name of a sweep or commit is empty: is its variable set?\n',
-      ]);
+      const expected = [args, 2, 'bench: the name of a sweep or commit is empty: is its variable set?\n'];
+      expect([args, code, stderr]).toEqual(expected);
     }
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);
   });

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { binsFor, binsOver, countIn } from '../../src/statistics/histogram.ts';
 import { mannWhitneyP, rejectedByBenjaminiHochberg } from '../../src/statistics/p-values.ts';

@@ -1,8 +1,6 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { rowsOf } from '../support/stores.ts';
@@ -14,9 +12,8 @@ const SAMPLES = 'SELECT DISTINCT sweep_id AS id FROM samples JOIN runs USING (ru
 /** Only the first sweep builds the engine. */
 const RUNS = [11, 10, 10, 10];
 
-let measured: string;
+const measured = sharedFolder();
 beforeAll(async () => {
-  measured = sharedFolder();
   for (let sweep = 0; sweep < 4; sweep += 1) {
     const db = join(measured, 'bench.sqlite');
     const { code, stderr } = await bench(['run', 'matrices/quickstart-pair.yaml', '--db', db]);
@@ -87,10 +84,8 @@ describe('what no rule keeps', () => {
     await bench(['import', join(dirname(db), 'artefacts'), '--db', db]);
     expect(queryStore<{ id: string }>(db, sampled)).toHaveLength(2);
     const layers = await bench(['db', 'prune', '--samples-older-than', '36h', '--layers', '--db', db]);
-    expect([layers.code, layers.stderr]).toEqual([
-      2,
-      expect.stringContaining('--layers needs --keep or --keep-sweeps'),
-    ]);
+    const expected = [2, expect.stringContaining('--layers needs --keep or --keep-sweeps')];
+    expect([layers.code, layers.stderr]).toEqual(expected);
   });
 
   test('says so when it is asked for', async () => {

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import { beforeAll, expect, test } from 'vitest';
 
 import type { StoreDatabase } from '../../src/store/file/open.ts';
 import { layersOfBuild } from '../../src/store/runs/layer-runs.ts';
@@ -12,11 +11,8 @@ import { newestOfBranch, seriesOf, seriesUntil } from '../../src/store/sweeps/fi
 import { sharedFolder } from '../support/bench.ts';
 import { simulatedCells, simulateNights } from '../support/simulated-store.ts';
 
-let path: string;
-beforeAll(() => {
-  path = join(sharedFolder(), 'bench.sqlite');
-  simulateNights(path, { cells: simulatedCells(2), nights: 3, repeats: 2, value: (cell) => 1 + cell });
-});
+const path = join(sharedFolder(), 'bench.sqlite');
+beforeAll(() => simulateNights(path, { cells: simulatedCells(2), nights: 3, repeats: 2, value: (cell) => 1 + cell }));
 
 /** How SQLite carries out the statements of a query, table by table. */
 function planOf(query: (db: StoreDatabase) => unknown): string[] {

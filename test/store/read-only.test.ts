@@ -12,7 +12,6 @@ import {
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 import { StoreAccessError } from '../../src/errors.ts';
 import { openStore, openStoreToRead } from '../../src/store/file/open.ts';
@@ -111,9 +110,8 @@ describe('a store that may not be written', () => {
     const path = storeWith('a');
     setTemporaryFolder('/nowhere/at/all');
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(StoreAccessError);
-    expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
-      /\/nowhere\/at\/all cannot hold one \(ENOENT\): set TMPDIR to a folder with free space$/,
-    );
+    const pattern = /\/nowhere\/at\/all cannot hold one \(ENOENT\): set TMPDIR to a folder with free space$/;
+    expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(pattern);
   });
 });
 

@@ -2,7 +2,6 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
@@ -167,10 +166,8 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
     const { db } = storeToDamage();
     change(db, sql);
     const { code, found } = await rebuilt(db);
-    expect([code, found]).toEqual([
-      4,
-      [expect.objectContaining({ kind: 'row', where: table, what: expect.stringContaining(what) })],
-    ]);
+    const expected = [4, [expect.objectContaining({ kind: 'row', where: table, what: expect.stringContaining(what) })]];
+    expect([code, found]).toEqual(expected);
   });
 
   test('rows without artefacts are counted, and what another version stored is no damage', async () => {

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import type { Repository } from './repository.ts';
+import { temporaryFolder } from './bench.ts';
+import { Repository } from './repository.ts';
 
 /** Stands in for trtexec: how long a run takes stands in the ONNX file that the engine was built from. */
 export const BISECT_TRTEXEC = join(import.meta.dirname, 'bisect-trtexec.mjs');
@@ -36,6 +37,20 @@ export function makeHistory(repository: Repository, sources: readonly string[]):
   repository.git('add', '.');
   repository.commit();
   return repository.commitTexts('source', others);
+}
+
+/** A repository of such commits in a folder of its own. */
+export function history(sources: readonly string[], folder = temporaryFolder()) {
+  const repository = new Repository(folder);
+  return { repository, commits: makeHistory(repository, sources) };
+}
+
+/** Nothing of the worktrees is left, neither in the folder of the command nor in the user's repository. */
+export function expectNoWorktrees(repository: Repository, command: 'bisect' | 'compare-run'): void {
+  expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
+  const folder = join(repository.folder, command);
+  const left = existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
+  expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
 }
 
 export function writeInto(folder: string, name: string, text: string): void {

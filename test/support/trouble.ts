@@ -29,10 +29,15 @@ export function pidsIn(folder: string): number[] {
 }
 
 /** A matrix of one model with a cell for each batch. */
-export function batchMatrix(folder: string, batches: readonly number[], more: readonly string[] = []): string {
+export function batchMatrix(
+  folder: string,
+  batches: readonly number[],
+  more: readonly string[] = [],
+  name = 'trouble.yaml',
+) {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'model.onnx'), toBytes(model(17, ...valueInfo(11, 'input', ['batch', 3]))));
-  const path = join(folder, 'trouble.yaml');
+  const path = join(folder, name);
   const lines = [
     'models:',
     '  small:',

@@ -100,9 +100,8 @@ describe('ascii', () => {
   }, 60_000);
 
   test('signs become ASCII, letters of names stay', () => {
-    expect(asciiText('▲ 2 slower · 0.5 → 0.6 ms ± 1 % ≥ 3 · größe 日本 μ…')).toBe(
-      '^ 2 slower | 0.5 -> 0.6 ms +/- 1 % >= 3 | größe 日本 μ~',
-    );
+    const line = '^ 2 slower | 0.5 -> 0.6 ms +/- 1 % >= 3 | größe 日本 μ~';
+    expect(asciiText('▲ 2 slower · 0.5 → 0.6 ms ± 1 % ≥ 3 · größe 日本 μ…')).toBe(line);
   });
 
   test('columns stay aligned where a sign becomes two', () => {
@@ -114,11 +113,8 @@ describe('ascii', () => {
       { header: 'change ±', text: ({ change }: (typeof rows)[number]) => change },
       { header: 'name', text: ({ name }: (typeof rows)[number]) => name },
     ];
-    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual([
-      'change +/-  name',
-      '1 -> 2      a',
-      'none        b',
-    ]);
+    const expected = ['change +/-  name', '1 -> 2      a', 'none        b'];
+    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual(expected);
   });
 
   test.each(['compare', 'trend', 'why b1', 'choose', 'help words'])(

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { commandWords } from '../../src/cli/options.ts';
 import { jsonText, printable } from '../../src/text/printable.ts';
@@ -62,15 +61,13 @@ const redact = (text: string, names: Partial<PrivateNames> = {}): string =>
 
 describe('text', () => {
   test('the same name is the same within one output, and another is another', () => {
-    expect(redact('node-1, node-2, NODE-1, node-12', { hosts: ['node-1', 'node-2'] })).toBe(
-      'host-1, host-2, host-1, node-12',
-    );
+    const line = 'host-1, host-2, host-1, node-12';
+    expect(redact('node-1, node-2, NODE-1, node-12', { hosts: ['node-1', 'node-2'] })).toBe(line);
   });
 
   test('a host is known by its label, too; an address is not known by its first number', () => {
-    expect(redact('on gpu01.corp.example.com = gpu01', { hosts: ['gpu01.corp.example.com'] })).toBe(
-      'on host-1 = host-1',
-    );
+    const line = 'on host-1 = host-1';
+    expect(redact('on gpu01.corp.example.com = gpu01', { hosts: ['gpu01.corp.example.com'] })).toBe(line);
     expect(redact('10 runs on 10.0.0.7, 10.0.0.8', { hosts: ['10.0.0.7', '10.0.0.8'] })).toBe(
       '10 runs on host-1, host-2',
     );
@@ -97,9 +94,8 @@ describe('text', () => {
 
   test('users, and homes of people whom nobody named', () => {
     const names = { users: ['alice'], home: '/home/alice' };
-    expect(redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names)).toBe(
-      '~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs',
-    );
+    const line = '~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs';
+    expect(redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names)).toBe(line);
     expect(redact('/srv/ada/x /srv/adafs /mnt/ada', { users: ['ada'], home: '/srv/ada' })).toBe(
       '~/x /srv/adafs /mnt/user-1',
     );
@@ -176,13 +172,10 @@ describe('absolute paths get other names, the same for the same', () => {
   test('with spaces, where values say where a path ends', () => {
     const known = { argv: ['trtexec', '--onnx=/data/acme corp/net.onnx'], env: { LD_PRELOAD: '/a b/x.so:/c d/y.so' } };
     const paths = new RelativePaths(known);
-    expect(paths.text('# trtexec --onnx=/data/acme corp/net.onnx --fp16')).toBe(
-      '# trtexec --onnx=folder-1/net.onnx --fp16',
-    );
-    expect(paths.copy(known)).toEqual({
-      argv: ['trtexec', '--onnx=folder-1/net.onnx'],
-      env: { LD_PRELOAD: 'folder-2/x.so:folder-3/y.so' },
-    });
+    const line = '# trtexec --onnx=folder-1/net.onnx --fp16';
+    expect(paths.text('# trtexec --onnx=/data/acme corp/net.onnx --fp16')).toBe(line);
+    const env = { LD_PRELOAD: 'folder-2/x.so:folder-3/y.so' };
+    expect(paths.copy(known)).toEqual({ argv: ['trtexec', '--onnx=folder-1/net.onnx'], env });
     expect(known.argv[1]).toBe('--onnx=/data/acme corp/net.onnx');
   });
 });

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import type { FailureReason, Outcome } from '../../src/records/outcome.ts';
 import { passingFailure, waitBeforeS } from '../../src/trtexec/failures.ts';
 

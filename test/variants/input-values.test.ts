@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 
-import { describe, expect, test } from 'vitest';
-
 import {
   type Distribution,
   ELEMENT_CODINGS,

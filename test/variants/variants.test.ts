@@ -1,8 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
-
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { describeWithModelopt, MODELOPT_PYTHON } from '../support/modelopt-python.ts';
@@ -39,8 +37,8 @@ function runsOf(db: string): StoredRun[] {
 }
 
 describeWithModelopt('the three tiny models in five precisions, by the real ModelOpt', () => {
-  let folder: string;
-  let db: string;
+  const folder = sharedFolder();
+  const db = join(folder, 'bench.sqlite');
   let first: Awaited<ReturnType<typeof bench>>;
   const env = { BENCH_PYTHON: MODELOPT_PYTHON ?? undefined };
 
@@ -48,8 +46,6 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
     bench(['run', 'm.yaml', '--trtexec', STUB, '--no-telemetry', '--json'], { cwd: inFolder, env });
 
   beforeAll(async () => {
-    folder = sharedFolder();
-    db = join(folder, 'bench.sqlite');
     writeMatrix(folder, ['mlp', 'resnet', 'vit'], 'axes: {precision: [fp32, fp16, bf16, fp8, int8], batch: 1}');
     first = await sweep(folder);
   }, 300_000);

@@ -48,7 +48,8 @@ export function sweepText(
   const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look, axes);
   table.push(...boundSection(cells, look), ...flagSection(cells, look), ...failureSection(failures, look));
-  for (const by of ['cudaGraph', 'dataTransfers'] as const) table.push(...switchGainLines(summaries, by, look));
+  for (const by of ['cudaGraph', 'dataTransfers', 'neighbor'] as const)
+    table.push(...switchGainLines(summaries, by, look));
   table.push(...rebuiltLines(shown, look));
   const parts = [
     runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),

@@ -2,8 +2,6 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
-
 import { readTelemetry } from '../../../src/artefacts/read/read-telemetry.ts';
 import { RunFiles } from '../../../src/artefacts/run-files.ts';
 import { emptyManifest } from '../../../src/artefacts/run-manifest.ts';
@@ -60,9 +58,8 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     ]);
     const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
     const lines = (await bench(['show', run?.id ?? '', '--db', db])).stdout.split('\n').map((line) => line.trimEnd());
-    expect(lines).toContain(
-      '  watched  81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,',
-    );
+    const text = '  watched  81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,';
+    expect(lines).toContain(text);
     expect(lines).toContain('           up to 52 °C, GPU busy 100 %');
     expect(lines).toContain('  held by  power cap 100 % of the time');
   });

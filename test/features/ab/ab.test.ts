@@ -1,8 +1,6 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
@@ -99,11 +97,8 @@ describe('what is stored of an experiment', () => {
   });
 
   test('a name that nobody knows is one line', async () => {
-    const { code, stderr } = await bench(['ab', 'nothing', ...here]);
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n',
-    ]);
+    const stderr = 'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n';
+    expect(await bench(['ab', 'nothing', ...here])).toMatchObject({ code: 2, stderr });
   });
 
   test('A may be part of a baseline, and B is not', async () => {
@@ -121,14 +116,11 @@ test('trtexec cells: are measured the same way, with marks of the caller', async
   const out = await printed(['ab', matrix, ...args, '--trtexec', STUB, '--no-telemetry', '--db', db, '--json']);
   const read = JSON.parse(out);
   expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-  expect(read).toMatchObject({
-    name: 'CUDA_MODULE_LOADING=EAGER',
-    marks: ['upperBound'],
-    cells: [
-      { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
-      { metric: 'gpuComputeMs', runs: [2, 2] },
-    ],
-  });
+  const cells = [
+    { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
+    { metric: 'gpuComputeMs', runs: [2, 2] },
+  ];
+  expect(read).toMatchObject({ name: 'CUDA_MODULE_LOADING=EAGER', marks: ['upperBound'], cells });
   const env = queryStore<{ env: string }>(
     db,
     `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
@@ -163,9 +155,8 @@ describe('refusals', () => {
     const db = join(folder, 'bench.sqlite');
     const inherited = await bench(['ab', matrix, ...PERFECT, '--db', db], { env: { ENABLE_PERFECT_ROUTER: '1' } });
     expect(inherited.code).toBe(2);
-    expect(inherited.stderr).toContain(
-      'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B',
-    );
+    const text = 'ENABLE_PERFECT_ROUTER=1 is already set without the experiment, so A would equal B';
+    expect(inherited.stderr).toContain(text);
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
     expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is already an axis of the matrix');

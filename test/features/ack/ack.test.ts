@@ -1,8 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, test } from 'vitest';
-
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';
@@ -96,12 +94,8 @@ describe('which findings', () => {
 
   test('--all is what is slower and open; asked again there is nothing left', async () => {
     const { stdout } = await ack('--all', '--reason', 'new driver', '--json');
-    expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual([
-      FIRST,
-      SECOND,
-      THIRD,
-      SIXTH,
-    ]);
+    const expected = [FIRST, SECOND, THIRD, SIXTH];
+    expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual(expected);
     const again = await ack('--all', '--reason', 'x');
     expect([again.code, again.stderr]).toEqual([2, 'bench: there is no finding to acknowledge\n']);
     expect((await ack('--all', '--undo')).stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);

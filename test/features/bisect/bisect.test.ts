@@ -3,7 +3,6 @@ import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSy
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
 
 import { STEP } from '../../../src/features/bisect/commits.ts';
@@ -12,7 +11,14 @@ import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factors.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
-import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
+import {
+  BISECT_TRTEXEC,
+  expectNoWorktrees,
+  history,
+  makeHistory,
+  slowFrom,
+  writeInto,
+} from '../../support/bisect-repository.ts';
 import { isGone, writtenPids } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -23,22 +29,10 @@ const BUILD = ['--', './build.sh'];
 
 type Variables = Readonly<Record<string, string>>;
 
-function history(sources: readonly string[], folder = temporaryFolder()) {
-  const repository = new Repository(folder);
-  return { repository, commits: makeHistory(repository, sources) };
-}
-
 async function bisect({ folder: cwd }: Pick<Repository, 'folder'>, args: readonly string[], env: Variables = {}) {
   const { code, stdout, stderr } = await bench(['bisect', '--json', ...args], { cwd, env });
   if (stdout === '') throw new Error(stderr);
   return { code, json: OUTPUTS.bisect.parse(JSON.parse(stdout)), stderr };
-}
-
-/** Nothing of the worktrees is left, neither on disk nor in the user's repository. */
-function expectNoWorktrees(repository: Repository): void {
-  expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
-  const left = readdirSync(join(repository.folder, 'bisect'), { recursive: true }).map(String);
-  expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
 }
 
 describe('bench bisect GOOD BAD -- CMD', () => {
@@ -52,7 +46,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expect(json.steps.length).toBeLessThanOrEqual(3);
     // Four runs of each of two sides.
     expect(json.runs).toBe(8 + 8 * json.steps.length);
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'bisect');
     expect(repository.git('status', '--porcelain=v2', '--branch').replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
     const db = join(repository.folder, 'bench.sqlite');
     const sweeps = queryStore(db, 'SELECT sweep_id AS id, git_commit, state FROM sweeps');
@@ -90,7 +84,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
       const log = /^it could not be built or measured: see (\S+)$/.exec(reason ?? '')?.[1] ?? '';
       expect(readFileSync(join(repository.folder, log), 'utf8')).toContain('./build.sh: exit code 3');
     }
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'bisect');
   }, 60_000);
 
   test('nothing to find: exit code 5 and a line; the same again measures nothing, --restart does', async () => {
@@ -170,7 +164,7 @@ describe('SIGKILL and Ctrl-C', () => {
     expect(stored).toBe(json.runs);
     expect(loads()).toBeLessThanOrEqual(stored + kills);
     expect(queryStore(db, 'SELECT DISTINCT state FROM sweeps')).toEqual([{ state: 'finished' }]);
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'bisect');
   }, 120_000);
 
   test('Ctrl-C while a run is measured: nothing is left running, and --resume goes on', async () => {
@@ -185,7 +179,7 @@ describe('SIGKILL and Ctrl-C', () => {
     const { code, stderr } = await ended;
     expect([code, started.every(isGone)]).toEqual([130, true]);
     expect(stderr).toContain('bench: interrupted; what was measured is stored: continue with `bench bisect --resume`');
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'bisect');
     expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);
 });
@@ -251,9 +245,8 @@ axes: {precision: fp16, batch: 8}
       'bench: factors.yaml:3:12: factors.c.env.bad is missing',
       'bench: factors.yaml:4:22: factors.d.before.good: "rm -rf x": a list is needed',
     ]);
-    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(
-      'bench: factors.yaml:1:31: b.trtexec.good: no-such: file not found',
-    );
+    const text = 'bench: factors.yaml:1:31: b.trtexec.good: no-such: file not found';
+    expect((await refused('factors: {b: {trtexec: {good: no-such, bad: no-such-either}}}')).stderr).toContain(text);
     const same = 'factors: {a: {env: {good: {A: 1}, bad: {A: 1}}}}';
     expect((await refused(same)).stderr).toContain('factors.yaml:1:11: a: good and bad are the same');
     const twice = `${FACTORS}  again: {model: {good: old.onnx, bad: new.onnx}}\n`;

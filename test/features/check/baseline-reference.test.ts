@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { change } from '../../support/store-dump.ts';
@@ -32,11 +30,8 @@ test('check --against judges against the runs of a baseline, and stores nothing 
   await bench(['baseline', 'set', 'slow', sweepOfNight(9), '--db', db]);
   await bench(['baseline', 'set', 'fast', sweepOfNight(2), '--db', db]);
   const slow = await checked(db, '--against', 'slow');
-  expect([slow.code, slow.headline, slow.cell?.verdict]).toEqual([
-    0,
-    'nothing slower; compared with baseline slow',
-    'same',
-  ]);
+  const expected = [0, 'nothing slower; compared with baseline slow', 'same'];
+  expect([slow.code, slow.headline, slow.cell?.verdict]).toEqual(expected);
   expect(slow.cell?.before).toBeCloseTo(0.66, 2);
   const fast = await checked(db, '--against', 'fast');
   expect([fast.code, fast.cell?.verdict, fast.cell?.before?.toFixed(2)]).toEqual([1, 'slower', '0.60']);

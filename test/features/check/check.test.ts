@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { ack } from '../../../src/features/ack/ack.ts';
@@ -130,11 +129,8 @@ describe('bench check', () => {
     const reported = await nights.live(39, 46);
     const [finding, ...others] = reported.flatMap(({ found }) => reportedIn(found));
     expect(others).toEqual([]);
-    expect(finding?.labels.toSorted()).toEqual([
-      'vit fp8 2x3x224x224 graph',
-      'vit fp8 4x3x224x224 graph',
-      'vit fp8 6x3x224x224 graph',
-    ]);
+    const expected = ['vit fp8 2x3x224x224 graph', 'vit fp8 4x3x224x224 graph', 'vit fp8 6x3x224x224 graph'];
+    expect(finding?.labels.toSorted()).toEqual(expected);
     expect(finding).toMatchObject({ direction: 'slower', state: 'new' });
     expect(finding?.group).toContain('fp8');
     expect([finding?.firstBad?.sweepId, finding?.lastGood?.sweepId]).toEqual([sweepOfNight(40), sweepOfNight(39)]);
@@ -181,9 +177,8 @@ describe('bench check', () => {
     });
     const { stdout } = await nights.run('check');
     expect(stdout).toContain(`likeliest cause: environment: driver 580.1 → 590.2`);
-    expect(stdout).toContain(
-      `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`,
-    );
+    const text = `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`;
+    expect(stdout).toContain(text);
   });
 
   test('a level that comes back is recovered', async () => {

@@ -2,7 +2,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:f
 import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { expect, test, beforeAll, describe } from 'vitest';
 import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT, temporaryStore } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
@@ -68,9 +67,8 @@ test('an open finding: since which commit, and what to type; check and trend giv
     /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-01-19 open in GPU compute time: 6 sweeps/.exec(
       stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-    `first bad ${FROM.toString(16).repeat(4)}, last good ${(FROM - 1).toString(16).repeat(4)} also:`,
-  );
+  const text = `first bad ${FROM.toString(16).repeat(4)}, last good ${(FROM - 1).toString(16).repeat(4)} also:`;
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(text);
   expect(stdout).toMatch(/^ {2}next: bench why [0-9a-f]{8} · bench compare/m);
   expect(stdout).toMatch(/bench ack [0-9a-f]{8} --reason "…"$/m);
   const row = new RegExp(String.raw`^vit +fp8 +b4 +0\.8\d+ ms +\+${size} `, 'm');
@@ -154,19 +152,15 @@ describe('a cell that turned from its compute to its copies', () => {
     const sweeps: { readonly sweepId: string }[] = JSON.parse(await said('ls', 'sweeps', '--json')).sweeps;
     const [after = '', before = ''] = [sweeps[0], sweeps[2]].map((sweep) => sweep?.sweepId.slice(0, 8));
     const { cells } = OUTPUTS.compare.parse(JSON.parse(await said('compare', before, after, '--json')));
-    expect(cells.map(({ reasons }) => reasons.some((reason) => reason.startsWith(turned)))).toEqual([
-      false,
-      true,
-      false,
-    ]);
+    const expected = [false, true, false];
+    expect(cells.map(({ reasons }) => reasons.some((reason) => reason.startsWith(turned)))).toEqual(expected);
     expect(await said('trend', 'b2')).toContain('bound by copies to the GPU (H2D), before by GPU compute');
     expect(await said('trend', 'b1')).not.toContain('bound by');
     const why = await said('why', 'b2', before, after);
     expect(why).toMatch(/base .* bound by GPU compute\nhead .* bound by copies to the GPU \(H2D\)/);
     expect(await said('show', 'latest')).toMatch(/fp8 +b2 .* h2d /);
-    expect(await said('ls', 'cells', '--filter', 'bound=h2d', '--json')).toContain(
-      '"label": "vit fp8 2x3x224x224 graph"',
-    );
+    const text = '"label": "vit fp8 2x3x224x224 graph"';
+    expect(await said('ls', 'cells', '--filter', 'bound=h2d', '--json')).toContain(text);
     const page = await said('report', '--html', '-');
     expect(page).toContain('<td class="roomy">h2d</td>');
     expect(page).toContain('bound by copies to the GPU (H2D), before by GPU compute');

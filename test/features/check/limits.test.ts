@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeEach, describe, expect, test } from 'vitest';
-
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 
@@ -54,13 +52,9 @@ test('limits: hold in the first sweep, are told with limit, value and owner, and
   expect(first.series[0]?.notes).toEqual(['limit sqnr >= 25: no cell has a value for it']);
   const [finding, ...others] = first.findings;
   expect(others).toEqual([]);
-  expect(finding).toMatchObject({
-    kind: 'limit',
-    state: 'new',
-    owner: 'team-vision',
-    labels: ['vit_small fp16 8x3x224x224 graph transfers'],
-    metrics: [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }],
-  });
+  const metrics = [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }];
+  const labels = ['vit_small fp16 8x3x224x224 graph transfers'];
+  expect(finding).toMatchObject({ kind: 'limit', state: 'new', owner: 'team-vision', labels, metrics });
   const { stdout } = await check();
   expect(stdout).toContain('first sweep: nothing to compare with; 1 limit broken');
   expect(stdout).toMatch(/▲ [0-9a-f]{8} vit_small fp16 8x3x224x224 graph transfers beyond a limit by 5\.9 %, since/);
@@ -89,10 +83,8 @@ describe('notify', () => {
   test('its failure is said, changes no exit code, and the next check tries again', async () => {
     await sweep('opt32');
     const failing = await bench(['check', '--notify', './tell'], { cwd, env: { ...process.env, TELL_CODE: '7' } });
-    expect([failing.code, failing.stderr]).toEqual([
-      1,
-      'note: notify: ./tell: exit code 7; the findings are stored, and the next check tries again\n',
-    ]);
+    const stderr = 'note: notify: ./tell: exit code 7; the findings are stored, and the next check tries again\n';
+    expect(failing).toMatchObject({ code: 1, stderr });
     rmSync(join(cwd, 'got.json'));
     const again = await check('--notify', '["./tell", "again"]');
     expect([again.code, again.stderr]).toEqual([1, '']);
@@ -102,12 +94,8 @@ describe('notify', () => {
   test('--untrusted starts nothing by itself, and refuses a file that names a program', async () => {
     await sweep('opt32', '  notify: [./tell, x]');
     expect((await check('--untrusted')).code).toBe(1);
-    const refused = await check('m.yaml', '--untrusted');
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      'bench: m.yaml:6:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n',
-    ]);
-    expect(started()).toBe('');
+    const stderr = 'bench: m.yaml:6:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n';
+    expect([await check('m.yaml', '--untrusted'), started()]).toMatchObject([{ code: 2, stderr }, '']);
   });
 
   test('a check that stores nothing starts nothing', async () => {
@@ -126,15 +114,10 @@ test('a matrix file names whose sweeps are checked', async () => {
   const other = join(MATRICES, 'quickstart-pair.yaml');
   await bench(['run', other], { cwd });
   expect((await checked('m.yaml')).series.map(({ matrix }) => matrix)).toEqual(['m']);
-  expect((await checked('m.yaml', other)).series.map(({ matrix }) => matrix).toSorted()).toEqual([
-    'm',
-    'quickstart-pair',
-  ]);
-  const both = await check('m.yaml', '--matrix', 'm');
-  expect([both.code, both.stderr]).toEqual([
-    2,
-    'bench: --matrix and a matrix file cannot be used together: the file has the name\n',
-  ]);
+  const expected = ['m', 'quickstart-pair'];
+  expect((await checked('m.yaml', other)).series.map(({ matrix }) => matrix).toSorted()).toEqual(expected);
+  const stderr = 'bench: --matrix and a matrix file cannot be used together: the file has the name\n';
+  expect(await check('m.yaml', '--matrix', 'm')).toMatchObject({ code: 2, stderr });
   const never = await check(join(MATRICES, 'quickstart.yaml'));
   expect([never.code, never.stderr]).toEqual([
     2,

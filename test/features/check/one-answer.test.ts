@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -91,12 +89,8 @@ test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
       expect(compare.counts.slower).toBe(cells.filter(({ verdict }) => verdict === 'slower').length);
       for (const shown of trend.cells) {
         const cell = cells.find(({ key }) => key === shown.key);
-        expect([shown.verdict, shown.before, shown.now, shown.changePercent]).toEqual([
-          cell?.verdict,
-          cell?.before,
-          cell?.now,
-          cell?.changePercent,
-        ]);
+        const expected = [cell?.verdict, cell?.before, cell?.now, cell?.changePercent];
+        expect([shown.verdict, shown.before, shown.now, shown.changePercent]).toEqual(expected);
       }
       // One word for each finding, and one failure in JUnit for each that makes an exit code.
       const listed = OUTPUTS.findings.parse(

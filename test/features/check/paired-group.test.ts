@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
 
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import type { KeyedCell } from '../../../src/records/cell.ts';
@@ -87,13 +86,8 @@ async function checkedPairs(
   // The newest engine has the odd numbers.
   const paired = (place: number, repeat: number): number | null =>
     runsOf(place, ({ engine, isPair }) => isPair && engine > 0 === (repeat % 2 === 1))[(repeat - 1) >> 1]?.ms ?? null;
-  simulateNights(db, {
-    cells,
-    nights: 1,
-    repeats: 10,
-    after: quiet + 1,
-    value: (place, _, repeat) => paired(place, repeat),
-  });
+  const value = (place: number, _: number, repeat: number) => paired(place, repeat);
+  simulateNights(db, { cells, nights: 1, repeats: 10, after: quiet + 1, value });
   const pairs = cells
     .filter((_, place) => paired(place, 1) !== null)
     .map(({ key }) => ({
@@ -143,7 +137,6 @@ test('pairs of five of five confirm 2 % in the second sweep of a store that has 
 
 test('pairs of another metric than that of the finding name it', async () => {
   const { lines } = await checkedPairs(120, [1], ['resnet'], 'throughputQps', 3);
-  expect(lines.join(' ')).toContain(
-    'new in GPU compute time: 5 of 5 pairs with the last good engine (median throughput -2.1 %)',
-  );
+  const text = 'new in GPU compute time: 5 of 5 pairs with the last good engine (median throughput -2.1 %)';
+  expect(lines.join(' ')).toContain(text);
 });

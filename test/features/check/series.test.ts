@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { Repository } from '../../support/repository.ts';
 import { simulatedCells, type SimulatedNights, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -43,9 +42,8 @@ class Store {
     return sweepId;
   }
 
-  async check(...args: string[]): Promise<{ code: number | null; json: Checked; stderr: string }> {
-    const { code, stdout, stderr } = await bench(['check', ...args, '--db', this.db, '--json'], { cwd: this.folder });
-    return { code, json: OUTPUTS.check.parse(JSON.parse(stdout)), stderr };
+  check(...args: string[]) {
+    return benchJson(OUTPUTS.check, ['check', ...args, '--db', this.db], { cwd: this.folder });
   }
 }
 
@@ -91,10 +89,8 @@ describe('the series of a store', () => {
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     for (let sweep = 0; sweep < 2; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
-    expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual([
-      1,
-      [[json.findings[0]?.id, 'open']],
-    ]);
+    const expected = [1, [[json.findings[0]?.id, 'open']]];
+    expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual(expected);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 6 }]);
   });
 
@@ -113,11 +109,8 @@ describe('the series of a store', () => {
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 1 }]);
     const { code, json } = await store.check();
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
-    expect([code, json.findings]).toMatchObject([
-      0,
-      [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }],
-    ]);
-    expect(json.findings[0]?.lastGood?.sweepId).toBe(sweepOfNight(0));
+    const expected = [0, [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }]];
+    expect([[code, json.findings], json.findings[0]?.lastGood?.sweepId]).toMatchObject([expected, sweepOfNight(0)]);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM acknowledgements')).toEqual([{ n: 1 }]);
   });
 

@@ -2,10 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, finished, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -32,21 +30,13 @@ describe('bench choose --search', () => {
     const [group] = output.groups;
     expect(output).toMatchObject({ provenance: 'measured', axis: 'batch', runs: { made: 5, known: 0, product: 30 } });
     expect(group).toMatchObject({ isComplete: true, isMonotone: true, highest: { at: 8, runs: 2 } });
-    expect(group?.points.map(({ at, state }) => `${at} ${state}`)).toEqual([
-      '1 notMeasured',
-      '2 notMeasured',
-      '4 notMeasured',
-      '8 holds',
-      '16 misses',
-      '32 misses',
-    ]);
-    expect(runs()).toEqual({ runs: 5 });
+    const expected = ['1 notMeasured', '2 notMeasured', '4 notMeasured', '8 holds', '16 misses', '32 misses'];
+    expect([group?.points.map(({ at, state }) => `${at} ${state}`), runs()]).toEqual([expected, { runs: 5 }]);
     expect(JSON.parse((await bench(['show', 'latest', '--db', db, '--json'])).stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
-    expect(again.stdout).toContain(
-      'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps',
-    );
+    const text = 'all known · 0 runs instead of 30 (5 for each cell) · 5 runs known from other sweeps';
+    expect(again.stdout).toContain(text);
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect([runs(), queryStore(db, 'SELECT * FROM sweeps').length]).toEqual([{ runs: 5 }, 1]);
     // Another limit uses them, too; the matrix is that of the newest sweep.
@@ -72,10 +62,8 @@ describe('bench choose --search', () => {
     const journal = join(folder, 'journal');
     while (!existsSync(journal) || readFileSync(journal, 'utf8').split('--loadEngine').length < 3) await sleep(20);
     child.kill('SIGINT');
-    expect(await ended).toMatchObject({
-      code: 130,
-      stderr: expect.stringContaining('continue with `bench run --resume'),
-    });
+    const stderr = expect.stringContaining('continue with `bench run --resume');
+    expect(await ended).toMatchObject({ code: 130, stderr });
     const resumed = await bench(['run', '--resume', '--db', db], here);
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('batch 8\n') });
     expect(runs()).toEqual({ runs: 5 });
@@ -84,9 +72,8 @@ describe('bench choose --search', () => {
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
     const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
-    const { code, stdout } = await bench(args('--max-latency', '1.4', '--metric', 'latency', '--json'), here);
-    const { axis, groups } = OUTPUTS.search.parse(JSON.parse(stdout));
-    expect([code, axis, groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
+    const { code, json } = await benchJson(OUTPUTS.search, args('--max-latency', '1.4', '--metric', 'latency'), here);
+    expect([code, json.axis, json.groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
   });
 
   test('what fails is no answer: it is named, and the exit code says so', async () => {

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
 import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
@@ -23,10 +21,8 @@ test.each([
   ['FP32, the reference itself', deployment(choiceCell('fp32', 1), 2), 'kept'],
 ])('under --min-sqnr: %s', (_, found, accuracyLimit) => {
   const answer = answerSlo([found], { maxLatencyMs: 100, metric: 'median', minSqnrDb: 25 });
-  expect([answer?.fitting, (answer?.winner ?? answer?.nearest)?.accuracyLimit]).toEqual([
-    accuracyLimit === 'kept' ? 1 : 0,
-    accuracyLimit,
-  ]);
+  const expected = [accuracyLimit === 'kept' ? 1 : 0, accuracyLimit];
+  expect([answer?.fitting, (answer?.winner ?? answer?.nearest)?.accuracyLimit]).toEqual(expected);
 });
 
 test('other sample shapes and ways of measuring are other workloads; batch, graph and precision are the choice', () => {

@@ -1,29 +1,25 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 
 const MATRIX = join(ROOT, 'matrices', 'two-gpus.yaml');
 
-async function compare(folder: string, base: string, head: string, ...args: readonly string[]) {
-  const { code, stdout } = await bench(['compare', base, head, '--json', ...args], { cwd: folder });
-  return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)) };
-}
+const compare = (folder: string, base: string, head: string, ...args: string[]) =>
+  benchJson(OUTPUTS.compare, ['compare', base, head, ...args], { cwd: folder });
 
 const changes = ({ cells }: z.infer<typeof OUTPUTS.compare>) =>
   cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent?.toFixed(2))]);
 
 describe('the same engines of an H100 and of an H200', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const progress: string[] = [];
   const checked: string[] = [];
 
   beforeAll(async () => {
-    folder = sharedFolder();
     for (const set of ['h100', 'h200', 'h200']) {
       progress.push((await bench(['run', MATRIX, '--replay', set], { cwd: folder })).stderr);
       checked.push((await bench(['check'], { cwd: folder })).stdout.split('\n')[0] ?? '');
@@ -35,11 +31,8 @@ describe('the same engines of an H100 and of an H200', () => {
   });
 
   test('bench check: on another GPU there is nothing to compare with, and then the sweeps of that GPU', () => {
-    expect(checked).toEqual([
-      'first sweep: nothing to compare with',
-      'first sweep: nothing to compare with',
-      'nothing slower',
-    ]);
+    const expected = ['first sweep: nothing to compare with', 'first sweep: nothing to compare with', 'nothing slower'];
+    expect(checked).toEqual(expected);
   });
 
   test('bench why names the GPU, and not what is the same', async () => {
@@ -51,9 +44,8 @@ describe('the same engines of an H100 and of an H200', () => {
   test('are not compared, and the option that compares them is named', async () => {
     const { code, json } = await compare(folder, 'latest~2', 'latest~1');
     expect([code, json.counts]).toMatchObject([4, { incomparable: 4, slower: 0, faster: 0 }]);
-    expect((await bench(['compare', 'latest~2', 'latest~1'], { cwd: folder })).stdout).toContain(
-      'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)',
-    );
+    const text = 'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)';
+    expect((await bench(['compare', 'latest~2', 'latest~1'], { cwd: folder })).stdout).toContain(text);
   });
 
   test('--across-gpu compares them: medians of the logs, and the GPU as the likeliest cause', async () => {
@@ -90,9 +82,6 @@ test('an engine of builder level 0 on an H100: its size, and other tactics as th
   for (const level of [3, 0]) await bench(['run', `level${level}.yaml`, ...profiled], { cwd: folder });
   const { stdout } = await bench(['why', '2a87b4a2', 'latest~1', 'latest', '--json'], { cwd: folder });
   const { causes }: { causes: readonly { kind: string; certainty: string; title: string }[] } = JSON.parse(stdout);
-  expect(causes[0]).toMatchObject({
-    kind: 'tactics',
-    certainty: 'shown',
-    title: 'other tactics in 17 layers: layer*.*.conv1/Conv',
-  });
+  const expected = { kind: 'tactics', certainty: 'shown', title: 'other tactics in 17 layers: layer*.*.conv1/Conv' };
+  expect(causes[0]).toMatchObject(expected);
 }, 60_000);

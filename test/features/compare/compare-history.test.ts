@@ -1,8 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
@@ -67,13 +65,9 @@ describe('earlier nights and a comparison', () => {
 test('a slow-down of all cells is one regression, and a new driver that explains it does not excuse it', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(63);
-  simulateNights(db, {
-    cells: simulatedCells(12),
-    nights: 2,
-    repeats: 4,
-    value: (_cell, night) => Math.exp(0.002 * normal()) * (night === 0 ? 1 : 1.03),
-    driver: (night) => (night === 0 ? '580.1' : '590.2'),
-  });
+  const value = (_cell: number, night: number) => Math.exp(0.002 * normal()) * (night === 0 ? 1 : 1.03);
+  const driver = (night: number) => (night === 0 ? '580.1' : '590.2');
+  simulateNights(db, { cells: simulatedCells(12), nights: 2, repeats: 4, value, driver });
   const { code, counts, shift, cells } = await newestCompared(db);
   expect({ code, shift }).toMatchObject({ code: 1, shift: { verdict: 'slower', recorded: ['driver 580.1 → 590.2'] } });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });

@@ -1,12 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import type { Comparison } from '../../../src/features/compare/index.ts';
 import { printable } from '../../../src/text/printable.ts';
-import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
+import {
+  BISECT_TRTEXEC,
+  expectNoWorktrees,
+  history,
+  makeHistory,
+  slowFrom,
+  writeInto,
+} from '../../support/bisect-repository.ts';
 import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../../support/gpu-machine.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -24,11 +29,6 @@ interface StoredSweep {
   readonly branch: string;
   readonly name: string;
   readonly state: string;
-}
-
-function history(sources: readonly string[]): { repository: Repository; commits: string[] } {
-  const repository = new Repository(temporaryFolder());
-  return { repository, commits: makeHistory(repository, sources) };
 }
 
 function run({ folder }: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -65,14 +65,7 @@ function orderOf({ folder }: Repository): string[] {
 
 function expectNothingLeft(repository: Repository): void {
   expect(existsSync(join(repository.folder, 'compare-run'))).toBe(false);
-  expectNoWorktrees(repository);
-}
-
-function expectNoWorktrees(repository: Repository): void {
-  expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
-  const all = join(repository.folder, 'compare-run');
-  const left = existsSync(all) ? readdirSync(all, { recursive: true }).map(String) : [];
-  expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
+  expectNoWorktrees(repository, 'compare-run');
 }
 
 describe('bench compare A..B --run --build CMD', () => {
@@ -163,7 +156,7 @@ describe('bench compare A..B --run --build CMD', () => {
     );
     expect(lines[1]).toBe(printable('bench:   cc: no \u001b[31mway'));
     expect(existsSync(join(repository.folder, /its output is in (\S+)/.exec(stderr)?.[1] ?? ''))).toBe(true);
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'compare-run');
     expect(sweepsOf(repository)).toEqual([]);
   }, 60_000);
 
@@ -264,7 +257,7 @@ describe('Ctrl-C and SIGKILL', () => {
     expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on\n');
     const started = await writtenPids(join(repository.folder, 'pids'));
     expect(started.map(isGone)).toEqual(started.map(() => true));
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'compare-run');
     expect(new Set(sweepsOf(repository).map(({ state }) => state))).toEqual(new Set(['interrupted']));
     expect((await bench(['run', '--resume'], { cwd: repository.folder })).stderr).toContain('nothing to resume');
     const { code: compares, json } = await compared(repository, ['HEAD~1', ...ALL]);
@@ -293,16 +286,13 @@ describe('Ctrl-C and SIGKILL', () => {
     expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure again with --force\n$/);
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
-    expectNoWorktrees(repository);
+    expectNoWorktrees(repository, 'compare-run');
   }, 60_000);
 });
 
 describe('wrong use', () => {
-  let made: string;
-  beforeAll(() => {
-    made = sharedFolder();
-    makeHistory(new Repository(made), slowFrom(1, 2));
-  });
+  const made = sharedFolder();
+  beforeAll(() => makeHistory(new Repository(made), slowFrom(1, 2)));
 
   test.each([
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],

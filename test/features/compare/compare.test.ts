@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';

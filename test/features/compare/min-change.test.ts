@@ -1,18 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, expect, test } from 'vitest';
-
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 
 const MATRICES = join(ROOT, 'matrices');
 
-let cwd: string;
+const cwd = sharedFolder();
 
 /** Two sweeps: the engine of the second is tuned for batch 32, which costs the small batches. */
 beforeAll(async () => {
-  cwd = sharedFolder();
   await bench(['run', join(MATRICES, 'quickstart-pair.yaml')], { cwd });
   const gate = 'gate: {minChange: [{percent: 90%}, {filter: batch=8, percent: 1%}]}';
   writeFileSync(

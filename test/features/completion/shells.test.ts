@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { onPath } from '../../support/on-path.ts';
@@ -47,10 +45,9 @@ describe('shells', () => {
   const ENTER = '\r';
   const TAB = '\t';
 
-  let cwd: string;
+  const cwd = sharedFolder();
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     completionStore(cwd);
     writeFileSync(join(cwd, 'night.yaml'), 'models: {}\n');
     for (const shell of ['bash', 'zsh', 'fish']) {
@@ -79,9 +76,7 @@ describe('shells', () => {
       ['bench baseline sh', ['baseline', 'show']],
       ['bench trend vi', ['trend', 'vit']],
       ['bench help basel', ['help', 'baseline']],
-    ] as const)('%s', async (line, expected) => {
-      expect(await type(line)).toEqual(expected);
-    });
+    ] as const)('%s', async (line, expected) => expect(await type(line)).toEqual(expected));
 
     test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
       const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);

@@ -1,8 +1,6 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { lockSweep } from '../../../src/run/planned-sweep.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { storeIn } from '../../support/made-stores.ts';
@@ -71,10 +69,8 @@ test('the judgements of later sweeps go from the store and from next to their ar
   const file = join(folder, 'artefacts', second, 'findings.json');
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ judged: { sweepId: second }, findings: [{}] });
   const went = await bench(['db', 'rm', first, '--json', '--db', db], { cwd: folder });
-  expect(OUTPUTS['db-rm'].parse(JSON.parse(went.stdout))).toMatchObject({
-    judgedAgain: 1,
-    findings: [expect.stringMatching(/^[0-9a-f]{32}$/)],
-  });
+  const findings = [expect.stringMatching(/^[0-9a-f]{32}$/)];
+  expect(OUTPUTS['db-rm'].parse(JSON.parse(went.stdout))).toMatchObject({ judgedAgain: 1, findings });
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ judged: null, findings: [], acknowledgements: [] });
 });
 
@@ -94,10 +90,8 @@ test('what is measured, a baseline, or unknown is refused before anything goes',
   const [first = '', second = ''] = ids;
   const before = rowsOf(db);
   const rm = (...names: string[]) => bench(['db', 'rm', ...names, '--db', db], { cwd: folder });
-  expect(await rm(second, 'nightly')).toMatchObject({
-    code: 2,
-    stderr: 'bench: sweep nightly is not in this store: name the start of an id of `bench ls sweeps`\n',
-  });
+  const stderr = 'bench: sweep nightly is not in this store: name the start of an id of `bench ls sweeps`\n';
+  expect(await rm(second, 'nightly')).toMatchObject({ code: 2, stderr });
   const release = lockSweep(join(dirname(db), 'artefacts'), first);
   const measured = await rm(second, first);
   release();

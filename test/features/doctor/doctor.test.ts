@@ -2,7 +2,6 @@ import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
-import { describe, expect, test } from 'vitest';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
@@ -226,10 +225,8 @@ describe('--measure', () => {
   test('the reference of bench can be planned for every TensorRT, and its model has its inputs', async () => {
     const matrix = join(ROOT, 'matrices', 'reference.yaml');
     for (const version of ['8.6', '10.6', '11.0']) {
-      expect(await bench(['plan', matrix, '--tensorrt', version])).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining('1 cell · 5 runs + 1 build'),
-      });
+      const expected = { code: 0, stdout: expect.stringContaining('1 cell · 5 runs + 1 build') };
+      expect(await bench(['plan', matrix, '--tensorrt', version])).toMatchObject(expected);
     }
     const { stdout } = await bench(['model', 'inspect', join(ROOT, 'matrices', 'reference.onnx'), '--json']);
     expect(OUTPUTS.inspect.parse(JSON.parse(stdout)).inputs).toMatchObject([{ name: 'x', shape: ['batch', 2048] }]);

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -21,11 +19,10 @@ const FILTER = 'model=vit_small & precision=fp8 & batch=8 & cudaGraph=on';
 const CELL = [join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', FILTER];
 
 describe('recorded runs of a H200', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
-    cwd = sharedFolder();
     const { code, stderr } = await bench(['run', ...CELL, '--profile'], { cwd });
     if (code !== 0) throw new Error(stderr);
     const runs = 'SELECT run_id AS id, role FROM runs';
@@ -57,9 +54,8 @@ describe('recorded runs of a H200', () => {
     });
     const layers = events.filter(({ ph, pid }) => ph === 'X' && pid === 2);
     expect([layers.length, layers[0]?.ts]).toEqual([190, 0]);
-    expect(events.find(({ name, pid }) => name === 'process_name' && pid === 2)?.args['name']).toMatch(
-      /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/,
-    );
+    const pattern = /^layers: means of \d+ profiled queries of run [0-9a-f]{8} \(recorded\), no timeline$/;
+    expect(events.find(({ name, pid }) => name === 'process_name' && pid === 2)?.args['name']).toMatch(pattern);
     // No slice begins before the one before it on its track has ended.
     const ends = new Map<string, number>();
     for (const { dur, ph, pid, tid, ts } of events) {

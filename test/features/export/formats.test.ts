@@ -1,6 +1,5 @@
 import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
-import { describe, expect, test } from 'vitest';
 
 import { csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
@@ -30,12 +29,8 @@ test('a slow-down that the cells share is a finding of its own, also where no ce
   const shift = { percent: 1.5, cells: 12, sharing: 11, verdict: 'slower', recorded: [] } as const;
   const report = { ...reportedSweep([reportedCell('a', [1], compared('unclear', 1, 1.01))]), shift };
   const suites = suitesOf(report);
-  expect([suites.tests, suites.failures, suites.testsuite.tests, suites.testsuite.failures]).toEqual([
-    '2',
-    '1',
-    '2',
-    '1',
-  ]);
+  const expected = ['2', '1', '2', '1'];
+  expect([suites.tests, suites.failures, suites.testsuite.tests, suites.testsuite.failures]).toEqual(expected);
   const failure = { type: 'slower', message: SHIFT };
   expect(suites.testsuite.testcase[0]).toMatchObject({ name: 'common shift', failure });
   expect(githubAnnotations(report)).toEqual([
@@ -137,9 +132,8 @@ describe('Markdown', () => {
       const cells = verdicts.map((verdict, n) => reportedCell(`${n}`, [1, 1], { ...compared('same', 1, 1), verdict }));
       return markdownText(reportedSweep(cells)).split('\n')[0];
     };
-    expect(title('same', 'missing', 'missing', 'incomparable', 'failed')).toBe(
-      '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
-    );
+    const line = '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)';
+    expect(title('same', 'missing', 'missing', 'incomparable', 'failed')).toBe(line);
     expect(title('missing', 'missing')).toBe('### No verdict in 2 cells (2 on one side only)');
   });
 });
@@ -253,8 +247,7 @@ function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes
 /** Each track as `NAME: START-END #QUERY, …`. */
 function spans(of: QueryTimes): string[] {
   return queryTracks(of).map(({ name, slices }) => {
-    const texts = slices.map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`);
-    return `${name}: ${texts.join(', ')}`;
+    return `${name}: ${slices.map(({ endMs, facts, startMs }) => `${startMs}-${endMs} #${facts['query']}`).join(', ')}`;
   });
 }
 

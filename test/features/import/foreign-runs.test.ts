@@ -1,8 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { roleOf } from '../../../src/artefacts/read/identify.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
@@ -234,9 +232,8 @@ describe('engines of imported runs', () => {
     writeFileSync(join(folder, 'both.log'), Buffer.concat(both));
     const partly = ['compare', 'both.log', 'normal.log.br', '--json'];
     const all = JSON.parse((await bench(partly, { cwd: folder })).stdout);
-    expect(all.base.note).toBe(
-      `on one side only: vit_small.fp16.level2; what both have: --filter 'model=vit_small.fp16'`,
-    );
+    const line = `on one side only: vit_small.fp16.level2; what both have: --filter 'model=vit_small.fp16'`;
+    expect(all.base.note).toBe(line);
     expect(all.cells).toHaveLength(2);
     const filtered = await bench([...partly, '--filter', 'model=vit_small.fp16'], { cwd: folder });
     expect(JSON.parse(filtered.stdout).cells).toMatchObject([{ runs: [1, 1] }]);

@@ -2,8 +2,6 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { TIMED_METRICS } from '../../../src/records/harness.ts';
 import { ROOT, bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
@@ -33,12 +31,9 @@ async function imported(path: string): Promise<string> {
 }
 
 describe('importing recorded folders', () => {
-  let all: string;
+  const all = join(sharedFolder(), 'bench.sqlite');
 
-  beforeAll(async () => {
-    all = join(sharedFolder(), 'bench.sqlite');
-    await importInto(all, FIXTURES);
-  });
+  beforeAll(async () => await importInto(all, FIXTURES));
 
   test('stores every number that the parser reads', async () => {
     const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse((await bench(['parse', FIXTURES, '--json'])).stdout);
@@ -165,10 +160,7 @@ describe('bare logs', () => {
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
     const db = join(folder, 'b.sqlite');
-    expect(await bench(['import', path, '--db', db])).toMatchObject({
-      code: 2,
-      stderr: `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`,
-    });
-    expect(existsSync(db)).toBe(false);
+    const stderr = `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`;
+    expect([await bench(['import', path, '--db', db]), existsSync(db)]).toMatchObject([{ code: 2, stderr }, false]);
   });
 });

@@ -2,8 +2,6 @@ import { writeFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
-
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
@@ -93,13 +91,10 @@ describe('whose numbers they are', () => {
 test('a file that nothing can be read of: is left out with a note and exit 4 where it was named with others; alone it is a mistake', async () => {
   const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'other.log': 'hello\n' });
   const parsed = await bench(['parse', 'old.log', 'good.log', 'other.log', '--json'], { cwd });
-  expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject([
-    4,
-    { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] },
-  ]);
-  expect(parsed.stderr).toContain(
-    'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out',
-  );
+  const expected = [4, { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] }];
+  expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject(expected);
+  const text = 'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out';
+  expect(parsed.stderr).toContain(text);
   const imported = await bench(['import', 'good.log', 'other.log'], { cwd });
   expect([imported.code, imported.stdout]).toEqual([4, expect.stringContaining('1 run stored')]);
   const alone = await bench(['import', 'old.log'], { cwd });

@@ -1,8 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -117,9 +115,8 @@ describe('numbers of an application beside those of trtexec', () => {
       ['frames:higher:frames/s', 13],
     ]);
     // Three cells of one name go by their keys.
-    expect((await bench(['show', 'vit', '--db', own])).stderr).toMatch(
-      /^bench: vit is 3 cells: name one, as in [\da-f]{8}, [\da-f]{8}, [\da-f]{8}\n$/,
-    );
+    const pattern = /^bench: vit is 3 cells: name one, as in [\da-f]{8}, [\da-f]{8}, [\da-f]{8}\n$/;
+    expect((await bench(['show', 'vit', '--db', own])).stderr).toMatch(pattern);
   });
 
   test.each([

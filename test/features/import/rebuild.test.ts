@@ -2,8 +2,6 @@ import { cpSync, rmSync, existsSync, mkdirSync, readdirSync, writeFileSync } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import { bench, finished, startBench, temporaryFolder, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';
@@ -128,13 +126,11 @@ describe('an import that was interrupted', () => {
   /** When it was imported, which orders sweeps without a date. */
   const BY_THE_CLOCK = { sweep_imports: ['imported_at'] };
 
-  let shared: string;
-  let logs: string;
+  const shared = sharedFolder();
+  const logs = join(shared, 'logs');
   let whole: ReturnType<typeof dumpTables>;
 
   beforeAll(async () => {
-    shared = sharedFolder();
-    logs = join(shared, 'logs');
     mkdirSync(logs);
     const log = readFixture('formats/default-run/stdout.log.br').toString('utf8');
     // In another order than that of their content, so that places in it are told apart.

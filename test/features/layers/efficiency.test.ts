@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
@@ -44,9 +42,8 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
 
   test('without it, with another one, or with what is none: one line', async () => {
     const nothing = await layers('--top', '2');
-    expect(nothing.stdout).toContain(
-      'share of the peak not known: the ONNX model is not known here: --onnx FILE names it',
-    );
+    const text = 'share of the peak not known: the ONNX model is not known here: --onnx FILE names it';
+    expect(nothing.stdout).toContain(text);
     expect(nothing.stdout).not.toContain('of peak ');
     writeFileSync(join(folder, 'other.onnx'), toBytes(model(17, ...node('Relu', ['input'], 'y'))));
     const other = await layers('--onnx', 'other.onnx', '--top', '2');
@@ -66,10 +63,8 @@ test('without a Python that has onnx one line says what to install', async () =>
   writeFileSync(join(folder, 'resnet.onnx'), onnxNetwork('resnet18'));
   const env = { BENCH_PYTHON: 'no-such-python' };
   const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
-  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
-    0,
-    expect.stringContaining('share of the peak not known: no-such-python: '),
-  ]);
+  const expected = [0, expect.stringContaining('share of the peak not known: no-such-python: ')];
+  expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual(expected);
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain('name a Python with onnx: --python or $BENCH_PYTHON');
 });
 

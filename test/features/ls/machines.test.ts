@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
@@ -21,15 +19,12 @@ function simulateFleet(path: string): void {
 }
 
 describe('bench ls machines', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
   const machines = async (...args: string[]) => bench(['ls', 'machines', ...args, '--db', db]);
   const listed = async (...args: string[]) =>
     OUTPUTS.machines.parse(JSON.parse((await machines('--json', ...args)).stdout));
 
-  beforeAll(() => {
-    db = join(sharedFolder(), 'bench.sqlite');
-    simulateFleet(db);
-  });
+  beforeAll(() => simulateFleet(db));
 
   test('lists every GPU of every host that measured', async () => {
     const { code, stdout } = await machines();
@@ -45,9 +40,8 @@ describe('bench ls machines', () => {
 
   test('--filter and --since choose; a filter that lets nothing through is named', async () => {
     expect((await listed('--filter', 'batch=1')).machines.map(({ measured }) => measured)).toEqual(Array(13).fill(3));
-    expect((await machines('--filter', 'batch=99')).stdout).toBe(
-      'no run that matches the filter names its GPU and its machine: `bench run` stores both\n',
-    );
+    const line = 'no run that matches the filter names its GPU and its machine: `bench run` stores both\n';
+    expect((await machines('--filter', 'batch=99')).stdout).toBe(line);
     const { machines: rows } = await listed('--since', '3d');
     expect(rows.map(({ name }) => name)).toEqual(['node9', 'node10', 'node11', 'node12']);
   });

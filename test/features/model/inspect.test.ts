@@ -2,8 +2,6 @@ import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
@@ -56,16 +54,13 @@ describe('bench model inspect', () => {
     const models = `{odd: {onnx: odd.onnx, shapes: ${ofOdd.shapes}}, fixed: {onnx: fixed.onnx, shapes: ${ofFixed.shapes}}}`;
     const axes = '{precision: fp32, floor_h_2_: 4, _2n: 2}';
     writeFileSync(join(folder, 'm.yaml'), `models: ${models}\naxes: ${axes}\n`);
-    expect(await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder })).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    const stderr = '';
+    expect(await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder })).toMatchObject({ code: 0, stderr });
   });
 
   test('a quantized model says how much of it, and to what', async () => {
-    expect((await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')])).stdout).toContain(
-      'quantized     4 quantize and 3 dequantize: float8e4m3fn 3 · int8 2 · int4 1 · float8e5m2 1\n',
-    );
+    const text = 'quantized     4 quantize and 3 dequantize: float8e4m3fn 3 · int8 2 · int4 1 · float8e5m2 1\n';
+    expect((await bench(['model', 'inspect', join(ONNX_MODELS, 'quantized.onnx')])).stdout).toContain(text);
   });
 });
 
@@ -79,11 +74,8 @@ test.each([
   mkdirSync(join(cwd, 'folder.onnx'));
   writeFileSync(join(cwd, 'empty.onnx'), '');
   writeFileSync(join(cwd, 'text.onnx'), 'a model');
-  expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: `bench: ${name}: ${problem}\n`,
-  });
+  const stderr = `bench: ${name}: ${problem}\n`;
+  expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({ code: 2, stdout: '', stderr });
 });
 
 const [INT64, BOOL] = [7, 9];

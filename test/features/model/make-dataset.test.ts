@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { tokenDataset } from '../../../src/features/model/make-inputs.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
@@ -50,10 +48,8 @@ test.each([
   [['--seed', '1.5'], /must be a whole number, 0 or more/],
 ])('refused: %j', async (wrong, problem) => {
   const args = ['model', 'make-dataset', 'a.jsonl', ...SIZES, ...wrong];
-  expect(await bench(args, { cwd: temporaryFolder() })).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(problem),
-  });
+  const stderr = expect.stringMatching(problem);
+  expect(await bench(args, { cwd: temporaryFolder() })).toMatchObject({ code: 2, stderr });
 });
 
 describe('its requests', () => {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
 import type * as z from 'zod';
 
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -26,17 +25,12 @@ async function noise(db: string, ...args: string[]): Promise<Noise> {
 }
 
 describe('a quiet machine, with one noisy cell', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(() => {
-    db = join(sharedFolder(), 'bench.sqlite');
     const normal = normals(41);
-    simulateNights(db, {
-      cells: CELLS,
-      nights: BETWEEN_SWEEPS,
-      repeats: 4,
-      value: (cell) => (0.5 + 0.1 * cell) * Math.exp((cell === 3 ? 0.02 : 0.002) * normal()),
-    });
+    const value = (cell: number) => (0.5 + 0.1 * cell) * Math.exp((cell === 3 ? 0.02 : 0.002) * normal());
+    simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 4, value });
   });
 
   test('the noise of each cell is what was put in', async () => {
@@ -83,12 +77,8 @@ test('nights that differ by more than their runs are told apart from noisy runs'
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(43);
   const levels = Array.from({ length: 14 * CELLS.length }, () => 0.02 * normal());
-  simulateNights(db, {
-    cells: CELLS,
-    nights: 14,
-    repeats: 4,
-    value: (cell, night) => Math.exp((levels[night * 12 + cell] ?? 0) + 0.001 * normal()),
-  });
+  const value = (cell: number, night: number) => Math.exp((levels[night * 12 + cell] ?? 0) + 0.001 * normal());
+  simulateNights(db, { cells: CELLS, nights: 14, repeats: 4, value });
   for (const cell of (await noise(db)).cells) {
     expect(cell.sweepPercent).toBeGreaterThan(5 * (cell.runPercent ?? 1));
     expect(visible(cell, 10) / visible(cell, 3)).toBeGreaterThan(0.8);
@@ -109,12 +99,8 @@ test('what is visible is what a comparison of two of the nights says', async () 
   const store = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(91);
   const levels = Array.from({ length: 12 * 40 }, () => 0.003 * normal());
-  simulateNights(store, {
-    cells: simulatedCells(40),
-    nights: 12,
-    repeats: 5,
-    value: (cell, night) => Math.exp((levels[40 * night + cell] ?? 0) + 0.002 * normal()),
-  });
+  const value = (cell: number, night: number) => Math.exp((levels[40 * night + cell] ?? 0) + 0.002 * normal());
+  simulateNights(store, { cells: simulatedCells(40), nights: 12, repeats: 5, value });
   const found = await noise(store);
   const { stdout } = await bench(['compare', '--json', '--db', store]);
   const { cells }: { cells: { mdePercent: number }[] } = JSON.parse(stdout);

@@ -1,8 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
@@ -31,14 +29,11 @@ function attachedIn(folder: string) {
 }
 
 describe('bench profile CELL --nsys', () => {
-  let folder: string;
+  const folder = sharedFolder();
   const start = (args: readonly string[], options: BenchOptions = {}) =>
     bench(args, { cwd: folder, env: withNsys(folder), ...options });
 
-  beforeAll(async () => {
-    folder = sharedFolder();
-    await measured(folder);
-  }, 60_000);
+  beforeAll(async () => await measured(folder), 60_000);
 
   test('--dry-run shows the lines with the engine that is there, and runs nothing', async () => {
     const journal = join(folder, 'journal');
@@ -108,10 +103,8 @@ describe('bench profile CELL --nsys', () => {
     expect((await start(['profile', 'batch=8', '--nsys', '--dry-run'], { cwd: own })).stdout).toMatch(
       /build\n\S+stub-trtexec.mjs --onnx=\S+model.onnx --profilingVerbosity=detailed --saveEngine=small.plan .*--skipInference\n\ncapture\n.*--loadEngine=small.plan /,
     );
-    expect(await start(['profile', 'batch=8', '--nsys'], { cwd: own })).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('built small fp16: in 1.5 s'),
-    });
+    const stderr = expect.stringContaining('built small fp16: in 1.5 s');
+    expect(await start(['profile', 'batch=8', '--nsys'], { cwd: own })).toMatchObject({ code: 0, stderr });
     expect(readdirSync(join(own, 'engines')).some((name) => name.endsWith('.plan'))).toBe(true);
     const verified = await start(['db', 'verify'], { cwd: own });
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
@@ -139,11 +132,8 @@ describe('bench profile CELL --nsys', () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
     const [run] = queryStore<{ id: string }>(join(folder, 'bench.sqlite'), timed);
     const said = OUTPUTS.explain.parse(JSON.parse((await start(['show', run?.id ?? '', '--next', '--json'])).stdout));
-    expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual([
-      'trtexec done',
-      'nsys next',
-      'ncu later',
-    ]);
+    const expected = ['trtexec done', 'nsys next', 'ncu later'];
+    expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual(expected);
     expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
@@ -206,11 +196,9 @@ test('a command is captured with its window set, its arguments handed on one by 
   const command = ['--', process.execPath, script, 'a b', '--x=$HOME'];
   const { code, stdout } = await bench([...args, ...command], { cwd: folder, env: withNsys(folder) });
   expect(code).toBe(0);
-  expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({
-    cell: null,
-    files: [{ attached: false }, { attached: false }],
-    kernels: { kernels: [{ count: 3 }, { count: 3 }, { count: 3 }] },
-  });
+  const kernels = { kernels: [{ count: 3 }, { count: 3 }, { count: 3 }] };
+  const files = [{ attached: false }, { attached: false }];
+  expect(OUTPUTS.profile.parse(JSON.parse(stdout))).toMatchObject({ cell: null, files, kernels });
   const told = { args: ['a b', '--x=$HOME'], window: '3-9', gc: '1', trace: 'llm.json' };
   expect(JSON.parse(readFileSync(join(folder, 'told.json'), 'utf8'))).toEqual(told);
 });

@@ -1,8 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
@@ -12,12 +10,10 @@ import { change, queryStore } from '../../support/store-dump.ts';
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 
 describe('bench report --html', () => {
-  let cwd: string;
-  let db: string;
+  const cwd = sharedFolder();
+  const db = join(cwd, 'bench.sqlite');
 
   beforeAll(async () => {
-    cwd = sharedFolder();
-    db = join(cwd, 'bench.sqlite');
     const { code, stderr } = await bench(['run', QUICKSTART, '--filter', 'model=vit_small & batch=8', '--db', db], {
       cwd,
     });
@@ -48,9 +44,8 @@ describe('bench report --html', () => {
     const before = queryStore(nights, 'select count(*) as n from findings');
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
     expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
-    expect(sectionOf(stdout, 'overview')).toMatch(
-      /<span class="slower">2 cells slower<\/span> by [\d.]+( to [\d.]+)?\u00a0%</,
-    );
+    const pattern = /<span class="slower">2 cells slower<\/span> by [\d.]+( to [\d.]+)?\u00a0%</;
+    expect(sectionOf(stdout, 'overview')).toMatch(pattern);
     const data = pageDataIn(stdout);
     expect(data.sweeps).toHaveLength(40);
     const slower = data.cells.flatMap(({ marks }) => marks.filter(({ kind }) => kind === 'slower'));

@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { sectionOf } from '../../support/page-data.ts';
@@ -79,9 +77,8 @@ describe('bench report', () => {
     const { code, stdout } = await bench(['report', '--github'], { cwd: folder, env });
     expect(code).toBe(4);
     expect(stdout).toMatch(/^::warning title=small fp16 8x3 graph::no result[^\n]*\n$/);
-    expect(readFileSync(summary, 'utf8')).toMatch(
-      /^before\n### first sweep: nothing to compare with; 1 cell without a result\n/,
-    );
+    const pattern = /^before\n### first sweep: nothing to compare with; 1 cell without a result\n/;
+    expect(readFileSync(summary, 'utf8')).toMatch(pattern);
   });
 });
 

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-
 import { bench, finished, sharedFolder, startBench, refusal, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';
@@ -15,13 +13,12 @@ type Answer = { readonly status: number; readonly headers: Readonly<Record<strin
 describe('bench serve', () => {
   const cells = simulatedCells(2);
   const value = (cell: number): number => 1 + cell;
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
   let server: ChildProcess;
   let ended: ReturnType<typeof finished>;
   let port: number;
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     simulateNights(db, { cells, nights: 3, repeats: 2, value });
     server = startBench(['serve', '--port', '0', '--db', db, '--json']);
     ended = finished(server);
@@ -36,9 +33,7 @@ describe('bench serve', () => {
     });
   });
 
-  afterAll(() => {
-    server.kill('SIGKILL');
-  });
+  afterAll(() => server.kill('SIGKILL'));
 
   function ask(path: string, method = 'GET', host = `127.0.0.1:${port}`): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -147,14 +142,11 @@ function simulateUpgrade(path: string, repeats = 6): void {
 }
 
 describe('bench report --upgrade', () => {
-  let cwd: string;
+  const cwd = sharedFolder();
   const upgrade = (...args: string[]) =>
     bench(['report', '--upgrade', ...args, '--db', join(cwd, 'bench.sqlite')], { cwd, env: { COLUMNS: '120' } });
 
-  beforeAll(() => {
-    cwd = sharedFolder();
-    simulateUpgrade(join(cwd, 'bench.sqlite'));
-  });
+  beforeAll(() => simulateUpgrade(join(cwd, 'bench.sqlite')));
 
   test('two versions of TensorRT: the comparison, and what speaks against an upgrade', async () => {
     const { code, stdout } = await upgrade('trt=10.6', 'trt=10.16', '--json');

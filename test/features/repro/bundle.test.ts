@@ -2,8 +2,6 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { BundleFiles } from '../../../src/features/repro/bundle.ts';
 import { RelativePaths } from '../../../src/text/relative-paths.ts';
 import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
@@ -66,12 +64,11 @@ describe('the bundle of a measured run', () => {
 });
 
 describe('a bundle has what an allow-list knows, and says what it left out', () => {
-  let folder: string;
+  const folder = join(sharedFolder(), 'acme corp', 'project-x');
   let texts: Map<string, string>;
   let leftOut: readonly { name: string; why: string }[];
 
   beforeAll(async () => {
-    folder = join(sharedFolder(), 'acme corp', 'project-x');
     mkdirSync(folder, { recursive: true });
     const matrix = stubMatrix(folder, ['repeats: 1', 'profile: false', 'name: nightly # of acme corp']);
     const wrapper = join(folder, 'trtexec');
@@ -103,10 +100,8 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     expect(model.path.split('/')[0]).toBe(trtexec.path.split('/')[0]);
     expect(env.LD_LIBRARY_PATH).toMatch(/^folder-\d:folder-\d$/);
     expect(texts.get('head/run/stdout.log')).toMatch(/--loadEngine=folder-\d\//);
-    expect(leftOut.at(-1)).toEqual({
-      name: expect.stringMatching(/^absolute paths in \d folders$/),
-      why: 'replaced by folder-1 and so on',
-    });
+    const name = expect.stringMatching(/^absolute paths in \d folders$/);
+    expect(leftOut.at(-1)).toEqual({ name, why: 'replaced by folder-1 and so on' });
   });
 });
 
@@ -153,10 +148,8 @@ describe('against a good build', () => {
       'models/vit_small_fp16.onnx: model not found: name the ONNX file that was built, --model FILE',
     ],
   ])('wrong use: %j', async (args, problem) => {
-    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toMatchObject({
-      code: 2,
-      stderr: `bench: ${problem}\n`,
-    });
+    const stderr = `bench: ${problem}\n`;
+    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toMatchObject({ code: 2, stderr });
   });
 });
 

@@ -2,8 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -31,12 +29,9 @@ const PAIRS = {
 } as const;
 
 describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
-  let model: string;
+  const model = join(sharedFolder(), 'vit_small_fp16.onnx');
 
-  beforeAll(() => {
-    model = join(sharedFolder(), 'vit_small_fp16.onnx');
-    writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br'));
-  });
+  beforeAll(() => writeFileSync(model, readFixture('../onnx/vit_small_fp16.onnx.br')));
 
   async function reduce(pair: keyof typeof PAIRS, ...args: readonly string[]) {
     const cwd = sharedFolder();

@@ -1,8 +1,6 @@
 import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
@@ -50,29 +48,24 @@ function expected({ argv }: StoredRun): string[] {
 describe('a measured run in a folder with an evil name', () => {
   let cwd: string;
   let db: string;
-  let elsewhere: string;
+  const elsewhere = sharedFolder();
 
   beforeAll(async () => {
     cwd = join(sharedFolder(), EVIL.replaceAll('/', '_'));
     mkdirSync(cwd);
-    elsewhere = sharedFolder();
     db = join(cwd, 'bench.sqlite');
     const matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', `name: ${JSON.stringify(EVIL)}`]);
     for (const _ of ['first', 'cached']) {
-      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], {
-        cwd,
-        env: { CUDA_MODULE_LOADING: EVIL },
-      });
+      const env = { CUDA_MODULE_LOADING: EVIL };
+      const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd, env });
       if (code !== 0) throw new Error(stderr);
     }
   }, 60_000);
 
   async function script(runId: string): Promise<string> {
     const path = join(elsewhere, `${runId}.sh`);
-    expect(await bench(['repro', runId, '--script', path], { cwd })).toMatchObject({
-      code: 0,
-      stderr: `wrote ${path}\n`,
-    });
+    const stderr = `wrote ${path}\n`;
+    expect(await bench(['repro', runId, '--script', path], { cwd })).toMatchObject({ code: 0, stderr });
     return path;
   }
 

@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
 import { reproScript } from '../../../src/features/repro/script.ts';
@@ -54,9 +52,8 @@ const ARGV = ['trtexec', '--loadEngine=my.plan', '--warmUp=200'];
 
 test('clocks that were locked are named with the words that lock them again', () => {
   const stderr = (clockPolicy: string) => run(reproduction(ARGV, { clockPolicy })).stderr;
-  expect(stderr('locked 1590 MHz')).toBe(
-    'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n',
-  );
+  const line = 'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n';
+  expect(stderr('locked 1590 MHz')).toBe(line);
   expect([stderr('locked base'), stderr('default')]).toEqual([expect.stringContaining('-lgc tdp,tdp'), '']);
 });
 
@@ -67,9 +64,8 @@ test('the engine and the inputs that were given are checked', () => {
   expect([other.code, other.calls]).toEqual([2, []]);
   expect(other.stderr).toContain('not the engine that was measured');
   expect(run(reproduction(ARGV, { engine }), { ANY_MODEL: '1' }).calls).toEqual([ARGV.slice(1)]);
-  expect(run(reproduction(ARGV, { inputs: [{ path: 'my.plan', sha256 }] })).stderr).toBe(
-    'repro: my.plan: not the input that was measured (other SHA-256)\n',
-  );
+  const line = 'repro: my.plan: not the input that was measured (other SHA-256)\n';
+  expect(run(reproduction(ARGV, { inputs: [{ path: 'my.plan', sha256 }] })).stderr).toBe(line);
   expect(run(reproduction(ARGV, { inputs: [{ path: 'no data', sha256: null }] })).code).toBe(2);
 });
 
@@ -85,11 +81,6 @@ test.each([
 test('what starts trtexec stays, exports go to the current folder', () => {
   const argv = ['numactl', '--membind=0', '/x/trtexec', '--loadEngine=/c/1.plan', '--exportTimes=/r/t.json'];
   const words = localWords(argv, { conversion: null, engine: { isGiven: false }, harness: null });
-  expect(words.map(({ head, text }) => head + text)).toEqual([
-    'numactl',
-    '--membind=0',
-    'trtexec',
-    '--loadEngine=engine.plan',
-    '--exportTimes=t.json',
-  ]);
+  const expected = ['numactl', '--membind=0', 'trtexec', '--loadEngine=engine.plan', '--exportTimes=t.json'];
+  expect(words.map(({ head, text }) => head + text)).toEqual(expected);
 });

@@ -3,8 +3,6 @@ import { appendFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { beforeAll, expect, test } from 'vitest';
-
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { judgePairs } from '../../../src/judge/gate/judge-pairs.ts';
 import { bench, finished, ROOT, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
@@ -166,9 +164,8 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   await gone.bench('engines', 'rm', gone.engines()[0] ?? '');
   gone.changeModel();
   const { stderr } = await gone.run(['--confirm'], SLOW);
-  expect(stderr).toMatch(
-    /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is no longer in the cache: small/,
-  );
+  const pattern = /not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is no longer in the cache: small/;
+  expect(stderr).toMatch(pattern);
   expect([stderr.match(/is no longer in the cache/g)?.length, gone.pairs()]).toEqual([1, []]);
 
   const unloadable = twoCalmNights();
@@ -233,7 +230,6 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(
-    /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
-  );
+  const pattern = /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/;
+  expect((await twoCalmNights().run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' })).stderr).toMatch(pattern);
 });

@@ -2,8 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
-
 import { bench, finished, ROOT, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -134,14 +132,8 @@ describe('captures', () => {
 
   test('run.capture takes an exact number of queries, of which 11.1 runs one more than it is told', async () => {
     const planned = async (version: string) => {
-      const { stdout } = await bench([
-        'plan',
-        matrix('capture', 'run: {capture: 50}'),
-        '--tensorrt',
-        version,
-        '--json',
-      ]);
-      const run = OUTPUTS.plan.parse(JSON.parse(stdout)).runs.find(({ role }) => role === 'timed');
+      const args = ['plan', matrix('capture', 'run: {capture: 50}'), '--tensorrt', version, '--json'];
+      const run = OUTPUTS.plan.parse(JSON.parse((await bench(args)).stdout)).runs.find(({ role }) => role === 'timed');
       return run?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
     };
     expect(await planned('10.6')).toEqual(['--warmUp=0', '--duration=0', '--iterations=50']);

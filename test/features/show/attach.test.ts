@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -34,12 +32,11 @@ async function measured(folder: string): Promise<Run> {
 }
 
 describe('bench show RUN --attach FILE', () => {
-  let folder: string;
+  const folder = sharedFolder();
   let run: Run;
   const start = (...args: readonly string[]) => bench(args, { cwd: folder });
 
   beforeAll(async () => {
-    folder = sharedFolder();
     run = await measured(folder);
     writeFileSync(join(folder, 'notes.log'), '&&&& RUNNING TensorRT.trtexec\n');
   });

@@ -1,14 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test, beforeAll } from 'vitest';
-
 import { serialStatistics } from '../../../src/features/show/text.ts';
 import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { change, queryStore } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
@@ -60,14 +58,9 @@ test.each([
   ['NVIDIA H200', /look at the PCIe link$/],
 ])('the advice to a copy-bound cell on %s', async (gpuName, advice) => {
   const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, {
-    cells: simulatedCells(1),
-    nights: 1,
-    repeats: 2,
-    value: () => 1,
-    gpuName: () => gpuName,
-    figures: () => ({ boundBy: 'h2d' }),
-  });
+  const figures = () => ({ boundBy: 'h2d' as const });
+  const cells = simulatedCells(1);
+  simulateNights(db, { cells, nights: 1, repeats: 2, value: () => 1, gpuName: () => gpuName, figures });
   const sweep = await bench(['show', 'latest', '--json', '--db', db]);
   expect(OUTPUTS.run.parse(JSON.parse(sweep.stdout)).cells[0]?.bound?.advice).toMatch(advice);
   const [row] = queryStore<{ readonly id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
@@ -77,10 +70,9 @@ test.each([
 });
 
 describe('what comes next', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 b1', '--db', db]);
   });
 
@@ -89,8 +81,7 @@ describe('what comes next', () => {
       db,
       `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND cuda_graph = ${cudaGraph}`,
     );
-    const { stdout } = await bench(['show', run?.id ?? '', '--next', '--json', '--db', db]);
-    return OUTPUTS.explain.parse(JSON.parse(stdout)).findings;
+    return (await jsonOf(OUTPUTS.explain, ['show', run?.id ?? '', '--next', '--db', db])).findings;
   }
 
   test('a cell that a CUDA graph would help names the one that has it, and what that gained', async () => {
@@ -107,9 +98,8 @@ describe('what comes next', () => {
   });
 
   test('whether copies and compute overlap', async () => {
-    expect(await findingsOf(0)).toContain(
-      'copies and compute overlap: the longest of them goes on for 99.6 % of the time',
-    );
+    const text = 'copies and compute overlap: the longest of them goes on for 99.6 % of the time';
+    expect(await findingsOf(0)).toContain(text);
   });
 });
 
@@ -117,8 +107,7 @@ test('a host without CPUs says nothing of what a CUDA graph gains', async () => 
   const gains = async (folder: string): Promise<unknown> => {
     const db = join(temporaryFolder(), 'bench.sqlite');
     await bench(['import', join(FIXTURES, folder), '--sweep', 'one', '--db', db]);
-    const { stdout } = await bench(['show', 'one', '--json', '--db', db]);
-    const pairs = OUTPUTS.run.parse(JSON.parse(stdout)).graphGains?.pairs ?? [];
+    const pairs = (await jsonOf(OUTPUTS.run, ['show', 'one', '--db', db])).graphGains?.pairs ?? [];
     return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
   };
   expect([await gains('cpu-contended'), await gains(join('nights', '1'))]).toEqual([[], [16.2, 13.2]]);
@@ -129,17 +118,11 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
   const cells = [1, 8].flatMap((batch) =>
     [false, true].map((cudaGraph) => imageCell({ model: 'vit', precision: 'fp16', batch, cudaGraph })),
   );
-  simulateNights(db, {
-    cells,
-    nights: 1,
-    repeats: 5,
-    value: (cell, _, repeat) => ([1.25, 1, 2.5, 2][cell] ?? 0) * (1 + repeat / 1000),
-    figures: () => ({ boundBy: 'host' }),
-  });
+  const value = (cell: number, _: number, repeat: number) => ([1.25, 1, 2.5, 2][cell] ?? 0) * (1 + repeat / 1000);
+  simulateNights(db, { cells, nights: 1, repeats: 5, value, figures: () => ({ boundBy: 'host' }) });
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout).toMatch(
-    /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/,
-  );
+  const pattern = /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/;
+  expect(stdout).toMatch(pattern);
   const json = await bench(['show', 'latest', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).graphGains?.pairs ?? [];
   expect(pair).toMatchObject({ verdict: 'faster', ciPercent: [expect.closeTo(24.8, 0), expect.closeTo(25.2, 0)] });
@@ -150,10 +133,22 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
     return OUTPUTS.explain.parse(JSON.parse(next.stdout)).findings;
   };
   // 8 items in twice the time.
-  expect(await findings(1)).toContain(
-    `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`,
-  );
+  const text = `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`;
+  expect(await findings(1)).toContain(text);
   expect(await findings(8)).toContain('this sweep has no larger batch of this cell');
+});
+
+test('what each neighbor on the GPU costs a cell, the largest cost first', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const cells = [{}, { with: 'bert' }, { with: 'vit' }].map((axisFlags) =>
+    imageCell({ model: 'vit', precision: 'fp16', batch: 8, axisFlags }),
+  );
+  const value = (cell: number, _: number, repeat: number): number => ([1, 1.25, 2][cell] ?? 0) * (1 + repeat / 1000);
+  simulateNights(db, { cells, nights: 1, repeats: 5, value });
+  const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '240' } });
+  expect(stdout).toMatch(
+    /a neighbor on the GPU: -35\.0 % queries\/s in the middle of 2 pairs, most -50\.0 % queries\/s \(-50\.\d … -49\.\d %, 95 %: slower\).*: vit fp16 .*with=vit/,
+  );
 });
 
 test('what transfers cost stands below a sweep that has a cell both ways', async () => {
@@ -163,21 +158,16 @@ test('what transfers cost stands below a sweep that has a cell both ways', async
   expect(stdout).toContain('transfers: -1.7 % queries/s (unclear) and +24.6 % latency: resnet_small.fp16 8x3x224x224');
   const json = await bench(['show', 'one', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
-  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual([
-    '-1.7',
-    '24.6',
-  ]);
+  const expected = ['-1.7', '24.6'];
+  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual(expected);
 });
 
 describe('a finding', () => {
-  let folder: string;
+  const folder = sharedFolder();
 
   const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
 
-  beforeAll(async () => {
-    folder = sharedFolder();
-    await storeIn(folder, 'pairs');
-  }, 60_000);
+  beforeAll(async () => await storeIn(folder, 'pairs'), 60_000);
 
   test('a finding is shown by its id, as check says it, with all its numbers and who accepted it', async () => {
     const [reported] = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings;
@@ -216,13 +206,8 @@ test("an application's latency stands next to that of trtexec, and the gap is na
   const trtexec = await show(first?.key ?? '');
   expect(trtexec.latencyGaps).toHaveLength(1);
   const [gap] = trtexec.latencyGaps;
-  expect(gap).toMatchObject({
-    applicationMs: 10,
-    trtexecMs: 6,
-    gapMs: 4,
-    metric: 'e2e_ms:lower:ms',
-    trtexecKey: first?.key,
-  });
+  const expected = { applicationMs: 10, trtexecMs: 6, gapMs: 4, metric: 'e2e_ms:lower:ms', trtexecKey: first?.key };
+  expect(gap).toMatchObject(expected);
   const { latencyGaps } = await show(gap?.applicationKey ?? '');
   expect(latencyGaps).toEqual([{ ...gap, otherLabel: expect.stringContaining('vit fp16') }]);
   expect((await bench(['show', first?.key ?? '', '--db', db], { env: { COLUMNS: '200' } })).stdout).toMatch(

@@ -1,8 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { MatrixError } from '../../../src/errors.ts';
 import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-schema.ts';
 import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
@@ -44,10 +42,8 @@ test('a mistake under slurm: is told with its place', () => {
 test('without Slurm, one line says so, and nothing is left', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'm.yaml'), oneModel(...SOME));
-  expect(await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env: { PATH: cwd } })).toMatchObject({
-    code: 3,
-    stderr: expect.stringMatching(/^bench: sbatch not found.*\n$/),
-  });
+  const expected = { code: 3, stderr: expect.stringMatching(/^bench: sbatch not found.*\n$/) };
+  expect(await bench(['run', 'm.yaml', '--executor', 'slurm'], { cwd, env: { PATH: cwd } })).toMatchObject(expected);
   expect(readdirSync(cwd)).toEqual(['m.yaml']);
 });
 

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
@@ -9,10 +7,9 @@ import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../sup
 type Trend = ReturnType<typeof OUTPUTS.trend.parse>;
 
 describe('on recorded sweeps', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
       await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '--db', db]);
     }
@@ -83,10 +80,8 @@ test('marks where the level, the machine and a baseline lie', async () => {
   const parsed = await jsonOf(OUTPUTS.trend, ['trend', '--db', db]);
   const marks = Object.fromEntries(parsed.cells.map((cell) => [cell.label, cell.marks]));
   const machine = { step: 20, kind: 'environment', text: 'driver 580.1 → 590.2', breaksLine: false };
-  expect(marks['vit fp16 1x3x224x224 graph']).toEqual([
-    { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
-    machine,
-  ]);
+  const expected = [{ step: 5, kind: 'baseline', text: 'v1', breaksLine: false }, machine];
+  expect(marks['vit fp16 1x3x224x224 graph']).toEqual(expected);
   expect(marks['vit fp8 2x3x224x224 graph']).toEqual([
     { step: 5, kind: 'baseline', text: 'v1', breaksLine: false },
     machine,

@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
-
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
@@ -71,10 +69,9 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
 });
 
 describe('stored sweeps', () => {
-  let db: string;
+  const db = join(sharedFolder(), 'bench.sqlite');
 
   beforeAll(async () => {
-    db = join(sharedFolder(), 'bench.sqlite');
     const runs = (variant: string, of: string, end: string): string[] =>
       ['01', '02', '03', '04', '05'].map((nth) => join(PAIRS, variant, of, `${nth}-${end}`));
     const profile = (model: string): string => join(FIXTURES, 'nights', '1-profile', model);
@@ -100,17 +97,10 @@ describe('stored sweeps', () => {
   test('level2: one layer with another tactic, and the option that made it so', async () => {
     const { causes, layers, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
     // With it all 26 that `bench layers --diff` finds, by cost.
-    expect(layers.map((layer) => layer.split(':')[0])).toEqual([
-      '+0.001186 ms blocks.*.mlp.fc2',
-      '+0.000096 ms head.fc/Gemm',
-      '-0.000514 ms blocks.*.attn.qkv',
-    ]);
-    expect(metric).toBe('gpuComputeMs');
-    expect(causes[0]).toMatchObject({
-      kind: 'tactics',
-      certainty: 'shown',
-      title: 'other tactics in 1 layer: patch_embed/Conv',
-    });
+    const expected = ['+0.001186 ms blocks.*.mlp.fc2', '+0.000096 ms head.fc/Gemm', '-0.000514 ms blocks.*.attn.qkv'];
+    expect([layers.map((layer) => layer.split(':')[0]), metric]).toEqual([expected, 'gpuComputeMs']);
+    const title = 'other tactics in 1 layer: patch_embed/Conv';
+    expect(causes[0]).toMatchObject({ kind: 'tactics', certainty: 'shown', title });
     expect(causes[0]?.explainsPercent).toBeGreaterThan(80);
     expect(causes[0]?.evidence).toEqual([
       'the engine was built from other inputs: build: no flag → --builderOptimizationLevel=2',
@@ -248,7 +238,7 @@ describe('imports that differ in what the engine was tuned for', () => {
 });
 
 describe('an open finding', () => {
-  let folder: string;
+  const folder = sharedFolder();
   let id = '';
 
   const here = (...args: readonly string[]) => bench([...args, '--db', join(folder, 'bench.sqlite')], { cwd: folder });
@@ -259,25 +249,18 @@ describe('an open finding', () => {
     return { stderr, sides: [base, head].map(({ label, sweepIds }) => ({ label, sweepIds })) };
   }
 
-  beforeAll(async () => {
-    folder = sharedFolder();
-    await storeIn(folder, 'pairs');
-  }, 60_000);
+  beforeAll(async () => await storeIn(folder, 'pairs'), 60_000);
 
   test('without a cell and an open finding, two sides are not enough', async () => {
-    expect(await here('why', 'latest~1', 'latest')).toMatchObject({
-      code: 2,
-      stderr: 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n',
-    });
+    const stderr = 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n';
+    expect(await here('why', 'latest~1', 'latest')).toMatchObject({ code: 2, stderr });
   });
 
   test('without a cell the only open finding is meant, with its sides or others', async () => {
     id = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings[0]?.id ?? '';
     const { sides } = await explained(id);
-    expect(sides.map(({ label }) => label)).toEqual([
-      'vit_small fp16 1x3x224x224 graph transfers',
-      'vit_small fp16 1x3x224x224 graph transfers',
-    ]);
+    const expected = ['vit_small fp16 1x3x224x224 graph transfers', 'vit_small fp16 1x3x224x224 graph transfers'];
+    expect(sides.map(({ label }) => label)).toEqual(expected);
     const note = `note: the only open finding: ${id.slice(0, 8)}\n`;
     expect(await explained()).toEqual({ sides, stderr: note });
     expect(await explained('latest~1', 'latest')).toEqual({ sides, stderr: note });

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { isMetric } from '../../../src/records/metric.ts';
 import { aiperfDriver } from '../../../src/harnesses/aiperf.ts';
 import { ROOT } from '../../support/bench.ts';
@@ -37,10 +35,8 @@ describe('the cell', () => {
       seed: '0',
       tokenizer: 'org/tok',
     });
-    expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject({
-      config: '5f70bf18a086',
-      tokenizer: 'c0ffeec0ffee',
-    });
+    const expected = { config: '5f70bf18a086', tokenizer: 'c0ffeec0ffee' };
+    expect(cellOf({ config: 'aiperf.yaml', tokenizer: './tok' }).identity).toMatchObject(expected);
     expect(cellOf({ url: 'http://elsewhere', warmup: 3 }).identity).toEqual(cellOf().identity);
   });
 
@@ -127,10 +123,8 @@ describe('a report of the real AIPerf 0.13.0', () => {
 
   test('where it wrote none, what it said on standard output', () => {
     const said = '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
-    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({
-      kind: 'faulty',
-      problem: `${NAME}: the process did not write it: All 4 inference request(s) failed.`,
-    });
+    const problem = `${NAME}: the process did not write it: All 4 inference request(s) failed.`;
+    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({ kind: 'faulty', problem });
   });
 });
 

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 

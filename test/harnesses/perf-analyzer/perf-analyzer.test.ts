@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 
@@ -15,10 +13,8 @@ const read = (csv: string | null) => readingOf(perfAnalyzerDriver, SETTINGS, { '
 
 test('times are microseconds, stored as milliseconds; the median latency comes first', () => {
   const result = read(`${HEADER}\n${FOUR}\n`);
-  expect(result).toMatchObject({
-    kind: 'read',
-    reading: { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null },
-  });
+  const reading = { method: { timer: 'wall', inFlight: 4, percentileRule: 'orderStatistic' }, latencyMs: null };
+  expect(result).toMatchObject({ kind: 'read', reading });
   expect((result.kind === 'read' ? result.reading.values : []).map(({ metric, value }) => [metric, value])).toEqual([
     ['latencyP50:lower:ms', 47],
     ['inferencesPerS:higher:infer/s', 84.5],
@@ -53,8 +49,6 @@ test('each row of a standalone report is a cell of its own', () => {
 test('its command line writes the report into the folder of the run', () => {
   const settings = { ...SETTINGS, batch: 8, args: ['-i', 'grpc'], serves: 'vit_fp16' };
   const { argv, identity, resultFiles } = plannedCell(perfAnalyzerDriver, settings, placeWith({}));
-  expect(argv.join(' ')).toBe(
-    'perf_analyzer -m vit_fp16 -b 8 --concurrency-range=4:4:1 -f {runFolder}/report.csv -i grpc',
-  );
-  expect([identity, resultFiles]).toEqual([{ concurrency: '4', batch: '8' }, ['report.csv']]);
+  const line = 'perf_analyzer -m vit_fp16 -b 8 --concurrency-range=4:4:1 -f {runFolder}/report.csv -i grpc';
+  expect([argv.join(' '), identity, resultFiles]).toEqual([line, { concurrency: '4', batch: '8' }, ['report.csv']]);
 });

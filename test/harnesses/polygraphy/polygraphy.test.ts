@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { polygraphyDriver } from '../../../src/harnesses/polygraphy.ts';
 import { readingOf } from '../../support/driver-place.ts';
 
@@ -21,10 +19,8 @@ const read = (json: string | null) => readingOf(polygraphyDriver, SETTINGS, { 'r
 
 test('the times of its iterations become statistics in milliseconds', () => {
   const result = read(results([TRT, [0.004, 0.001, 0.002, 0.003, 0.005, 0.006, 0.007, 0.008, 0.009, 0.01, 0.011]]));
-  expect(result).toMatchObject({
-    kind: 'read',
-    reading: { method: { timer: 'wall', timedRuns: 11, warmUpRuns: 5, percentileRule: 'linear' } },
-  });
+  const reading = { method: { timer: 'wall', timedRuns: 11, warmUpRuns: 5, percentileRule: 'linear' } };
+  expect(result).toMatchObject({ kind: 'read', reading });
   const latency = result.kind === 'read' ? result.reading.latencyMs : null;
   const about = (value: number) => expect.closeTo(value, 10);
   // numpy.percentile(range(1, 12), 90)

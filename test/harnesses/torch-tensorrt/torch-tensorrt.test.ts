@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 import { GUIDE } from '../../support/recordings.ts';
@@ -92,10 +90,8 @@ describe('standalone files of it', () => {
     const fp8 = readFileSync(join(GUIDE, 'listing-17-torch-fp8-b256.txt'), 'utf8');
     const reports = torchTensorrtDriver.reports(`${FP16}\n${fp8}`, 'out.txt');
     expect(reports.map(({ precision }) => precision)).toEqual(['fp16', 'fp8']);
-    expect(reports.map(({ result }) => result)).toMatchObject([
-      { reading: { latencyMs: { median: 115.87 } } },
-      { reading: { latencyMs: { median: 67.96 } } },
-    ]);
+    const expected = [{ reading: { latencyMs: { median: 115.87 } } }, { reading: { latencyMs: { median: 67.96 } } }];
+    expect(reports.map(({ result }) => result)).toMatchObject(expected);
   });
 });
 

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench.ts';
 import { isMetric } from '../../../src/records/metric.ts';
 import { ROOT } from '../../support/bench.ts';
@@ -38,9 +36,8 @@ describe('the command line', () => {
 
   test('latency mode, a built engine', () => {
     const { argv, harness } = cellOf({ mode: 'latency', backend: 'tensorrt', engineDir: 'engines/llama' });
-    expect(argv.join(' ')).toContain(
-      ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ',
-    );
+    const text = ' latency --dataset /m/set.jsonl --backend tensorrt --engine_dir /m/engines/llama ';
+    expect(argv.join(' ')).toContain(text);
     expect(harness).toEqual({ name: 'trtllm-bench', timer: 'wall', metric: 'requestLatencyMean:lower:ms' });
   });
 });
@@ -149,11 +146,8 @@ describe('a report that lies alone', () => {
       startedAt: null,
       identity: { backend: 'pytorch', requests: '100', inputTokens: '124', outputTokens: '65', streaming: '' },
     });
-    expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject({
-      harnessVersion: '1.2.0rc3',
-      inFlight: null,
-      warmUpRuns: null,
-    });
+    const expected = { harnessVersion: '1.2.0rc3', inFlight: null, warmUpRuns: null };
+    expect(report?.result.kind === 'read' && report.result.reading.method).toMatchObject(expected);
   });
 
   test('a quantization has its word, or none', () => {

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { compareCells, type TwoSides } from '../../../src/judge/compare/compare-cells.ts';
 import { environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { SimulatedGate } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells } from '../../support/simulated-store.ts';
 
@@ -44,9 +42,6 @@ test('an acknowledged one whose cells are as before is over; one whose cells hav
   gate.findings = [ofCell(3, 'b'), ofCell(2, 'c')];
   expect(gate.again().findings.map(({ findingId }) => findingId)).toEqual([found.findingId]);
   for (const { findingId } of gate.findings) gate.acknowledged.set(findingId, { isOver: false });
-  expect(Object.fromEntries(gate.again().findings.map(({ findingId, state }) => [findingId, state]))).toEqual({
-    [found.findingId]: 'open',
-    ['b'.repeat(32)]: 'recovered',
-    ['c'.repeat(32)]: 'open',
-  });
+  const expected = { [found.findingId]: 'open', ['b'.repeat(32)]: 'recovered', ['c'.repeat(32)]: 'open' };
+  expect(Object.fromEntries(gate.again().findings.map(({ findingId, state }) => [findingId, state]))).toEqual(expected);
 });

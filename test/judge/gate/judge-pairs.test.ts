@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -152,16 +150,7 @@ const YOUNG = new Map(
     [0.401497, 0.40302, 0.402466, 0.402252],
     [0.419452, 0.41975, 0.421625, 0.420437],
     [0.43499, 0.434547, 0.435375, 0.43484],
-  ].map(
-    ([a = 1, b = 1, c = 1, d = 1], cell) =>
-      [
-        cell,
-        [
-          [a, b],
-          [c, d],
-        ],
-      ] as const,
-  ),
+  ].map((runs, cell) => [cell, [runs.slice(0, 2), runs.slice(2)]]),
 );
 
 // The pairs of its cell of batch 1.
@@ -173,11 +162,8 @@ test('in the second sweep of all cells their runs together say how one run scatt
   // The .75 quantile of the twenty differences over sqrt(2) x 1.1503, by Python.
   expect(sigma).toBeCloseTo(0.00188, 4);
   const pairs = measured([0.19225, 0.19265, 0.19268, 0.19251, 0.19253], [0.18928, 0.1887, 0.1886, 0.18873, 0.18879]);
-  expect(judgePairs({ ...pairs, before: 0.189168, now: 0.192605, sigma })).toMatchObject({
-    outcome: 'confirmed',
-    agreeing: 5,
-    count: 5,
-  });
+  const expected = { outcome: 'confirmed', agreeing: 5, count: 5 };
+  expect(judgePairs({ ...pairs, before: 0.189168, now: 0.192605, sigma })).toMatchObject(expected);
   // Too few runs in all: with those of the pairs, and without pairs what is assumed.
   const few = new Map([[0, YOUNG.get(0) ?? []]]);
   expect(runSigmas(few)(0)).toBe(0.01);

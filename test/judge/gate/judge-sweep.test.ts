@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import type {
   Candidate,
   CellEvidence,
@@ -42,11 +40,9 @@ test('the first sweep has nothing to compare with, the second is compared with i
   const gate = gateOf(2, (cell, sweep) => (cell === 0 && sweep === 1 ? 1.05 : 1));
   expect(gate.next()).toMatchObject({ judgedBy: 'first', findings: [], cells: [{ reason: 'new' }, { reason: 'new' }] });
   const second = gate.next();
-  expect(second).toMatchObject({
-    judgedBy: 'reference',
-    findings: [{ state: 'open', lasts: null, cause: null, firstBadSweepId: sweepOfNight(1) }],
-    cells: [{ verdict: 'slower' }, { verdict: 'same' }],
-  });
+  const findings = [{ state: 'open', lasts: null, cause: null, firstBadSweepId: sweepOfNight(1) }];
+  const cells = [{ verdict: 'slower' }, { verdict: 'same' }];
+  expect(second).toMatchObject({ judgedBy: 'reference', findings, cells });
   expect(second.findings[0]?.cells[0]?.changePercent).toBeCloseTo(5, 0);
 });
 

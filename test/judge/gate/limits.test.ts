@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import {
   type CellEvidence,
   brokenLimits,
@@ -107,12 +105,8 @@ test('a finding belongs to everybody who looks after one of its cells', () => {
       ],
     }),
   );
-  expect([ownerOf([FIRST]), ownerOf([SECOND]), ownerOf([SECOND, FIRST, THIRD]), ownerOf([THIRD])]).toEqual([
-    'team-vision',
-    'quantization',
-    'quantization, team-vision',
-    null,
-  ]);
+  const expected = ['team-vision', 'quantization', 'quantization, team-vision', null];
+  expect([ownerOf([FIRST]), ownerOf([SECOND]), ownerOf([SECOND, FIRST, THIRD]), ownerOf([THIRD])]).toEqual(expected);
 });
 
 const [VIT, BERT] = [FIRST, SECOND];

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import {
   assignGpus,
   comparedTogether,

@@ -2,7 +2,6 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, sharedFolder, temporaryFolder } from '../../support/bench.ts';
@@ -37,10 +36,8 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
     const path = oldStore(migrations);
     const runs = queryStore(path, RUNS);
     const first = await bench(['ls', 'sweeps', '--db', path]);
-    expect([first.code, first.stderr]).toEqual([
-      0,
-      `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`,
-    ]);
+    const stderr = `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`;
+    expect(first).toMatchObject({ code: 0, stderr });
     expect([first.stdout, queryStore(path, RUNS)]).toEqual([expect.stringContaining('aaaaaaaa'), runs]);
     const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
@@ -88,9 +85,8 @@ describe('findings of before reference levels', () => {
     (night >= 9 && cell === 1 ? 1.08 : 1) *
     (night >= 8 && cell === 2 ? 1.05 : 1);
 
-  let checked: string;
+  const checked = join(sharedFolder(), 'bench.sqlite');
   beforeAll(async () => {
-    checked = join(sharedFolder(), 'bench.sqlite');
     simulateNights(checked, { cells: CELLS, nights: 10, repeats: 2, value });
     await bench(['check', '--db', checked]);
   });

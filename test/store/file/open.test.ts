@@ -2,8 +2,6 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
-
 import { StoreError } from '../../../src/errors.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
@@ -49,11 +47,8 @@ describe('bench db backup', () => {
     const db = storeOfNights(3);
     const named = join(dirname(db), 'kept', 'copy.sqlite');
     const given = await bench(['db', 'backup', named, '--json', '--db', db]);
-    expect([given.code, JSON.parse(given.stdout)]).toEqual([
-      0,
-      { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 },
-    ]);
-    expect(readdirSync(dirname(named))).toEqual(['copy.sqlite']);
+    const expected = [0, { schemaVersion: 1, path: named, bytes: readFileSync(named).length, runs: 300 }];
+    expect([[given.code, JSON.parse(given.stdout)], readdirSync(dirname(named))]).toEqual([expected, ['copy.sqlite']]);
     const { code, stdout } = await bench(['db', 'backup', '--db', db]);
     const [path = ''] = stdout.split(': ');
     expect([code, path]).toEqual([0, expect.stringMatching(/bench-\d{4}-\d\d-\d\d-\d{6}Z\.backup\.sqlite$/)]);

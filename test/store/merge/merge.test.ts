@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { describe, expect, test } from 'vitest';
 
 import * as annotationTables from '../../../src/store/annotations-schema.ts';
 import * as findingTables from '../../../src/store/annotations-schema.ts';
@@ -51,12 +50,9 @@ describe('two stores', () => {
     const first = await mergeJson(one, two);
     expect([first.code, first.stderr]).toEqual([0, '']);
     const runs = queryStore(two, 'SELECT 1 FROM runs').length;
-    expect(first.stores[0]).toMatchObject({
-      added: { runs, baselines: 1 },
-      alreadyThere: { sweeps: 0, runs: 0 },
-      conflicts: [],
-      artefacts: { folders: runs, missing: 0 },
-    });
+    const artefacts = { folders: runs, missing: 0 };
+    const added = { runs, baselines: 1 };
+    expect(first.stores[0]).toMatchObject({ added, alreadyThere: { sweeps: 0, runs: 0 }, conflicts: [], artefacts });
     expect(artefactFiles(one)).toEqual([...new Set([...ofOne, ...ofTwo])].toSorted());
     const before = rowsOf(one);
     expect((await mergeJson(one, two)).stores[0]).toMatchObject({
@@ -147,11 +143,8 @@ test('what was pruned: here is not brought back, and there is not asked for', as
   const pruned = queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id');
   expect(pruned).toHaveLength(11);
   const into = await mergeJson(two, one);
-  expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual([
-    0,
-    [],
-    { folders: 0, bytes: 0, missing: 0 },
-  ]);
+  const expected = [0, [], { folders: 0, bytes: 0, missing: 0 }];
+  expect([into.code, into.stores[0].conflicts, into.stores[0].artefacts]).toEqual(expected);
   expect(queryStore(two, 'SELECT * FROM pruned_runs ORDER BY run_id')).toEqual(pruned);
   const fresh = newStore();
   expect((await mergeJson(fresh, two)).stores[0].artefacts).toMatchObject({ folders: 21, missing: 0 });

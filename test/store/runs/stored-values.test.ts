@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
 
 import { hashModel } from '../../../src/files/hashes.ts';
 import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
@@ -124,10 +123,8 @@ describe('the accuracy of the file that an engine was built from', () => {
   test('what is stored is read back as it was', () => {
     const store = openStore(db, join(ROOT, 'migrations'));
     try {
-      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp16' })).toEqual([
-        record(second, 20, 21),
-        record(first, 30, 20),
-      ]);
+      const expected = [record(second, 20, 21), record(first, 30, 20)];
+      expect(accuracyHistory(store.db, { model: 'small', precision: 'fp16' })).toEqual(expected);
       expect(accuracyHistory(store.db, { model: 'small', precision: 'fp8' })).toEqual([]);
     } finally {
       store.close();

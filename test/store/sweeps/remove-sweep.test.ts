@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import type { Finding } from '../../../src/records/finding.ts';
 import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
@@ -15,13 +13,8 @@ const BETWEEN_SWEEPS = 8;
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
   const path = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(path, {
-    cells: simulatedCells(2),
-    nights: BETWEEN_SWEEPS,
-    repeats: 1,
-    value: () => 1,
-    branch: 'main',
-  });
+  const cells = simulatedCells(2);
+  simulateNights(path, { cells, nights: BETWEEN_SWEEPS, repeats: 1, value: () => 1, branch: 'main' });
   simulateNights(path, {
     cells: simulatedCells(2),
     nights: 2,
@@ -102,11 +95,8 @@ test('later sweeps of the series are judged again, with what they reported; earl
   const db = storeWith([finding('a', 2), finding('b', 4), finding('c', 6)]);
   const removal = remove(db, 4);
   expect(removal.judgedAgain).toEqual([5, 6, 7].map((night) => sweepOfNight(night)));
-  expect(judgedOf(db)).toEqual([
-    ...[0, 1, 2, 3].map((night) => sweepOfNight(night)),
-    sweepOfNight(8, 1),
-    sweepOfNight(9, 1),
-  ]);
+  const expected = [...[0, 1, 2, 3].map((night) => sweepOfNight(night)), sweepOfNight(8, 1), sweepOfNight(9, 1)];
+  expect(judgedOf(db)).toEqual(expected);
   expect(removal.findings.map((one) => [nameOf(one.finding), one.acknowledgement])).toEqual([
     ['b', null],
     ['c', null],

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep, type Sweep } from '../../../src/records/sweep.ts';
@@ -97,10 +95,8 @@ test('latest and latest~1 skip a sweep without a fit run, and say so once', asyn
 test('where no sweep has a fit run, latest is the newest', async () => {
   const { folder, db } = temporaryStore();
   const env = { STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'fails' }]) };
-  await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], {
-    cwd: folder,
-    env,
-  });
+  const cwd = folder;
+  await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], { cwd, env });
   const shown = await bench(['show', 'latest', '--json', '--db', db], { cwd: folder });
   expect([shown.code, JSON.parse(shown.stdout).counts.measured]).toEqual([0, 0]);
 });
@@ -148,8 +144,6 @@ function readOf(plan: unknown) {
 
 test('gate and file of a plan are read without the rest of it', () => {
   const gate = { ...NO_GATE, confirm: true, owners: [{ owner: 'team-vision', cells: null }] };
-  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({
-    gate,
-    file: '/m.yaml',
-  });
+  const file = '/m.yaml';
+  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({ gate, file });
 });

@@ -77,4 +77,6 @@ function folders(folder: string, pattern: RegExp): string[] {
     .toSorted();
 }
 
-const pair = (first: string, second: string): readonly [Source, Source] => [readSource(first), readSource(second)];
+function pair(first: string, second: string): readonly [Source, Source] {
+  return [readSource(first), readSource(second)];
+}

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
@@ -108,13 +106,8 @@ test('rows share a scale: a small noise is flat, what lies beyond is a sign', ()
 });
 
 test('points and units stand one below the other, whatever the digits', () => {
-  expect(alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']).map((text) => text.padStart(11))).toEqual([
-    '  0.3583 ms',
-    ' 12.5    ms',
-    '940      ms',
-    '  –        ',
-    '           ',
-  ]);
+  const expected = ['  0.3583 ms', ' 12.5    ms', '940      ms', '  –        ', '           '];
+  expect(alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']).map((text) => text.padStart(11))).toEqual(expected);
 });
 
 test('what is no single number stays as it is', () => {

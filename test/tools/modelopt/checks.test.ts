@@ -123,9 +123,8 @@ test('an npy for a model of two inputs, an input without data, different numbers
   const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
   const array = { name: 'input', descr: '<f4', shape: [8, 3, 4, 4], notFinite: 0 };
   const both = { inputs: [INPUT, mask] };
-  expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(
-    'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each',
-  );
+  const line = 'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each';
+  expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(line);
   expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
   expect(checkCalibration([array, { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 }], both, {})).toBe(
     'the inputs have different numbers of samples: input 8, mask 7',

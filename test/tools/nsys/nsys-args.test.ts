@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
 import {
   type CaptureRequest,
@@ -95,9 +93,8 @@ describe('what versions of Nsight Systems spell in other ways', () => {
     const found = nsysDialect('NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0\n', HELP);
     expect(found.version).toBe('2025.3.1');
     expect(captureLine({ gpuMetrics: true }, found)).toContain('--gpu-metrics-devices all');
-    expect(captureLine({ dla: true }, found)).toContain(
-      '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators',
-    );
+    const text = '-t cuda,nvtx,cudla,tegra-accelerators,osrt --accelerator-trace=tegra-accelerators';
+    expect(captureLine({ dla: true }, found)).toContain(text);
   });
 
   test('one that cannot says so, with what can', () => {

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { OnnxFormatError } from '../../../src/tools/onnx/wire-reader.ts';
@@ -76,18 +75,13 @@ describe('facts of a model', () => {
   });
 
   test('weights that an old exporter lists among the inputs are no inputs', () => {
-    expect(factsOf('old_ir.onnx')).toMatchObject({
-      inputs: [{ name: 'x', elementType: 'float32', shape: [null, 4] }],
-      initializers: 1,
-    });
+    const inputs = [{ name: 'x', elementType: 'float32', shape: [null, 4] }];
+    expect(factsOf('old_ir.onnx')).toMatchObject({ inputs, initializers: 1 });
   });
 
   test('weights in another file', () => {
-    expect(factsOf('external.onnx')).toMatchObject({
-      inlineBytes: 0,
-      externalBytes: 1536,
-      externalFiles: [{ location: 'external.weights', tensors: 3, neededBytes: 1536 }],
-    });
+    const externalFiles = [{ location: 'external.weights', tensors: 3, neededBytes: 1536 }];
+    expect(factsOf('external.onnx')).toMatchObject({ inlineBytes: 0, externalBytes: 1536, externalFiles });
   });
 });
 

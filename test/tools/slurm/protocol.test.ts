@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { isPassing, parseJobId } from '../../../src/tools/slurm/slurm-client.ts';
 import {
@@ -41,9 +39,7 @@ test.each([
   ['sbatch: error: Batch job submission failed: Socket timed out on send/recv operation', true],
   ['sbatch: error: QOSMaxSubmitJobPerUserLimit', true],
   ['sbatch: error: invalid partition specified: nope', false],
-])('%s: what passes by itself: %s', (text, passing) => {
-  expect(isPassing(text)).toBe(passing);
-});
+])('%s: what passes by itself: %s', (text, passing) => expect(isPassing(text)).toBe(passing));
 
 describe('the arguments of sbatch', () => {
   const task = {
@@ -113,10 +109,8 @@ describe('a shard that is not done', () => {
 
   test('failed with a code, by a signal, or because its log could not be written', () => {
     const reason = (more: Partial<TaskRow>): string => reconcileShard({ ...shard, row: row('FAILED', more) }).reason;
-    expect([reason({ exitCode: 42 }), reason({ exitCode: 0, signal: 9 })]).toEqual([
-      'exit code 42',
-      'ended by SIGKILL',
-    ]);
+    const expected = ['exit code 42', 'ended by SIGKILL'];
+    expect([reason({ exitCode: 42 }), reason({ exitCode: 0, signal: 9 })]).toEqual(expected);
     expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
   });
 

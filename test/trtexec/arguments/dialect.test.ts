@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { oneModel } from '../../support/matrices.ts';
 import { planFor, problems } from '../../support/plan-for.ts';
 
@@ -39,9 +37,8 @@ const BUILD_ARGS: Readonly<Record<string, readonly string[]>> = {
 test.each(Object.entries(BUILD_ARGS))('a build on %s', (version, words) => {
   const shapes = ['min', 'opt', 'max'].map((limit) => `--${limit}Shapes=input:8x3x224x224`).join(' ');
   const before = [ONNX, ...words.slice(0, -1), shapes, '--saveEngine={engine}', ...words.slice(-1)].join(' ');
-  expect(planFor(version, DEFAULT_CELL).builds[0]?.args.join(' ')).toBe(
-    `${before} --profilingVerbosity=detailed --timingCacheFile={timingCache} --exportLayerInfo=layers.json`,
-  );
+  const line = `${before} --profilingVerbosity=detailed --timingCacheFile={timingCache} --exportLayerInfo=layers.json`;
+  expect(planFor(version, DEFAULT_CELL).builds[0]?.args.join(' ')).toBe(line);
 });
 
 test('a profile run is separate everywhere, and says so where it must', () => {

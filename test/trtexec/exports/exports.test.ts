@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { joinLayers } from '../../../src/layers/profiled-engine.ts';
 import { parseExplorerMetadata, parseLayerInfo, parseOrigins } from '../../../src/trtexec/exports/layer-info.ts';
@@ -32,11 +31,8 @@ describe('--exportProfile', () => {
       ', { "name" : "tricky", "timeMs" : 7", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : nan }',
       ']',
     ].join('\n');
-    expect(parseProfile(text).layers.map(({ name }) => name)).toEqual([
-      'a\u001eb',
-      'say "hi" \\ there',
-      'tricky", "timeMs" : 7',
-    ]);
+    const expected = ['a\u001eb', 'say "hi" \\ there', 'tricky", "timeMs" : 7'];
+    expect(parseProfile(text).layers.map(({ name }) => name)).toEqual(expected);
   });
 });
 
@@ -60,10 +56,8 @@ describe('--exportLayerInfo', () => {
 
 test('origins are joined by U+001E, by U+001F or by nothing, and may hold brackets', () => {
   expect(parseOrigins('[ONNX Layer: a]\u001e[ONNX Layer: b]')).toEqual(['a', 'b']);
-  expect(parseOrigins('[ONNX Layer: a/x]\u001f[ONNX Layer: (Unnamed Layer* 3) [ElementWise]]')).toEqual([
-    'a/x',
-    '(Unnamed Layer* 3) [ElementWise]',
-  ]);
+  const expected = ['a/x', '(Unnamed Layer* 3) [ElementWise]'];
+  expect(parseOrigins('[ONNX Layer: a/x]\u001f[ONNX Layer: (Unnamed Layer* 3) [ElementWise]]')).toEqual(expected);
   expect([parseOrigins('[ONNX Layer: a][ONNX Layer: b]'), parseOrigins('')]).toEqual([['a', 'b'], []]);
 });
 
@@ -78,11 +72,8 @@ test('layers that repeat a name are joined in their order', () => {
     [1, 'first'],
     [2, 'second'],
   ]);
-  expect(joinLayers(null, info.layers)).toMatchObject([
-    { type: 'first', timeMs: null },
-    { name: 'skipped' },
-    { type: 'second', timeMs: null },
-  ]);
+  const expected = [{ type: 'first', timeMs: null }, { name: 'skipped' }, { type: 'second', timeMs: null }];
+  expect(joinLayers(null, info.layers)).toMatchObject(expected);
 });
 
 describe('the printed table', () => {
@@ -204,14 +195,8 @@ test.each(['-nan', 'inf', '1e999', '-1e999'])('%s is no time: the file is refuse
 test('TensorRT 7.0 names its columns In and Out', () => {
   const keys = ['startInMs', 'endInMs', 'inMs', 'computeMs', 'outMs', 'latencyMs', 'endToEndMs'];
   const { columns } = parseTimes(file([['1', '2', '1', '5', '3', '9', '10']], keys));
-  expect(Object.fromEntries(Object.entries(columns).map(([name, [value]]) => [name, value]))).toEqual({
-    startH2dMs: 1,
-    endH2dMs: 2,
-    h2dMs: 1,
-    computeMs: 5,
-    d2hMs: 3,
-    latencyMs: 9,
-  });
+  const expected = { startH2dMs: 1, endH2dMs: 2, h2dMs: 1, computeMs: 5, d2hMs: 3, latencyMs: 9 };
+  expect(Object.fromEntries(Object.entries(columns).map(([name, [value]]) => [name, value]))).toEqual(expected);
 });
 
 test('7.1 and 7.2 wrote enqueue and input stamps under swapped labels', () => {

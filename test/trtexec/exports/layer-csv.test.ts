@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
-
 import { parseLayerCsv } from '../../../src/trtexec/exports/layer-csv.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 
@@ -19,11 +17,9 @@ test('columns are known by the words of their header; one that is not is named',
     ['conv1, relu', 0.25, 50],
     ['pool', 0.25, 50],
   ]);
-  expect(exports.layerInfo?.layers[0]).toMatchObject({
-    type: 'Convolution',
-    inputs: [{ dimensions: [1, 3, 224, 224], type: 'fp16' }],
-    outputs: [{ dimensions: [1, 64, 112, 112] }],
-  });
+  const inputs = [{ dimensions: [1, 3, 224, 224], type: 'fp16' }];
+  const outputs = [{ dimensions: [1, 64, 112, 112] }];
+  expect(exports.layerInfo?.layers[0]).toMatchObject({ type: 'Convolution', inputs, outputs });
 });
 
 test('a unit may stand in the fields; without one the table is refused', () => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { array, assert, double, infiniteStream, property } from 'fast-check';
-import { describe, expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { KNOWN_VARIABLES, storedVariables } from '../../../src/process/environment-variables.ts';
@@ -164,10 +163,8 @@ describe('heat', () => {
     expect(few.outcome.kind).toBe('measured');
     const many = judged({ ...hot, clockReasons: { hwThermalSlowdown: 0.4, hwSlowdown: 0.4 } });
     expect(many.flags.map(({ id }) => id)).toEqual(['thermalSlowdown']);
-    expect(many.outcome).toMatchObject({
-      reason: 'throttled',
-      evidence: said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)'),
-    });
+    const evidence = said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)');
+    expect(many.outcome).toMatchObject({ reason: 'throttled', evidence });
     expect(judged({ ...hot, clockReasons: { gpuIdle: 0.1 } }).flags).toEqual([]);
   });
 

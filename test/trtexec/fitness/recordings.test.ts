@@ -1,7 +1,5 @@
 import { join, sep } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
@@ -218,12 +216,8 @@ test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --expo
   );
   expect([bound(log), bound(profiled)]).toEqual(['host', 'compute']);
   expect(findFlags(factsOf(log)).map(({ id }) => id)).not.toContain('profilingOn');
-  expect(findFlags(factsOf(profiled))).toContainEqual({
-    id: 'profilingOn',
-    effect: 'barred',
-    value: null,
-    evidence: "it was timed with trtexec's profiler attached (--exportProfile)",
-  });
+  const evidence = "it was timed with trtexec's profiler attached (--exportProfile)";
+  expect(findFlags(factsOf(profiled))).toContainEqual({ id: 'profilingOn', effect: 'barred', value: null, evidence });
 });
 
 test('launches that wait for copies: the copies', () => {

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
@@ -64,22 +62,16 @@ test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say h
     .replace('2668 queries', '0 queries')
     .replace('886 qps', '0 qps');
   const run = parse(explicit);
-  expect(run).toMatchObject({
-    queries: 667,
-    warmUpQueries: null,
-    warmUpUnknown: true,
-    derived: { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' },
-  });
+  const derived = { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' };
+  expect(run).toMatchObject({ queries: 667, warmUpQueries: null, warmUpUnknown: true, derived });
   expect([run.measurement?.throughputQps, outcomeOf(run)]).toEqual([expect.closeTo(667 / 3.01129, 10), 'measured']);
 });
 
 test('the count of a rate has its formula, too', () => {
   expect(parse(TEGRA).derived['queries']).toBe('41087.7 qps × 3.00119 s / batch 16');
   const plain = TEGRA.replace('41087.7', '2567.98').replace(' --batch=16', '');
-  expect([derive(parse(plain), null).queries, parse(plain).derived]).toEqual([
-    7707,
-    { queries: '2567.98 qps × 3.00119 s' },
-  ]);
+  const expected = [7707, { queries: '2567.98 qps × 3.00119 s' }];
+  expect([derive(parse(plain), null).queries, parse(plain).derived]).toEqual(expected);
 });
 
 describe('an excerpt', () => {

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import { NO_PHASE_LIMITS, timeLimitText } from '../../../src/records/time-limit.ts';
 import { PhaseWatch } from '../../../src/trtexec/log/phase-watch.ts';
 import { readFixture } from '../../support/recordings.ts';
@@ -13,13 +11,8 @@ describe('a recorded run of 10.6, in which the process stops', () => {
   test('before it prints anything', () => {
     const watch = new PhaseWatch(LIMITS, null);
     expect(watch.passed(9.9)).toBeNull();
-    expect(watch.passed(10)).toEqual({
-      phase: 'before its first output',
-      of: 'phase',
-      limitS: 10,
-      inPhaseS: 10,
-      lastLine: null,
-    });
+    const phase = 'before its first output';
+    expect(watch.passed(10)).toEqual({ phase, of: 'phase', limitS: 10, inPhaseS: 10, lastLine: null });
   });
 
   test.each([

@@ -1,5 +1,3 @@
-import { describe, expect, test } from 'vitest';
-
 import type { ProcessFacts } from '../../../src/trtexec/run-facts.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { onlyRun } from '../../support/recordings.ts';

@@ -1,8 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
-
 import { findTrtexec, loadingOf } from '../../../src/trtexec/program/find-trtexec.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -44,11 +42,8 @@ describe('bench run without a usable trtexec ends with 3', () => {
   test('none anywhere: every place that was looked at', async () => {
     const folder = temporaryFolder();
     const env = { PATH: '/nowhere', TRTEXEC: undefined };
-    const { code, stderr } = await bench(['run', stubMatrix(folder)], { cwd: folder, env });
-    expect([code, stderr]).toEqual([
-      3,
-      expect.stringMatching(/^.*\/usr\/src\/tensorrt\/bin\/trtexec.*--replay night1.*\n$/),
-    ]);
+    const stderr = expect.stringMatching(/^.*\/usr\/src\/tensorrt\/bin\/trtexec.*--replay night1.*\n$/);
+    expect(await bench(['run', stubMatrix(folder)], { cwd: folder, env })).toMatchObject({ code: 3, stderr });
   });
 
   test.each([

@@ -1,5 +1,3 @@
-import { expect, test } from 'vitest';
-
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { timesOfRun } from '../../../src/trtexec/exports/times.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
@@ -42,8 +40,6 @@ test('in a store it is the same number by number, and nothing else is taken for 
 
 test.each([1, PIECE_ROWS, PIECE_ROWS + 5])('%i queries of the warm-up are cut off', (warmUp) => {
   const timed = timesOfRun(read, { queries: QUERIES - warmUp, tensorrtVersion: null, measurement: null });
-  expect({ count: timed.count, columns: { ...timed.columns } }).toEqual({
-    count: QUERIES - warmUp,
-    columns: { startEnqMs: startEnqMs.slice(warmUp), computeMs: computeMs.slice(warmUp) },
-  });
+  const columns = { startEnqMs: startEnqMs.slice(warmUp), computeMs: computeMs.slice(warmUp) };
+  expect({ count: timed.count, columns: { ...timed.columns } }).toEqual({ count: QUERIES - warmUp, columns });
 });
