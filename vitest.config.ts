@@ -14,7 +14,6 @@ const CLEAN_UP = './test/support/shared-folders.ts';
 
 export default defineConfig({
   test: {
-    globals: true,
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,

@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { ROOT, temporaryFolder } from './support/bench.ts';
 
 /** How npm says that it reached no registry. */

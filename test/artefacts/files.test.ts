@@ -2,6 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
+import { describe, expect, test } from 'vitest';
+
 import { compressFolder, scrubFolder } from '../../src/artefacts/keep.ts';
 import { RunFiles } from '../../src/artefacts/run-files.ts';
 import { readWhole } from '../../src/files/files.ts';

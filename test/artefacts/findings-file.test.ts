@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { migrationsFolder } from '../../src/cli/store-location.ts';
 import { takeFindings } from '../../src/artefacts/findings-file.ts';
 import { openStore } from '../../src/store/file/open.ts';

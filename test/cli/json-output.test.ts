@@ -2,6 +2,7 @@ import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
 
 import type { Io } from '../../src/cli/io.ts';
 import { LiveProgress } from '../../src/run/live-progress.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { main } from '../../src/cli.ts';
 import { linesWithNamedStore, STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';

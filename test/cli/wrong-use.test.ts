@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { main } from '../../src/cli.ts';
 import { spawnProcess } from '../../src/process/spawn.ts';
 import { openStore } from '../../src/store/file/open.ts';

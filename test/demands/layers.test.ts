@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';

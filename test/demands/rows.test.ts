@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { ROOT } from '../support/bench.ts';
 import { DEMAND_IDS, readDemands, statesTitle } from '../support/demands.ts';
 

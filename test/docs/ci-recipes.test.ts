@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path';
 import { execFileSync, spawnSync } from 'node:child_process';
 
 import { parse } from 'yaml';
+import { describe, expect, test } from 'vitest';
 
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { Repository } from '../support/repository.ts';

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
 import { SCENES } from '../../scripts/pictures/scenes.ts';
 import { takePicture } from '../../scripts/pictures/terminal.ts';
 import { ROOT } from '../support/bench.ts';

@@ -4,6 +4,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
+import { describe, expect, onTestFinished, test } from 'vitest';
+
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 
 const RECIPES = join(ROOT, 'docs', 'recipes');

@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { settled } from '../support/settled.ts';
 import { type Block, blocksOf, stepsOf } from './markdown.ts';

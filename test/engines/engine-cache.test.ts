@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { EngineCache } from '../../src/engines/engine-cache.ts';
 import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 import { KnownHashes } from '../../src/files/hashes.ts';

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, benchProcess, finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
 import { FakeGpu } from '../support/fake-gpu.ts';

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 
 import stringWidth from 'string-width';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';

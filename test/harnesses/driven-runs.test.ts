@@ -1,6 +1,8 @@
 import { chmodSync, readFileSync, writeFileSync, symlinkSync } from 'node:fs';
 import { join, delimiter, dirname } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { GUIDE } from '../support/recordings.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, temporaryFolder } from '../support/bench.ts';
 
 /** Prints what it was told, and what it sees of its environment. */

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { judgeHarness } from '../../src/artefacts/read/read-harness.ts';
 
 const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false, logTooLong: false };

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import type { Checked } from '../../src/features/check/output.ts';
 import type { ReportedSweep } from '../../src/features/export/index.ts';
 import { API } from '../../src/harnesses/plug-in.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { heatClass } from '../../src/features/report/page/sections.ts';

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, startBench } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';

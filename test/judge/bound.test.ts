@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { boundOf, boundReasons, usualBound, withGraphGain } from '../../src/judge/bound.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { type CellRatio, geometricMean, sharedNoise } from '../../src/judge/geometric-mean.ts';
 

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { TwoSides } from '../../src/judge/compare/compare-cells.ts';
 import { judgeExperiment } from '../../src/judge/experiment.ts';
 import { normals } from '../support/simulated-store.ts';

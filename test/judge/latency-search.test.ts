@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { type JudgedPoint, judgePoints, type SearchPoint, searchStep } from '../../src/judge/latency-search.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { median } from '../../src/statistics/order-statistics.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { fakeHarnessMatrix } from '../support/fake-harness.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
 import { makeCases, writeCase } from '../support/why/cases.ts';

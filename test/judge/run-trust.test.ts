@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { fitSide, flagReasons } from '../../src/judge/compare/assemble-sides.ts';

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { trendMarks } from '../../src/judge/trend.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 

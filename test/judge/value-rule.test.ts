@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { valueRule } from '../../src/judge/value-rule.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { NO_VALUES } from '../support/no-values.ts';

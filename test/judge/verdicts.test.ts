@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { compareCells, type TwoSides } from '../../src/judge/compare/compare-cells.ts';
 import { detectableErrors, varianceReserve } from '../../src/judge/run-noise.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { type ChangeRow, changeRows, partRows } from '../../src/layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../src/layers/diff-layers.ts';

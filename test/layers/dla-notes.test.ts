@@ -1,6 +1,8 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { dlaNotes } from '../../src/selection/profiled-engine.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import {
   blockOf,

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { precisionShare, realPrecision } from '../../src/layers/summarize-layers.ts';
 import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';

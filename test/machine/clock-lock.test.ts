@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { identityOf } from '../../src/process/process-identity.ts';
 import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
 import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
 import { coolDown } from '../../src/machine/cool-down.ts';
 import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';

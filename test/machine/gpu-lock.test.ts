@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { InterruptedError } from '../../src/errors.ts';
 import { GpuLock, unnamedGpu } from '../../src/machine/gpu-lock.ts';
 import { tryAcquire } from '../../src/process/lock.ts';

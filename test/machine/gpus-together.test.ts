@@ -1,6 +1,8 @@
 import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { bench, ROOT } from '../support/bench.ts';
 import { GpuMachine } from '../support/gpu-machine.ts';
 

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, benchProcess } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bindToNode } from '../../src/run/gpu-worker.ts';
 import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { ROOT, bench, temporaryFolder } from '../support/bench.ts';
 import { mistakesIn } from '../support/matrices.ts';
 

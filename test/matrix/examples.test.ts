@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, ROOT } from '../support/bench.ts';
 
 const MATRICES = join(ROOT, 'matrices');

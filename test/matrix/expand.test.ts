@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { profileFor } from '../../src/records/cell.ts';
 
 import { matrixFrom, oneModel } from '../support/matrices.ts';

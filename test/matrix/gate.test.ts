@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { NO_GATE, metricNames } from '../../src/records/gated-metric.ts';
 import { readLimit } from '../../src/matrix/gate.ts';
 import { matrixFrom, oneModel } from '../support/matrices.ts';

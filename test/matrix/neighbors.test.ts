@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { planOfCells, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
 import { cellFields } from '../../src/matrix/matrix.ts';
 import { readFilter } from '../../src/matrix/filter.ts';

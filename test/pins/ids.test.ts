@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { engineKeyOf } from '../../src/engines/build-engine.ts';
 import { matrixIdentity } from '../../src/features/run/resume.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { dumpTables } from '../support/store-dump.ts';

@@ -2,6 +2,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
 import { nameSources } from '../../src/features/import/import-group.ts';
 import { bench, benchProcess, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';

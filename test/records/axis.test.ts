@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { matrixFrom, oneModel } from '../support/matrices.ts';
 import { planFor, problems } from '../support/plan-for.ts';
 

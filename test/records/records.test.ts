@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { metricNames } from '../../src/records/gated-metric.ts';
 import {
   gateMetric,

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { KILL_KINDS } from '../../benchmarks/kills/kill-kinds.ts';
 import { killSweeps } from '../../benchmarks/kills/kill-sweeps.ts';
 import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';

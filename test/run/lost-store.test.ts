@@ -12,6 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, finished, sharedFolder, startBench, temporaryStore } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { expect, test } from 'vitest';
+
 import { ROOT, bench, finished, refusal, startBench, temporaryFolder } from '../support/bench.ts';
 import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';

@@ -2,6 +2,8 @@ import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { expect, test } from 'vitest';
+
 import { bench, finished, type Finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { GpuMachine } from '../support/gpu-machine.ts';
 import { model, toBytes, valueInfo } from '../support/onnx-writer.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { missingLibrary } from '../../src/trtexec/failures.ts';
 import { bench, finished, startBench, temporaryStore } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';

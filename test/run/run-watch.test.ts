@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
+import { expect, test } from 'vitest';
+
 import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { RunWatch } from '../../src/run/run-watch.ts';
 import { readStoredPlan } from '../../src/run/stored-plan.ts';

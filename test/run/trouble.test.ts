@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { expect, test } from 'vitest';
+
 import { leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 // Troubles end the process that started them, and its parents.
 import { lockHolder } from '../../src/process/lock.ts';

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { ROOT } from '../support/bench.ts';
 
 /** All but `detection`, whose figures test/judge/history/targets.test.ts has. */

@@ -3,6 +3,8 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 
 describe('borders', () => {

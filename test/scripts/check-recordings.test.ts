@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
 
 import { compareQuotes, compareRun, readFacts } from '../../scripts/check-recordings/check-source.ts';
 import { checkExports } from '../../scripts/check-recordings/exports.ts';

@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
 
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';

@@ -2,6 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { ROOT } from '../support/bench.ts';
 
 const ARCHIVE = join(ROOT, 'trtbench-linux-x64.tar.gz');

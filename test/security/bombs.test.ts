@@ -3,6 +3,8 @@ import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
+import { describe, expect, test } from 'vitest';
+
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { writeAtomically } from '../../src/files/files.ts';
 import { temporaryPath } from '../../src/files/layout.ts';

@@ -3,6 +3,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { scrubFolder, scrubText } from '../../src/artefacts/keep.ts';
 import { printable } from '../../src/text/printable.ts';
 import { isSecret, isSecretName } from '../../src/text/redact.ts';

@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { CODE_RULES } from '../../src/matrix/load.ts';
 import { flagNames } from '../../src/trtexec/flags/flag-table.ts';
 import { bench, ROOT, temporaryFolder } from '../support/bench.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 

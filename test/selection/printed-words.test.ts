@@ -1,3 +1,5 @@
+import { beforeAll, expect, test } from 'vitest';
+
 import { bench } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { OUTPUTS } from '../support/outputs.ts';

@@ -1,6 +1,8 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { ciBranch } from '../../src/tools/git/git.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';

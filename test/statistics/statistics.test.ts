@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { binsFor, binsOver, countIn } from '../../src/statistics/histogram.ts';
 import { mannWhitneyP, rejectedByBenjaminiHochberg } from '../../src/statistics/p-values.ts';

@@ -1,6 +1,8 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { rowsOf } from '../support/stores.ts';

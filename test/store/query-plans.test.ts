@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
+import { beforeAll, expect, test } from 'vitest';
 
 import type { StoreDatabase } from '../../src/store/file/open.ts';
 import { layersOfBuild } from '../../src/store/runs/layer-runs.ts';

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 import { StoreAccessError } from '../../src/errors.ts';
 import { openStore, openStoreToRead } from '../../src/store/file/open.ts';

@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';

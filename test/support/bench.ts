@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 
+import { expect, onTestFinished } from 'vitest';
+
 import { type Io, lookOf } from '../../src/cli/io.ts';
 import { BenchError } from '../../src/errors.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';

@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { expect } from 'vitest';
+
 import { temporaryFolder } from './bench.ts';
 import { Repository } from './repository.ts';
 

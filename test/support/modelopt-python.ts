@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe } from 'vitest';
+
 import { ROOT } from './bench.ts';
 
 const BROUGHT = join(ROOT, '.cache', 'modelopt', 'bin', 'python');

@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe } from 'vitest';
+
 import { ROOT } from './bench.ts';
 import { onPath } from './on-path.ts';
 

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { onTestFinished } from 'vitest';
+
 /**
  * A disk of its own (in memory), gone when the test is over. Only root may have one.
  * @param inodes how many files and folders it takes

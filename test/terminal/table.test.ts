@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import stringWidth from 'string-width';
+import { expect, test } from 'vitest';
 
 import { makeLook } from '../../src/terminal/look.ts';
 import { machineLines } from '../../src/terminal/machine-text.ts';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 
 import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
 
 import { printable } from '../../src/text/printable.ts';
 import { scriptQuote, shellLine, shellQuote } from '../../src/text/shell-quote.ts';

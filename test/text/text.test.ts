@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { commandWords } from '../../src/cli/options.ts';
 import { jsonText, printable } from '../../src/text/printable.ts';

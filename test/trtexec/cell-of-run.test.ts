@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
 import { cellOfRun } from '../../src/trtexec/cell-of-run.ts';
 import { FIXTURES } from '../support/recordings.ts';

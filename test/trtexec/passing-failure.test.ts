@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { FailureReason, Outcome } from '../../src/records/outcome.ts';
 import { passingFailure, waitBeforeS } from '../../src/trtexec/failures.ts';
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { describe, expect, test } from 'vitest';
+
 import {
   type Distribution,
   ELEMENT_CODINGS,

@@ -1,6 +1,8 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { hashModel } from '../../src/files/hashes.ts';
 import { readOnnxFacts } from '../../src/tools/onnx/onnx-file.ts';
 import { VariantCache } from '../../src/variants/variant-cache.ts';

@@ -1,6 +1,8 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { OUTPUTS } from '../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { describeWithModelopt, MODELOPT_PYTHON } from '../support/modelopt-python.ts';

@@ -2,6 +2,8 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
+import { describe, expect, test } from 'vitest';
+
 import { readTelemetry } from '../../../src/artefacts/read/read-telemetry.ts';
 import { RunFiles } from '../../../src/artefacts/run-files.ts';
 import { emptyManifest } from '../../../src/artefacts/run-manifest.ts';

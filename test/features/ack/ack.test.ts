@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeEach, describe, expect, test } from 'vitest';
+
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { STEP } from '../../../src/features/bisect/commits.ts';
 import { printable } from '../../../src/text/printable.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { change } from '../../support/store-dump.ts';

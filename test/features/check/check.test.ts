@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import type * as z from 'zod';
+import { describe, expect, test } from 'vitest';
 
 import { ack } from '../../../src/features/ack/ack.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

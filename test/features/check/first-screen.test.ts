@@ -2,6 +2,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:f
 import { join, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, temporaryFolder, sharedFolder, benchProcess, ROOT, temporaryStore } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';

@@ -2,6 +2,8 @@ import { chmodSync, existsSync, readFileSync, writeFileSync, mkdirSync, symlinkS
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
+import { beforeEach, describe, expect, test } from 'vitest';
+
 import { startProgram, notifyPrograms, type NotifySources } from '../../../src/features/check/notify.ts';
 import { spawnProcess } from '../../../src/process/spawn.ts';
 import { notifyCommand } from '../../../src/cli/options.ts';

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

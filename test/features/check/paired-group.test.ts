@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
 
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import type { KeyedCell } from '../../../src/records/cell.ts';

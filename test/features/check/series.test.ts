@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import type * as z from 'zod';
+import { describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { bench, sharedFolder, refusal } from '../../support/bench.ts';
 import { sharedStore } from '../../support/made-stores.ts';

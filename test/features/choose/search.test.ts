@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, finished, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

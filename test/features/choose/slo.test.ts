@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
 import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type * as z from 'zod';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import type { Comparison } from '../../../src/features/compare/index.ts';
 import { printable } from '../../../src/text/printable.ts';
 import {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import type * as z from 'zod';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 

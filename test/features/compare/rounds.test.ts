@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
 import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { onPath } from '../../support/on-path.ts';

@@ -1,6 +1,8 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { lockSweep } from '../../../src/run/planned-sweep.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { storeIn } from '../../support/made-stores.ts';

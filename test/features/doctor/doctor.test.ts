@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
 
 import { gatherFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { judgeMachine, lackingOf } from '../../../src/features/doctor/judge-machine.ts';
 import type { DoctorCheck } from '../../../src/features/doctor/output.ts';
 import type { GpuFacts, MachineFacts } from '../../../src/machine/machine-facts.ts';

@@ -1,6 +1,8 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { bench, refusal, sharedFolder } from '../../support/bench.ts';
 import { enginesBeside } from '../../support/engine-folder.ts';

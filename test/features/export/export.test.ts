@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';

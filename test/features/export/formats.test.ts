@@ -1,5 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
+import { describe, expect, test } from 'vitest';
 
 import { csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/exit-codes.ts';
 import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';

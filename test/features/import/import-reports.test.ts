@@ -2,6 +2,8 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';

@@ -2,6 +2,8 @@ import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { TIMED_METRICS } from '../../../src/records/harness.ts';
 import { ROOT, bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';

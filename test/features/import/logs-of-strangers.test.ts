@@ -2,6 +2,8 @@ import { writeFileSync, cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
+import { describe, expect, test } from 'vitest';
+
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';

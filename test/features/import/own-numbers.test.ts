@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, sharedFolder, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 

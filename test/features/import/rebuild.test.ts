@@ -2,6 +2,8 @@ import { cpSync, rmSync, existsSync, mkdirSync, readdirSync, writeFileSync } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, finished, startBench, temporaryFolder, sharedFolder, temporaryStore } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { writtenPids } from '../../support/processes.ts';

@@ -1,6 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { init } from '../../../src/features/init/init.ts';
 import { plan } from '../../../src/features/plan/plan.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';

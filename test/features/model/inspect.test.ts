@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { tokenDataset } from '../../../src/features/model/make-inputs.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import type * as z from 'zod';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { syntheticLog } from '../../support/fitness-facts.ts';
 import { bench } from '../../support/bench.ts';
 import { GUIDE, readFixture } from '../../support/recordings.ts';

@@ -1,6 +1,8 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, type Finished, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, toBytes, valueInfo, writeSparse } from '../../support/onnx-writer.ts';

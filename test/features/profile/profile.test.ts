@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';

@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';

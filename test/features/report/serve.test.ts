@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
 import { bench, finished, sharedFolder, startBench, refusal, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';

@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { BundleFiles } from '../../../src/features/repro/bundle.ts';
 import { RelativePaths } from '../../../src/text/relative-paths.ts';
 import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';

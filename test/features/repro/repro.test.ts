@@ -1,6 +1,8 @@
 import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';

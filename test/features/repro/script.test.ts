@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
 import { reproScript } from '../../../src/features/repro/script.ts';

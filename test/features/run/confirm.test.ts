@@ -3,6 +3,8 @@ import { appendFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { judgePairs } from '../../../src/judge/gate/judge-pairs.ts';
 import { bench, finished, ROOT, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';

@@ -2,6 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, finished, ROOT, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { serialStatistics } from '../../../src/features/show/text.ts';
 import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';

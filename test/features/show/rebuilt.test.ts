@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 
 const [PAIR, OPT32] = ['quickstart-pair', 'quickstart-pair-opt32'].map((name) =>

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { recordJob } from '../../../src/features/slurm/jobs.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';

@@ -2,6 +2,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
 import { describeWithSlurm, SlurmCluster, until } from '../../support/slurm-cluster.ts';
 import { finished } from '../../support/bench.ts';
 import { SlurmRun } from '../../support/slurm-run.ts';

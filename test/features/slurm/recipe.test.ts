@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+
 import { describeWithSlurm, HAS_SLURM, SlurmCluster, until } from '../../support/slurm-cluster.ts';
 import { SlurmRun } from '../../support/slurm-run.ts';
 import { dumpStore, queryStore } from '../../support/store-dump.ts';

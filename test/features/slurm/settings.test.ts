@@ -1,6 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { MatrixError } from '../../../src/errors.ts';
 import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-schema.ts';
 import { bench, temporaryFolder, refusal } from '../../support/bench.ts';

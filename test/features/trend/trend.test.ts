@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { beforeAll, describe, expect, test } from 'vitest';
+
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';

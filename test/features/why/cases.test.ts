@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import { layerFactsOf } from '../../../src/layers/layer-facts.ts';

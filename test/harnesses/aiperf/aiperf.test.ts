@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { isMetric } from '../../../src/records/metric.ts';
 import { aiperfDriver } from '../../../src/harnesses/aiperf.ts';
 import { ROOT } from '../../support/bench.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { HarnessResult } from '../../../src/records/harness.ts';
 import { commandDriver } from '../../../src/harnesses/command.ts';
 import { placeWith, plannedCell, readingOf as readBy, refusedBy } from '../../support/driver-place.ts';

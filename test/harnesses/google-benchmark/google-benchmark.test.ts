@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { googleBenchmarkDriver } from '../../../src/harnesses/google-benchmark.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { perfAnalyzerDriver } from '../../../src/harnesses/perf-analyzer.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 

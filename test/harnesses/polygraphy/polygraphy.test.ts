@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { polygraphyDriver } from '../../../src/harnesses/polygraphy.ts';
 import { readingOf } from '../../support/driver-place.ts';
 

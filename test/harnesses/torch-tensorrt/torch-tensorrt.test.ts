@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { placeWith, plannedCell, readingOf } from '../../support/driver-place.ts';
 import { GUIDE } from '../../support/recordings.ts';

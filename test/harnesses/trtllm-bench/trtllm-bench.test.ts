@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench.ts';
 import { isMetric } from '../../../src/records/metric.ts';
 import { ROOT } from '../../support/bench.ts';

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { compareCells, type TwoSides } from '../../../src/judge/compare/compare-cells.ts';
 import { environmentDifferences, machineKey } from '../../../src/judge/compare/differences.ts';

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { SimulatedGate } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells } from '../../support/simulated-store.ts';
 

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { CellWords } from '../../../src/judge/gate/cell-words.ts';
 import { gateRules } from '../../../src/judge/gate/evidence.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';

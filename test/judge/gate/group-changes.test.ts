@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { ALL_CELLS } from '../../../src/judge/gate/cell-words.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import { alarms, SimulatedGate, type SimulatedSeries } from '../../support/gate-evidence.ts';

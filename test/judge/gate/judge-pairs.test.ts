@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 

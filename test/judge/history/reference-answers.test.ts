@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { packedCells, packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { scoreCells, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, it } from 'vitest';
+
 import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/cell-noise.ts';
 import { gaussian, judgeScene, reported, uniform } from './simulate.ts';
 

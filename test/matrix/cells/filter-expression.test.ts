@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import type { CellFields } from '../../../src/matrix/matrix.ts';
 import { readFilter } from '../../../src/matrix/filter.ts';
 

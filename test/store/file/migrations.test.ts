@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, sharedFolder, temporaryFolder } from '../../support/bench.ts';

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe, expect, test } from 'vitest';
+
 import { StoreError } from '../../../src/errors.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { describe, expect, test } from 'vitest';
 
 import * as annotationTables from '../../../src/store/annotations-schema.ts';
 import * as findingTables from '../../../src/store/annotations-schema.ts';

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { METRIC_IDS, metricDefinition, metricOf, metricWord, type OwnMetricId } from '../../../src/records/metric.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { change } from '../../support/store-dump.ts';

@@ -1,6 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { beforeAll, expect, test } from 'vitest';
+
 import { recordsByCell } from '../../../src/store/runs/accuracies.ts';
 import { cellRunsOf, pairRunsOf } from '../../../src/store/runs/cell-runs.ts';
 import { layerRunsOfCell } from '../../../src/store/runs/layer-runs.ts';

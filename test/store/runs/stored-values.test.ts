@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { hashModel } from '../../../src/files/hashes.ts';
 import type { AccuracyRecord } from '../../../src/records/accuracy.ts';

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import type { Finding } from '../../../src/records/finding.ts';
 import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';

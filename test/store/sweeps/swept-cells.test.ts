@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep, type Sweep } from '../../../src/records/sweep.ts';

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
 
 import type { Cell } from '../../../src/records/cell.ts';
 import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import {
   ancestors,
   commitUrl,

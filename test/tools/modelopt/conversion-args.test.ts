@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { Plan, PlannedVariant } from '../../../src/records/plan.ts';
 import { planFor } from '../../support/plan-for.ts';
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
 import {
   type CaptureRequest,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { ExportFormatError } from '../../../src/errors.ts';
 import type { TelemetrySample } from '../../../src/records/telemetry.ts';
 import {

@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { readReport } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { stubSmi } from '../../support/nvidia-smi.ts';
 

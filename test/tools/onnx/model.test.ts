@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { readModel } from '../../../src/tools/onnx/onnx-file.ts';
 import { OnnxFormatError } from '../../../src/tools/onnx/wire-reader.ts';

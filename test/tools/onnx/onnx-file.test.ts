@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/features/slurm/sbatch-args.ts';
 import { isPassing, parseJobId } from '../../../src/tools/slurm/slurm-client.ts';
 import {

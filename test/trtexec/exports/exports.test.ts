@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { joinLayers } from '../../../src/layers/profiled-engine.ts';
 import { parseExplorerMetadata, parseLayerInfo, parseOrigins } from '../../../src/trtexec/exports/layer-info.ts';

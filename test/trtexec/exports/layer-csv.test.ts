@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { parseLayerCsv } from '../../../src/trtexec/exports/layer-csv.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { describe, expect, test } from 'vitest';
+
 import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import {

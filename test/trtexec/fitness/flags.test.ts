@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { array, assert, double, infiniteStream, property } from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { KNOWN_VARIABLES, storedVariables } from '../../../src/process/environment-variables.ts';

@@ -1,5 +1,7 @@
 import { join, sep } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';

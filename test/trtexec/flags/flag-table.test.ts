@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { findFlag, flagNames, isFlagIn } from '../../../src/trtexec/flags/flag-table.ts';
 import { decodeMarkerVersion, parseTensorrtVersion } from '../../../src/text/version.ts';
 import table from '../../fixtures/trtexec/flags/trtexec-flags.json' with { type: 'json' };

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { onlyRun, readFixture } from '../../support/recordings.ts';
 import { judged, parseTrtexecLog } from '../../support/whole-files.ts';
 

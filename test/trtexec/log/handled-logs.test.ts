@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
 import { parseTrtexecLog } from '../../support/whole-files.ts';

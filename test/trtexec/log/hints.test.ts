@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { HINT_RULES } from '../../../src/trtexec/log/hints.ts';
 import { onlyRun } from '../../support/recordings.ts';
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { expect, test } from 'vitest';
+
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { type Outcome, outcomeReason } from '../../../src/records/outcome.ts';
 import { NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 
+import { describe, expect, test } from 'vitest';
+
 import { derive } from '../../../src/trtexec/log/derived.ts';
 import { LogLineReader, type LogMessage } from '../../../src/trtexec/log/log-lines.ts';
 import { ownLines } from '../../../src/trtexec/log/trtexec-log.ts';

@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { NO_PHASE_LIMITS, timeLimitText } from '../../../src/records/time-limit.ts';
 import { PhaseWatch } from '../../../src/trtexec/log/phase-watch.ts';
 import { readFixture } from '../../support/recordings.ts';

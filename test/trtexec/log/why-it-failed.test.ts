@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import type { ProcessFacts } from '../../../src/trtexec/run-facts.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { onlyRun } from '../../support/recordings.ts';

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { describe, expect, test } from 'vitest';
+
 import { findTrtexec, loadingOf } from '../../../src/trtexec/program/find-trtexec.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

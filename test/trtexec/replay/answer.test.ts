@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
+import { describe, expect, test } from 'vitest';
+
 import { readRecordingSet } from '../../../src/trtexec/replay/recording-set.ts';
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
 

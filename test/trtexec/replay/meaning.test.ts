@@ -1,3 +1,5 @@
+import { describe, expect, test } from 'vitest';
+
 import { engineToken, readEngineToken } from '../../../src/trtexec/replay/answer.ts';
 import { meaningOf } from '../../../src/trtexec/replay/recording-set.ts';
 

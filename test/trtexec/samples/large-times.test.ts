@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { timesOfRun } from '../../../src/trtexec/exports/times.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';

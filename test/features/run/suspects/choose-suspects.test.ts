@@ -1,3 +1,5 @@
+import { expect, test } from 'vitest';
+
 import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/last-good-engine.ts';
 import type { Candidate } from '../../../../src/judge/gate/evidence.ts';
 
