@@ -110,7 +110,7 @@ export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look):
 
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
   powerLimited: BOUND_ADVICE.power,
-  thermalSlowdown: 'let it cool down, check its fan, or the airflow of the server if it has none, and run again',
+  thermalSlowdown: 'let it cool down, check its fan or airflow, and run again',
   hardwareSlowdown: 'check power supply and cooling, and run again',
   clockOffLevel: 'run again; lock the clocks with nvidia-smi -lgc if you can',
   drifting: 'increase warmUpMs until the times are stable',

@@ -38,11 +38,7 @@ const define = (command: PlainCommand) =>
     .option('--no-chart', 'only the table')
     .option('--scaling', 'also show items/s by batch: what a larger batch gains or loses')
     .optionsGroup('Within limits:')
-    .option(
-      '--max-latency <time>',
-      'the most throughput within this latency: 5ms, 800us, 0.1s, or in ms: 5',
-      milliseconds,
-    )
+    .option('--max-latency <time>', 'the most throughput within this latency, such as 5ms or 800us', milliseconds)
     .addOption(
       new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
         .choices(['p99', 'latency'])

@@ -4,7 +4,7 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .option('--matrix <file>', 'check the trtexec that this matrix names (none if it replays)')
-    .option('--measure', 'run a reference (default: a small one of bench) and compare it with earlier ones on this GPU')
+    .option('--measure', 'run a reference (default: a small one) and compare it with earlier ones on this GPU')
     .addOption(matrixFilterOption())
     .option('--trtexec <path>', 'the trtexec to check (default: $TRTEXEC, else from PATH)');
 

@@ -57,7 +57,7 @@ const define = (command: PlainCommand) =>
         .option('--rebalance', 'redistribute the cells instead of keeping each on its previous GPU')
         .option(
           '--lock-clocks <clock>',
-          'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
+          'lock the GPU clocks for the sweep: base, max or MHz; needs permission',
           clockRequest,
         )
         .option(
