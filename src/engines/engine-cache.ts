@@ -2,6 +2,7 @@ import { constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { errorCode } from '../errors.ts';
 import { sha256OfFile } from '../files/files.ts';
 import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';
@@ -222,6 +223,7 @@ export class EngineCache {
       await makeOwnFolder(this.folder);
       await access(this.folder, constants.W_OK);
     } catch (error) {
+      if (!['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error;
       throw new UsageError(`${printable(this.folder)} cannot be written: make it writable, or use another --db`, {
         cause: error,
       });

@@ -142,7 +142,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
       {
         without: off,
         with: on,
-        gainPercent: (after / before - 1) * 100,
+        gainPercent: comparison?.changePercent ?? (after / before - 1) * 100,
         ciPercent: comparison?.ciPercent ?? null,
         latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
         verdict: comparison?.verdict ?? 'unclear',

@@ -82,7 +82,11 @@ export const LOCK_FILE = '.lock';
  * @returns a function that releases the lock
  * @throws UsageError if another process holds it
  */
-export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void {
+export function lockSweep(
+  artefactsFolder: string,
+  sweepId: SweepId,
+  what: 'bisection' | 'sweep' = 'sweep',
+): () => void {
   const folder = sweepFolderOf(artefactsFolder, sweepId);
   const path = join(folder, LOCK_FILE);
   refuseLink(folder);
@@ -90,7 +94,7 @@ export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void
   const attempt = tryAcquire(path);
   if (attempt.kind === 'taken') return () => attempt.lock.release();
   throw new UsageError(
-    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
+    `${what} ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
   );
 }
 

@@ -82,7 +82,7 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   if (ofGroup.length > 0) return ofGroup;
   const words = [...new Set(lasting.flatMap(({ group }) => group))];
   const known = lasting.map(({ findingId: id, group }) => [id.slice(0, 8), group.join(' ')].filter(Boolean).join(' '));
-  const open = known.length === 0 ? 'none is open' : `open: ${shortList(known, NAMED)}`;
+  const open = known.length === 0 ? 'none is open' : `stored: ${shortList(known, NAMED)}`;
   throw new UsageError(`${printable(name)}: finding not found; ${printable(`${open}${didYouMean(name, words)}`)}`);
 }
 

@@ -33,12 +33,15 @@ export async function bisect(
   const all = join(dirname(path), 'bisect');
   const isResumed = options.resume === true && good === undefined && options.factors === undefined;
   const request = isResumed ? newestUnfinished(all) : await requestOf(path, [good, bad, command], options, io);
+  if (!existsSync(request.cwd)) {
+    throw new UsageError(`${printable(request.cwd)} was removed, and the bisection began in this folder`);
+  }
   const { search } = request;
   const bisectId = idOfRequest(request);
   const folder = join(all, bisectId);
   const settings = { request, bisectId, folder, db: path, telemetry: options.telemetry !== false };
   await makeOwnFolder(all);
-  const unlock = lockSweep(all, bisectId);
+  const unlock = lockSweep(all, bisectId, 'bisection');
   const there: Io = { ...io, cwd: request.cwd };
   try {
     await writeNote(requestFile(folder), request);
@@ -49,7 +52,8 @@ export async function bisect(
     printResult(io, options, output, bisectText);
     return EXITS[output.status];
   } catch (error) {
-    if (error instanceof BenchError && error.exitCode === EXIT_CODES.wrongUse) await rm(folder, { recursive: true });
+    const isWrongUse = error instanceof BenchError && error.exitCode === EXIT_CODES.wrongUse;
+    if (isWrongUse && !isResumed) await rm(folder, { recursive: true });
     if (!io.signal.aborted) throw error;
     const left = 'continue with `bench bisect --resume`';
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });

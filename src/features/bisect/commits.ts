@@ -36,7 +36,8 @@ export async function bisectCommits(settings: Settings, search: CommitRequest, i
   const { bisectId, db: path, folder, request } = settings;
   const { bad, badRef, command, good, goodRef } = search;
   const repository = await repositoryFolder(io.cwd);
-  if (repository === null || !(await contains(io.cwd, bad, good))) {
+  if (repository === null) throw new UsageError('there is no git repository here');
+  if (!(await contains(io.cwd, bad, good))) {
     const names = `${printable(goodRef)} is not an ancestor of ${printable(badRef)}`;
     throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
   }

@@ -90,7 +90,7 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
     `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
     updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} updated, as the other store has more runs of them`,
     folders > 0 && `artefacts of ${count(folders, 'run')} copied, ${formatBytes(bytes)}`,
-    missing > 0 && `${count(missing, 'run')} have no artefacts in the other store either`,
+    missing > 0 && `${count(missing, 'run has', 'runs have')} no artefacts in the other store either`,
     differing > 0 &&
       look.style.warn(
         `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,

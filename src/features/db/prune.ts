@@ -213,7 +213,7 @@ function pruneText(report: PruneOutput, look: Look): string[] {
     look.style.strong(
       `${dryRun ? 'would delete' : 'deleted'} from ${count(sweeps.length, 'sweep')} and ${count(attachments.length, 'attachment')}: ${parts.join(', ')}`,
     ),
-    ...(measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep')} stay: they are being measured`]),
+    ...(measuredNow === 0 ? [] : [`${count(measuredNow, 'sweep stays', 'sweeps stay')}: being measured now`]),
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
     ...(vacuumed ? [] : [`${formatBytes(free)} free in the file: --vacuum gives them back to the disk`]),
   ];

@@ -1,4 +1,5 @@
 import { commandNamed, defineCommand, helpText } from '../../cli/define-command.ts';
+import { printLines } from '../../cli/io.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 
 export const helpCommand = defineCommand({
@@ -19,6 +20,11 @@ export const helpCommand = defineCommand({
       return (await import('./help.ts')).writeHelp(text, program, io);
     }
     io.out(helpText(command));
+    const { wordRow } = await import('./help.ts');
+    printLines(
+      io,
+      (wordRow(topic.join(' '), io.look) ?? []).flatMap((line, at) => (at === 0 ? ['', line] : [line])),
+    );
     return EXIT_CODES.fine;
   },
 });

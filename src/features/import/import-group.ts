@@ -47,6 +47,8 @@ export interface ImportedSweep {
   alreadyStored: number;
   /** Of these, those with another cell, commit or branch than is stated now. */
   unchanged: number;
+  /** Stated settings that differ from those of these runs: of the commit and branch, or of the cell. */
+  readonly ignored: Set<'cell' | 'git'>;
   /** Number of stored runs that took a hint. */
   noted: number;
   readonly outcomes: Record<Outcome['kind'], number>;
@@ -343,6 +345,8 @@ export class GroupImport {
     const isOfOther = git !== null && ((git.commit ?? commit) !== commit || (git.branch ?? branch) !== branch);
     const isOfCell = roleOf(run) === 'build' || cellKeyOf(db, runId) === cellOf(run).key;
     if (isOfOther || !isOfCell) entry.unchanged += 1;
+    if (isOfOther) entry.ignored.add('git');
+    if (!isOfCell) entry.ignored.add('cell');
   }
 
   /** The times of an imported sweep follow from its runs. */
@@ -361,7 +365,17 @@ export class GroupImport {
 
 export function emptySweep(sweep: Sweep): ImportedSweep {
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
-  return { sweep, stored: 0, alreadyStored: 0, unchanged: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
+  return {
+    sweep,
+    stored: 0,
+    alreadyStored: 0,
+    unchanged: 0,
+    ignored: new Set(),
+    noted: 0,
+    outcomes,
+    datesFrom: [],
+    redated: 0,
+  };
 }
 
 /** `run.json` takes precedence over hints. */

@@ -70,7 +70,9 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
       if (all.length > 0) {
-        const restore = `bench import ${shellQuote(artefactsFolder)}`;
+        const removed = removedFolderOf(artefactsFolder);
+        const isRemoved = all.every((one) => isInside(removed, one.path));
+        const restore = `bench import ${shellQuote(isRemoved ? removed : artefactsFolder)}`;
         return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: ${restore}`;
       }
       const words = hints.as === null ? nothingIn(path) : `${printable(path)} contains no results of ${hints.as}`;
@@ -208,12 +210,13 @@ async function restoreOthers(
   return others;
 }
 
-const SETTINGS = ['branch', 'commit', 'cudaGraph', 'model', 'precision', 'runs', 'shapes', 'timer'] as const;
+const SETTINGS = { git: ['branch', 'commit'], cell: ['cudaGraph', 'model', 'precision', 'shapes'] } as const;
 
 function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions): string[] {
   const { date, note, telemetry } = options;
   const unchanged = imported.reduce((sum, entry) => sum + entry.unchanged, 0);
-  const settings = SETTINGS.filter((name) => options[name] !== undefined).map(flagOf);
+  const ignored = new Set(imported.flatMap((entry) => [...entry.ignored]));
+  const settings = [...ignored].flatMap((of) => SETTINGS[of]).filter((name) => options[name] !== undefined);
   const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
   const stored = imported.reduce((sum, { alreadyStored }) => sum + alreadyStored, 0);
   const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
@@ -224,7 +227,7 @@ function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions)
       `bench did not add --note to ${count(without, 'run')} of ${runs}: they were stored before, or bench measured them`,
     settings.length > 0 &&
       unchanged > 0 &&
-      `bench ignored ${settings.join(', ')} for ${count(unchanged, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
+      `bench ignored ${settings.map(flagOf).join(', ')} for ${count(unchanged, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
     telemetry !== undefined && stored > 0 && 'bench did not add --telemetry: this run was stored before',
     date !== undefined &&
       dated > 0 &&

@@ -149,18 +149,21 @@ export async function readCapture(
   if (failure !== null) {
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }
-  const files = [raw, await fileOf(sqlite)];
+  const exported = await fileOf(sqlite);
+  const files = [raw, exported];
+  const notes = [...(engine?.notes ?? [])];
+  if (exported.bytes > maxSize) notes.push(sizeWarning(sqlite, exported.bytes, maxSize));
   try {
-    return { files, kernels: readKernels(sqlite, engine), notes: engine?.notes ?? [] };
+    return { files, kernels: readKernels(sqlite, engine), notes };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { files, kernels: null, notes: [error.message] };
+    return { files, kernels: null, notes: [...notes, error.message] };
   }
 }
 
 /** Attaches the files that are small enough to the newest measured run. */
 async function attach(
-  { files, notes, ...read }: Captured,
+  { files, ...read }: Captured,
   runs: readonly CellRun[],
   { db, path }: OpenStore,
   maxSize: number,
@@ -168,20 +171,14 @@ async function attach(
 ): Promise<Captured & Pick<ProfileOutput, 'runId'>> {
   const run = runs.findLast(({ outcome }) => outcome.kind === 'measured');
   const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const large = files.filter(({ bytes }) => bytes > maxSize);
-  if (run === undefined || files.length === large.length) return { ...read, files, notes, runId: null };
-  const small = files.filter((file) => !large.includes(file));
+  const small = files.filter(({ bytes }) => bytes <= maxSize);
+  if (run === undefined || small.length === 0) return { ...read, files, runId: null };
   for (const file of small) await attachFile(context, run.runId, file.path, stampedName(file.path, io));
-  return {
-    ...read,
-    files: files.map((file) => ({ ...file, attached: small.includes(file) })),
-    notes: [...notes, ...large.map((file) => sizeWarning(file.path, file.bytes, maxSize))],
-    runId: run.runId,
-  };
+  return { ...read, files: files.map((file) => ({ ...file, attached: small.includes(file) })), runId: run.runId };
 }
 
 function sizeWarning(path: string, bytes: number, mostBytes: number): string {
-  return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is neither read nor attached; fewer --iterations make it smaller`;
+  return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is not attached; fewer --iterations, or a shorter --window, make it smaller`;
 }
 
 /** The time of capture distinguishes captures of one run: `vit_profile-20261121T223344Z.nsys-rep`. */

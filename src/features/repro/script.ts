@@ -18,7 +18,7 @@ export function reproScript(repro: ReproOutput): string {
       : build === null && run === null
         ? 'its command line is not known'
         : harness !== null
-          ? `a script starts trtexec, and ${printable(harness)} measured: \`bench repro\` prints how it was started`
+          ? `${printable(harness)} measured it, and a script starts only trtexec (\`bench repro\` prints how it was started)`
           : null;
   if (why !== null) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
   const sections = trtexecSections(repro).filter((lines) => lines.length > 0);

@@ -58,6 +58,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
   }),
   graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
   transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),
+  neighborCosts: switchGains.describe('Throughput change by a neighbor, for cells measured with and without'),
   rebuilt: z.array(rebuiltEngineSchema).describe('Engines rebuilt since the previous sweep with a different layer'),
   stopped: z
     .strictObject({

@@ -54,6 +54,7 @@ export function shownSweepOf(
     counts,
     graphGains: gainsOf(cells, 'cudaGraph'),
     transferCosts: gainsOf(cells, 'dataTransfers'),
+    neighborCosts: gainsOf(cells, 'neighbor'),
     rebuilt,
     failures,
     cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({

@@ -104,8 +104,8 @@ const attemptSchema = z.object({
   node: z.string(),
   startedAt: z.string(),
   endedAt: z.string().nullable(),
-  /** `late`: another attempt was done first. */
-  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed']),
+  /** `late`: another attempt was done first. `abandoned`: an earlier version of bench gave up after restarts. */
+  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed', 'abandoned']),
   signal: z.string().nullable(),
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),

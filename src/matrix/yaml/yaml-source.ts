@@ -238,10 +238,12 @@ function allowedWords(issue: $ZodIssue): string[] {
 /** The kinds of zod that read otherwise with an article, or in YAML. */
 const KIND_WORDS: Readonly<Record<string, string>> = { array: 'a list', int: 'a whole number', object: 'a map' };
 
+const kindWords = (kind: string): string => KIND_WORDS[kind] ?? `a ${kind}`;
+
 function expectation(issue: $ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `${KIND_WORDS[issue.expected] ?? `a ${issue.expected}`} is needed`;
+      return `${kindWords(issue.expected)} is needed`;
     case 'too_small':
       return issue.origin === 'array'
         ? 'the list is empty'
@@ -252,7 +254,7 @@ function expectation(issue: $ZodIssue): string {
       return issue.message.startsWith('Invalid') ? 'has an invalid format' : issue.message;
     case 'invalid_union': {
       const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
-      return kinds.length > 0 ? `${[...new Set(kinds)].join(' or ')} is needed` : 'is not valid here';
+      return kinds.length > 0 ? `${[...new Set(kinds)].map(kindWords).join(' or ')} is needed` : 'is not valid here';
     }
     default:
       return issue.message;

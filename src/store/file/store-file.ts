@@ -134,7 +134,10 @@ export function sqliteRefusal(error: unknown): string | null {
     return noFolder ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
   }
   const base = code.split('_').slice(0, 2).join('_');
-  return PROBLEMS[base] ?? `SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`;
+  return (
+    PROBLEMS[base] ??
+    `cannot be used: SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`
+  );
 }
 
 /** True if the disk or its permissions are the reason, rather than the content of the file. */

@@ -123,11 +123,11 @@ describe('which findings', () => {
     ],
     [
       ['fp9', '--reason', 'x'],
-      'fp9: finding not found; open: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0; did you mean "fp8"?',
+      'fp9: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0; did you mean "fp8"?',
     ],
     [
       ['1ab', 'ffff', '--reason', 'x'],
-      'ffff: finding not found; open: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0',
+      'ffff: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0',
     ],
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],

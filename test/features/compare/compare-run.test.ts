@@ -300,7 +300,7 @@ describe('wrong use', () => {
     ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
     ['nope: not a git revision here', ['nope..HEAD', ...MATRIX]],
 
-    ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
+    ['name two different commits', ['HEAD', ...MATRIX]],
     ['--branch cannot be used with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
 
@@ -320,7 +320,7 @@ describe('wrong use', () => {
     const { code, stderr } = await bench(['compare', ...MATRIX], { cwd: temporaryFolder() });
     expect([code, stderr]).toEqual([
       2,
-      'bench: there is no git repository here, or no git: --run checks out two commits and measures them\n',
+      'bench: there is no git repository here, or no git: bench checks out two commits and measures them\n',
     ]);
   });
 });

@@ -112,13 +112,13 @@ describe('bench profile CELL --nsys', () => {
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
   });
 
-  test('what is larger than --max-size is neither read nor attached', async () => {
+  test('what is larger than --max-size is not attached', async () => {
     const count = attachedIn(folder).length;
     const args = ['profile', 'batch=1', '--nsys', '--output', 'large', '--max-size', '8'];
     const { code, stdout } = await start([...args, '--json']);
     const { files, kernels, notes } = OUTPUTS.profile.parse(JSON.parse(stdout));
     expect([code, kernels]).toEqual([0, null]);
-    expect(notes).toEqual([expect.stringMatching(/more than --max-size 8 B: it is neither read nor attached; fewer/)]);
+    expect(notes).toEqual([expect.stringMatching(/more than --max-size 8 B: it is not attached; fewer/)]);
     expect(files).toEqual([{ path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false }]);
     expect(attachedIn(folder)).toHaveLength(count);
   });

@@ -209,7 +209,7 @@ repeats: 1\n`,
   expect((await reproOf(cwd, 'tokenizer')).start).toMatchObject({ cwd, env: { MODE: 'x y', HOME: null } });
   const script = await bench(['repro', 'tokenizer', '--script'], { cwd });
   expect([script.code, script.stdout]).toEqual([2, '']);
-  expect(script.stderr).toContain('a script starts trtexec, and command measured');
+  expect(script.stderr).toContain('command measured it, and a script starts only trtexec');
 });
 
 test('a secret that a matrix sets for another harness is named and not written', async () => {

@@ -153,7 +153,7 @@ export interface TwoCommits {
 export async function twoCommits(base: string | undefined, head: string | undefined, io: Io): Promise<TwoCommits> {
   const repository = await repositoryFolder(io.cwd);
   if (repository === null) {
-    throw new UsageError('there is no git repository here, or no git: --run checks out two commits and measures them');
+    throw new UsageError('there is no git repository here, or no git: bench checks out two commits and measures them');
   }
   const range = base === undefined || head !== undefined ? null : splitRange(base);
   const from = range?.from ?? base ?? 'HEAD~1';
@@ -166,7 +166,7 @@ export async function twoCommits(base: string | undefined, head: string | undefi
   const { commit, dirty } = await readGitState(io.cwd);
   const isDirty = dirty === true && commit === to.commit;
   if (sides.base.commit === to.commit) {
-    const advice = isDirty ? 'uncommitted changes are not measured: commit them first' : 'name two, as in HEAD~1..HEAD';
+    const advice = isDirty ? 'uncommitted changes are not measured: commit them first' : 'name two different commits';
     const names = from === to.ref ? printable(from) : `${printable(from)} and ${printable(to.ref)}`;
     throw new UsageError(`both sides are commit ${to.commit.slice(0, 8)} (${names}); ${advice}`);
   }
