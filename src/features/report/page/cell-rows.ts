@@ -21,6 +21,8 @@ export interface Row extends Pick<Judged, 'ciPercent'> {
   readonly changePercent: number | null;
   /** Reference level, or value of the base. */
   readonly before: number | null;
+  /** The judged value, else the newest one. */
+  readonly now: number | null;
   /** Why there is no verdict. */
   readonly reasons: readonly string[];
   /** Sort key of the table: larger is worse. */
@@ -50,13 +52,14 @@ export function rowsOf({ cells, check, compare }: ReportData): Row[] {
     const said = judgement.kind === 'values' ? NOTHING : judgement;
     const verdict = judgement.kind === 'judged' ? verdictText(judgement) : said.verdict;
     const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
-    const { base: before, changePercent, ciPercent } = said;
+    const { base: before, changePercent, ciPercent, head } = said;
     return {
       report,
       findings,
       verdict,
       changePercent,
       before,
+      now: head ?? report.values.findLast((one) => one !== null) ?? null,
       ciPercent,
       reasons: said.reasons.map(reasonWords),
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
@@ -65,7 +68,7 @@ export function rowsOf({ cells, check, compare }: ReportData): Row[] {
   return rows.toSorted((a, b) => b.badness - a.badness);
 }
 
-const NOTHING = { verdict: null, base: null, changePercent: null, ciPercent: null, reasons: [] };
+const NOTHING = { verdict: null, base: null, head: null, changePercent: null, ciPercent: null, reasons: [] };
 
 export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));

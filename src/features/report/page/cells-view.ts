@@ -130,9 +130,8 @@ function levelOf({ before, report: { metric } }: Row): string | null {
 }
 
 /** The newest value, or why the measured values do not count. */
-function valueOf({ report }: Row): Markup | string {
-  const newest = report.values.findLast((one) => one !== null) ?? null;
-  if (newest !== null) return `${formatNumber(newest)} ${metricOf(report.metric).unit}`;
+function valueOf({ now, report }: Row): Markup | string {
+  if (now !== null) return `${formatNumber(now)} ${metricOf(report.metric).unit}`;
   const reasons = [...new Set(report.leftOut.map(({ reason }) => reason))].filter((reason) =>
     INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
   );

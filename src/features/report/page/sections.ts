@@ -61,10 +61,9 @@ function square(rows: readonly Row[]): Markup {
 }
 
 function squareLink(row: Row): Markup {
-  const { changePercent, report, verdict } = row;
-  const { cell, metric, values } = report;
-  const newest = values.findLast((one) => one !== null) ?? null;
-  const value = newest === null ? 'no result' : `${formatNumber(newest)} ${metricOf(metric).unit}`;
+  const { changePercent, now, report, verdict } = row;
+  const { cell, metric } = report;
+  const value = now === null ? 'no result' : `${formatNumber(now)} ${metricOf(metric).unit}`;
   const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${change}</small></a>`;
 }
