@@ -2,7 +2,6 @@ import { constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { errorCode } from '../errors.ts';
 import { sha256OfFile } from '../files/files.ts';
 import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';
@@ -23,7 +22,7 @@ import { isPidRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
-import { UsageError } from '../errors.ts';
+import { errorCode, UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 

@@ -44,7 +44,7 @@ function isPositive(value: number | null | undefined): value is number {
   return value !== null && value !== undefined && value > 0;
 }
 
-export interface ValueRun extends Pick<
+export interface SweepRun extends Pick<
   CellRun,
   'boundBy' | 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'
 > {

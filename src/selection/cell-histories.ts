@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
 import { type CellSweeps, cellSweeps } from '../judge/gate/fit-runs.ts';
 import { PAST_WINDOW_SWEEPS, pastValues } from '../judge/run-noise.ts';
-import { type ValueRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
+import { type SweepRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type MetricId, gateMetric } from '../records/metric.ts';
@@ -85,7 +85,7 @@ export function pastOf(
 function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const valueOf = valueRule(runs, metric, kind);
   const otherOf = valueRule(runs, metric, kind === 'centre' ? 'printed' : 'centre');
-  const counted = runs.flatMap((run): ValueRun[] => {
+  const counted = runs.flatMap((run): SweepRun[] => {
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
@@ -94,11 +94,11 @@ function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKi
   return { counted, otherKind };
 }
 
-function sweepsOf(runs: readonly Pick<ValueRun, 'sweepId'>[]): Set<string> {
+function sweepsOf(runs: readonly Pick<SweepRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
-type Placed = Pick<ValueRun, 'environmentId' | 'sweepId'>;
+type Placed = Pick<SweepRun, 'environmentId' | 'sweepId'>;
 
 /**
  * Keeps sweeps on the GPU model, TensorRT major version and locked clock of the newest one.

@@ -6,6 +6,7 @@ import {
   duration,
   failOnOption,
   filterOption,
+  flagOf,
   metricOption,
   minChangeOption,
   positiveInteger,
@@ -90,6 +91,5 @@ const OF_RUN = [
 function refuseWithoutRun(options: CompareOptions): void {
   const stated = options.telemetry !== false ? OF_RUN.find((name) => options[name] !== undefined) : 'no-telemetry';
   if (stated === undefined) return;
-  const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new UsageError(`--${flag} is for a measurement: add --run, or leave it out`);
+  throw new UsageError(`${flagOf(stated)} is for a measurement: add --run, or leave it out`);
 }

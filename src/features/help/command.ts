@@ -21,10 +21,8 @@ export const helpCommand = defineCommand({
     }
     io.out(helpText(command));
     const { wordRow } = await import('./help.ts');
-    printLines(
-      io,
-      (wordRow(topic.join(' '), io.look) ?? []).flatMap((line, at) => (at === 0 ? ['', line] : [line])),
-    );
+    const row = wordRow(topic.join(' '), io.look);
+    if (row !== null) printLines(io, ['', ...row]);
     return EXIT_CODES.fine;
   },
 });

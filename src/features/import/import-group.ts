@@ -338,12 +338,13 @@ export class GroupImport {
   }
 
   private countUnchanged(sweepId: SweepId, run: ReadRun, runId: RunId): void {
-    const { db, git } = this.context;
+    const { db, git, standalone } = this.context;
     const entry = this.sweeps.get(sweepId);
-    if (entry === undefined) return;
+    const isStated = Object.values(standalone.stated).some((value) => value !== undefined);
+    if (entry === undefined || (git === null && !isStated)) return;
     const { branch, commit } = entry.sweep;
     const isOfOther = git !== null && ((git.commit ?? commit) !== commit || (git.branch ?? branch) !== branch);
-    const isOfCell = roleOf(run) === 'build' || cellKeyOf(db, runId) === cellOf(run).key;
+    const isOfCell = !isStated || roleOf(run) === 'build' || cellKeyOf(db, runId) === cellOf(run).key;
     if (isOfOther || !isOfCell) entry.unchanged += 1;
     if (isOfOther) entry.ignored.add('git');
     if (!isOfCell) entry.ignored.add('cell');

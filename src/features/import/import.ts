@@ -226,7 +226,6 @@ function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions)
       without > 0 &&
       `bench did not add --note to ${count(without, 'run')} of ${runs}: they were stored before, or bench measured them`,
     settings.length > 0 &&
-      unchanged > 0 &&
       `bench ignored ${settings.map(flagOf).join(', ')} for ${count(unchanged, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
     telemetry !== undefined && stored > 0 && 'bench did not add --telemetry: this run was stored before',
     date !== undefined &&

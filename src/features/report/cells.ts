@@ -1,6 +1,6 @@
 import { usualBound } from '../../judge/bound.ts';
 import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
-import type { ValueRun } from '../../judge/value-rule.ts';
+import type { SweepRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import {
@@ -24,7 +24,7 @@ export function sweepColumns(
   environmentIds: readonly string[],
 ): SweepColumns {
   const places = new Map(history.places.map((sweep, place) => [sweep, place]));
-  const column = (of: (own: readonly ValueRun[], place: number) => number | null) =>
+  const column = (of: (own: readonly SweepRun[], place: number) => number | null) =>
     sweeps.map((_, sweep) => {
       const place = places.get(sweep);
       const own = place === undefined ? undefined : runs[place];

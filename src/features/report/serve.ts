@@ -26,6 +26,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
     // Report an empty store here rather than in a browser.
     await live.page();
+    // The bundle is one file, in which a static import would load Node's HTTP for every command.
     const { createServer } = await import('node:http');
     const server = createServer();
     const port = await listening(server, options.port);

@@ -1,4 +1,5 @@
 import { type Io, printResult } from '../../cli/io.ts';
+import { flagOf } from '../../cli/options.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -114,8 +115,7 @@ function refuseUnclear(base: string | undefined, head: string | undefined, optio
   }
   const other = OTHER_FORMATS.find((name) => options[name] !== undefined);
   if (other !== undefined) {
-    const flag = other.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new UsageError(`--${flag} is not for --upgrade: it has --md, --html and --json`);
+    throw new UsageError(`${flagOf(other)} is not for --upgrade: it has --md, --html and --json`);
   }
   const toOutput = [fileOf(options.html), fileOf(options.md), options.json === true ? null : undefined];
   if (toOutput.filter((file) => file === null).length > 1) {

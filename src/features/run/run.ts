@@ -62,7 +62,7 @@ function refuseForExecutor(options: RunOptions): void {
     return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
   });
   if (wrong === undefined) return;
-  const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const flag = flagOf(wrong);
   throw new UsageError(
     isSlurm
       ? `${flag} cannot be used with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`

@@ -232,9 +232,10 @@ function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
 /** Advice to use a larger batch, with the gain of the one of the same sweep that has the most items a second. */
 function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
   if (bound?.advice.includes('larger batch') !== true) return [];
+  const twinKey = axisTwinKey('batch', cell);
   const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
     const items = itemsPerS(twin.shapes, median(runsQps));
-    const isTwin = axisTwinKey('batch', twin) === axisTwinKey('batch', cell);
+    const isTwin = axisTwinKey('batch', twin) === twinKey;
     return items === null || !isTwin ? [] : [{ key: twin.key, batch: batchOf(twin.shapes) ?? 0, items }];
   });
   const own = twins.find(({ key }) => key === cell.key);

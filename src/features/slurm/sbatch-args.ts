@@ -1,3 +1,4 @@
+import { flagOf } from '../../cli/options.ts';
 import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
 
@@ -108,10 +109,7 @@ type Option = (typeof RESOURCES)[number] | 'partition' | 'account' | 'qos' | 're
 
 /** Options such as `--gpus-per-node` for `gpusPerNode`. */
 function stated(settings: SlurmSettings, names: readonly Option[]): string[] {
-  return names.flatMap((name) => {
-    const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return settings[name] === undefined ? [] : [`--${option}=${settings[name]}`];
-  });
+  return names.flatMap((name) => (settings[name] === undefined ? [] : [`${flagOf(name)}=${settings[name]}`]));
 }
 
 /** The command of the task: bench, possibly in a container. The options of Pyxis belong to srun. */

@@ -6,9 +6,9 @@ import type { Sweep } from '../../records/sweep.ts';
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
-import type { ValueRun } from '../value-rule.ts';
+import type { SweepRun } from '../value-rule.ts';
 
-type FitRun = Pick<ValueRun, 'flags' | 'smClockMhz' | 'sweepId'>;
+type FitRun = Pick<SweepRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
 export interface LeftOutRun {
   readonly sweepId: SweepId;
@@ -80,7 +80,7 @@ export interface CellSweeps {
   readonly metric: MetricId;
   readonly history: CellHistory;
   /** Runs of each measured sweep, in the order of `history.places`. */
-  readonly runs: readonly (readonly ValueRun[])[];
+  readonly runs: readonly (readonly SweepRun[])[];
   readonly leftOut: readonly LeftOutRun[];
 }
 
@@ -89,7 +89,7 @@ export function cellSweeps(
   cell: KeyedCell,
   metric: MetricId,
   sweeps: readonly Sweep[],
-  all: readonly ValueRun[],
+  all: readonly SweepRun[],
 ): CellSweeps {
   const { bySweep, leftOut } = fitRuns(sweeps, all, metric);
   const { clock, places, runs } = measuredSweeps(bySweep);

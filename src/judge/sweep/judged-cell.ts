@@ -138,13 +138,8 @@ export class JudgedCell {
     return this.#reported(sweep, off, level.first, level.count);
   }
 
-  #tailOf({ mean, count }: Level, varianceBetweenSweeps: number): number {
-    return this.noise.tail(
-      mean - this.home.mean,
-      1 / count + 1 / this.home.count,
-      varianceBetweenSweeps / count,
-      count,
-    );
+  #tailOf({ mean, count }: Level, commonVariance: number): number {
+    return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count, count);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import type { BoundBy } from '../../records/bound.ts';
-import type { ValueRun } from '../../judge/value-rule.ts';
+import type { SweepRun } from '../../judge/value-rule.ts';
 import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -47,7 +47,7 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
 const isMeasured = and(eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
 
 /** A measured timed run with the values of the requested metrics. */
-export type MeasuredRun = Omit<ValueRun, 'value'> & {
+export type MeasuredRun = Omit<SweepRun, 'value'> & {
   readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
   readonly centres: CellRun['centres'];
 };
