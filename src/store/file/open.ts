@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { DiskFullError, StoreAccessError, StoreError } from '../../errors.ts';
+import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { mayWriteStore, memoryCopy, openToRead, privateCopy } from './open-to-read.ts';
@@ -28,6 +28,7 @@ export interface OpenStore {
 
 /** Another process may hold the write lock for the transaction of one run, or for a migration. */
 const BUSY_TIMEOUT_MS = 30_000;
+const BETWEEN_TRIES_MS = 20;
 const MIGRATION_TRIES = 5;
 /** Larger WAL files are truncated after a transaction. */
 const MAX_IDLE_WAL_BYTES = 64 << 20;
@@ -48,7 +49,7 @@ export function openStore(
   const client = openClient(path);
   try {
     refuseForeign(client, path, migrationsFolder);
-    client.pragma('journal_mode = WAL');
+    useWal(client);
     client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
     const db = drizzle(client, { schema });
     const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
@@ -139,6 +140,19 @@ function openClient(path: string): Database.Database {
     return client;
   } catch (error) {
     throw asStoreError(path, error);
+  }
+}
+
+/** Tries again while another process creates the same store, because SQLite ignores its busy timeout here. */
+function useWal(client: Database.Database): void {
+  for (let waitedMs = 0; ; waitedMs += BETWEEN_TRIES_MS) {
+    try {
+      client.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!errorCode(error).startsWith('SQLITE_BUSY') || waitedMs >= BUSY_TIMEOUT_MS) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_TRIES_MS);
+    }
   }
 }
 

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 
 import { describe, expect, test } from 'vitest';
 
@@ -24,6 +26,23 @@ describe('opening', () => {
       'FOREIGN KEY',
     );
     store.close();
+  });
+
+  test('waits while another process creates it', async () => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    const other = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+       const client = new (require('better-sqlite3'))(workerData);
+       client.exec('BEGIN IMMEDIATE');
+       parentPort.postMessage('locked');
+       setTimeout(() => client.close(), 300);`,
+      { eval: true, workerData: path },
+    );
+    await once(other, 'message');
+    const store = openStore(path, MIGRATIONS);
+    expect(store.db.$client.pragma('journal_mode', { simple: true })).toBe('wal');
+    store.close();
+    await once(other, 'exit');
   });
 
   test.each([
