@@ -43,9 +43,7 @@ const BETWEEN_SWEEPS = {
 /**
  * Variance of the sweep effect, which no number of runs reduces: the spread of the cells' differences beyond that of
  * the runs (empirical null: Efron 2004). It is estimated from the nearest quarter of all pairs of cells (scale Qn:
- * Rousseeuw and Croux 1993), which excludes a shared shift. If cells moved in one direction and two groups are likelier
- * than one, it is the spread within the groups. 0 with fewer than twenty cells.
- * @param called keys of cells reported as changed without it
+ * Rousseeuw and Croux 1993), which excludes a shared shift.
  */
 export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
   const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = BETWEEN_SWEEPS;
@@ -76,10 +74,7 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
   return limited(groups !== null && groups.gain >= leastGain ? Math.min(variance, groups.variance) : variance);
 }
 
-/**
- * Sweep effect beyond the errors of cells with a history. The median ignores erratic histories.
- * @param cells `beyond`: variance between sweeps beyond the error; negative if they differ less
- */
+/** Sweep effect beyond the errors of cells with a history. */
 export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
   return cells.length < BETWEEN_SWEEPS.leastWithPast
     ? 0
@@ -115,10 +110,7 @@ export interface Shift {
   readonly error: number;
 }
 
-/**
- * The change that nearly all cells share; null if there is none. A change of half the cells does not count, because the
- * other half would appear changed.
- */
+/** The change that nearly all cells share; null if there is none. */
 export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;

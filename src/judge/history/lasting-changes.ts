@@ -12,11 +12,7 @@ interface LastingChange extends ChangePoint {
 
 type CutHistory = ReturnType<typeof cutHistory>;
 
-/**
- * The lasting changes, each as of the first sweep from `since` that shows it with only the past. With `since` at the
- * last sweep, these are all changes known in it. `directionOf(shift)` gives the direction.
- * @param since index as in `places`; for the newest sweep, a history without a change needs one look
- */
+/** The lasting changes, each as of the first sweep from `since` that shows it with only the past. */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { places, values } = history;
   // A constant history has one level; most sizes are constant.
@@ -53,7 +49,7 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
 
 /**
  * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
- * level. If the cell visited that level before, it must stay there for at least as long again.
+ * level.
  */
 function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
   const { before, index, place, shift } = change;
@@ -83,13 +79,7 @@ export interface ChangePoint {
   readonly margin: number;
 }
 
-/**
- * The places where the level of a history changed lastingly.
- *
- * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
- * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
- * known states. The same sweeps give the same result.
- */
+/** The places where the level of a history changed lastingly. */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
@@ -120,11 +110,8 @@ function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[
 
 /**
  * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
- * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
- * earliest start wins.
- * @param z series in units of its noise
- * @param shortest shortest level in sweeps
- * @returns starts of levels, except the first
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). @param z series in units of
+ * its noise
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   const n = z.length;
@@ -169,11 +156,7 @@ interface NoisySeries {
   readonly slowFactor: number;
 }
 
-/**
- * Levels with clear boundaries and without known states.
- * @param starts starts of levels, except the first
- * @returns `margins`: margin of the boundary between each level and the next, at least 1
- */
+/** Levels with clear boundaries and without known states. */
 function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
   let cut = joinWeak(
@@ -205,10 +188,7 @@ function joinWeak(series: NoisySeries, all: readonly Level[]) {
   }
 }
 
-/**
- * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
- * median of the joined level.
- */
+/** Joins a level with both neighbors, or, when it is the newest, with the previous one. */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
   const around = levels.slice(index - 1, index + 2);
   const kept = around.flatMap(({ from, to }, place) => (place === 1 ? [] : [...series.clipped.subarray(from, to)]));

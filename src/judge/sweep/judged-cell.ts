@@ -37,10 +37,7 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /**
-   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
-   * many sweeps.
-   */
+  /** A change with its error and interval. */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
@@ -106,10 +103,7 @@ export class JudgedCell {
     return against > RULES.againstGroup ? null : moved;
   }
 
-  /**
-   * Reports a distant sweep at once, or with the next one that agrees. It waits if it is less certain, at a known
-   * level, or possibly the accident of a single run.
-   */
+  /** Reports a distant sweep at once, or with the next one that agrees. */
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
@@ -208,10 +202,7 @@ export class JudgedCell {
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
 
-  /**
-   * Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. The
-   * noise is that before the window.
-   */
+  /** Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
