@@ -15,8 +15,6 @@ export interface CellRatio {
   readonly logRatio: number | null;
   /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
   readonly noise: Noise | null;
-  /** True if the noise comes from other cells, so that its error is the same in all of them. */
-  readonly isBorrowed?: boolean;
 }
 
 const UNCERTAINTY = 0.05;
@@ -31,12 +29,10 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
   );
   if (known.length === 0) return null;
   const mean = known.reduce((sum, { logRatio }) => sum + logRatio, 0) / known.length;
-  const own = known.filter(({ isBorrowed }) => isBorrowed !== true).map(({ noise }) => noise);
-  const borrowed = known.filter(({ isBorrowed }) => isBorrowed === true).flatMap(({ noise }) => noise ?? []);
-  const noises = own.filter((noise) => noise !== null);
-  const isKnown = noises.length + borrowed.length === known.length;
+  const noises = known.flatMap(({ noise }) => noise ?? []);
+  const isKnown = noises.length === known.length;
   const share = 1 / known.length ** 2;
-  const reach = reachOf([shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)]);
+  const reach = reachOf([shared, ...noises.map(({ degrees, variance }) => ({ variance: variance * share, degrees }))]);
   return {
     changePercent: percentOfLog(mean),
     ciPercent: isKnown ? [percentOfLog(mean - reach), percentOfLog(mean + reach)] : null,
@@ -50,18 +46,6 @@ function reachOf(noises: readonly Noise[]): number {
   if (variance === 0) return 0;
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
   return tQuantile(UNCERTAINTY, variance ** 2 / spread) * Math.sqrt(variance);
-}
-
-function scaled({ variance, degrees }: Noise, factor: number): Noise {
-  return { variance: variance * factor, degrees };
-}
-
-/** Sum of variances whose errors have a common factor. */
-function joined(noises: readonly Noise[]): Noise {
-  return {
-    variance: noises.reduce((sum, { variance }) => sum + variance, 0),
-    degrees: Math.min(Infinity, ...noises.map(({ degrees }) => degrees)),
-  };
 }
 
 const SHARED = {

@@ -1,9 +1,8 @@
 import type { NoiseSource } from '../records/verdict.ts';
-import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
+import { median, quantileSorted } from '../statistics/order-statistics.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
-import { findChangePoints } from './history/lasting-changes.ts';
-import type { CellHistory } from './history/noise.ts';
+import { type CellHistory, noiseOf } from './history/noise.ts';
 
 /** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
@@ -30,8 +29,6 @@ export interface NoisySides {
 
 export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
-/** Least number of cells of a kind from which their noise is estimated. */
-const CELLS_FOR_NOISE = 5;
 /**
  * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
  * recorded sweeps.
@@ -70,17 +67,14 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
   return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
-/**
- * `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without repeats; null if there are too few
- * cells.
- */
+/** `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without; null if there are too few cells. */
 function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
-  const typical = typicalVariance(repeated);
+  const variance = typicalVariance(repeated);
   const fromOthers = { assumed: 'noise taken from the other cells', from: 'otherCells' } as const;
   return {
     prior: variancePrior(repeated),
-    unrepeated: typical === null ? withoutRepeats(cells) : { ...UNKNOWN, ...fromOthers, variance: typical },
+    unrepeated: variance === null ? null : { ...UNKNOWN, ...fromOthers, variance },
   };
 }
 
@@ -136,28 +130,10 @@ export function squaresAround(values: readonly number[]): number {
   return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 }
 
-function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
-  const changes = cells.flatMap(({ base: [before], head: [after] }) =>
-    before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],
-  );
-  if (changes.length < CELLS_FOR_NOISE) return null;
-  const centre = median(changes) ?? 0;
-  const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
-  // 90 % of a normal distribution lie within 1.645 standard deviations, and a difference has the noise of two runs.
-  const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
-  return {
-    ...UNKNOWN,
-    variance: Math.max(sigma ** 2, LEAST_VARIANCE),
-    degrees: changes.length - 1,
-    assumed: 'noise estimated from the differences between cells',
-    from: 'otherCells',
-  };
-}
-
 /** Number of sweeps searched for steps. Of those at their level, the newest `PAST_SWEEPS` count. */
 export const PAST_WINDOW_SWEEPS = 40;
 const PAST_SWEEPS = 24;
-/** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
+/** An earlier sweep is at the level of the base within this many standard deviations, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
@@ -166,30 +142,16 @@ const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
  */
 export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
-  const baseLog = meanLog(base);
+  const level = meanLog(base);
   const typicalRuns = median(runsPerSweep) ?? 1;
-  const logs = levelsOf(history)
-    .filter((level) => isLevelOf(level, baseLog, Math.sqrt(Math.max(1, typicalRuns / base.length))))
-    .flatMap((level) => [...level])
-    .slice(-PAST_SWEEPS);
+  const all = history.values.map(Math.log);
+  const fewer = Math.sqrt(Math.max(1, typicalRuns / base.length));
+  const reach = Math.max(SAME_LEVEL.least, SAME_LEVEL.deviations * fewer * noiseOf(all).sigma);
+  const logs = [...all].filter((log) => Math.abs(log - level) <= reach).slice(-PAST_SWEEPS);
   if (logs.length < LEAST_PAST_SWEEPS) return [];
-  const centre = median(logs) ?? baseLog;
+  const centre = median(logs) ?? level;
   const widened = Math.sqrt(typicalRuns);
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
-}
-
-function levelsOf(history: CellHistory): Float64Array[] {
-  const logs = history.values.map(Math.log);
-  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
-  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
-}
-
-function isLevelOf(level: Float64Array, base: number, fewer: number): boolean {
-  const centre = medianIn(level, 0, level.length);
-  const apart = level.map((value) => Math.abs(value - centre));
-  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(level, 1), 0.5));
-  const { deviations, least } = SAME_LEVEL;
-  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
 }
 
 /** False discovery rate of a comparison. */

@@ -50,14 +50,10 @@ export function trendSteps(
   last: number,
 ): TrendStep[] {
   const entries = withGaps(runs, planned);
-  const starts = new Map<string, string>();
-  for (const { sweepId, startedAt } of entries) {
-    if (startedAt !== null && startedAt < (starts.get(sweepId) ?? '~')) starts.set(sweepId, startedAt);
-  }
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;
     if (unit === 'sweep') return run.sweepId;
-    if (unit === 'day') return dayOf(run, starts.get(run.sweepId));
+    if (unit === 'day') return dayOf(run);
     return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   };
   const steps = [...Map.groupBy(entries, idOf)].map(([id, group]): TrendStep => {
@@ -65,7 +61,7 @@ export function trendSteps(
     const { sweepId = null, startedAt = null } = group[0] ?? {};
     return { id, sweepId, startedAt, value: median(values), runs: values.length };
   });
-  return (unit === 'day' ? withMissingDays(steps) : steps).slice(-last);
+  return steps.slice(-last);
 }
 
 interface TrendEntry extends TrendSweep {
@@ -87,29 +83,9 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   return entries;
 }
 
-/** Longest span of a sweep counted as one day: imports may span months. */
-const LONGEST_SWEEP_MS = 36 * 3_600_000;
-
-/** UTC date of the start of the sweep, so that a sweep over midnight is one step. */
-function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
-  if (start === undefined) return 'unknown';
-  const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
-  return (isOwnDay ? startedAt : start).slice(0, 10);
-}
-
-const DAY_MS = 86_400_000;
-const MAX_DAYS = 4000;
-
-function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
-  const byDay = new Map(steps.map((step) => [step.id, step]));
-  const dated = [...byDay.keys()].filter((id) => id !== 'unknown').toSorted();
-  const [first, last] = [Date.parse(dated[0] ?? ''), Date.parse(dated.at(-1) ?? '')];
-  const days = steps.filter(({ id }) => id === 'unknown');
-  for (let day = first; day <= last && days.length < MAX_DAYS; day += DAY_MS) {
-    const id = new Date(day).toISOString().slice(0, 10);
-    days.push(byDay.get(id) ?? { id, sweepId: null, startedAt: null, value: null, runs: 0 });
-  }
-  return days;
+/** UTC date of the start of the run. */
+function dayOf({ startedAt }: TrendSweep): string {
+  return startedAt?.slice(0, 10) ?? 'unknown';
 }
 
 /** A reported change of level. */

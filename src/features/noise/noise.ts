@@ -20,7 +20,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { at, median, medianIn } from '../../statistics/order-statistics.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -224,24 +224,10 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   if (sweeps.length < HISTORY.leastSweeps) return { run, sweep: null, degrees: within };
   const values = Float64Array.from(sweeps, (sweep) => median(sweep.values) ?? Number.NaN);
   const history = { places: sweeps.map(({ place }) => place), values };
-  const sigma = Math.max(noiseOf(logsOf(history)).sigma, timerNoise(values));
+  const sigma = noiseOf(logsOf(history)).sigma;
   const runs = median(sweeps.map((sweep) => sweep.values.length)) ?? 1;
   const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);
   return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };
-}
-
-/**
- * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
- * √12.
- */
-function timerNoise(values: Float64Array): number {
-  const sorted = values.toSorted();
-  const gaps = sorted
-    .subarray(1)
-    .map((value, place) => value - at(sorted, place))
-    .filter((gap) => gap > 0);
-  const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
-  return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
 }
 
 /** Numbers of runs per sweep for which the table shows the detectable change. */

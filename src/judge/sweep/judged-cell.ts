@@ -199,15 +199,14 @@ export class JudgedCell {
     const { common, share } = sweep;
     let least = RULES.windowP * share;
     let best: { readonly window: number; readonly mean: number } | null = null;
+    noise.refresh(true);
+    const { sd } = noise;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
       const scale = 1 / window + 1 / (level.count - window);
-      const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
-      if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(scale)) continue;
-      noise.refreshWith(window, -1);
-      const { sd } = noise;
-      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, common.sd);
-      const p = isLarge ? noise.tail(mean, scale, common.variance / window, window) : 1;
-      noise.refreshWith(window, 1);
+      const mean = level.meanOfNewest(window, RULES.clipSd * sd);
+      if (Math.abs(mean) < 2.5 * sd * Math.sqrt(scale)) continue;
+      if (Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(sd, common.sd)) continue;
+      const p = noise.tail(mean, scale, common.variance / window, window);
       if (p >= least) continue;
       least = p;
       best = { window, mean };

@@ -9,7 +9,7 @@ export class SweepEffect {
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /** Common effect of this sweep to subtract. */
+  /** Common effect to subtract; `own` is the part of this sweep alone. */
   effect = 0;
   own = 0;
   variance = 0;
@@ -27,15 +27,7 @@ export class SweepEffect {
     this.variance = square;
     // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
-    // Quiet cells count twice in the median.
-    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.sweepSd) ** 2;
-    const quiet = differences.filter(isQuiet).filter((difference) => !Number.isNaN(difference));
-    const { mean: raw, weight } = robustMean(
-      middleOf(Float64Array.from([...known, ...quiet])),
-      differences,
-      variances,
-      square / 4,
-    );
+    const { mean: raw, weight } = robustMean(middleOf(known.slice()), differences, variances, square / 4);
     const center = this.#sum / (this.#summed + 1);
     const mean = raw - center;
     const variance = weight === 0 ? 0 : 1 / weight;
