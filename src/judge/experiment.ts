@@ -14,13 +14,10 @@ import { fitSide } from './compare/assemble-sides.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 
-/** A is the unchanged cell, and B has environment variables set. */
 export const experimentSchema = z.object({
   name: z.string(),
   variables: textByName,
-  /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
-  /** The requested metric; null for each cell's own metric. */
   metric: textOrNull,
   marks: z.array(z.enum(RUN_MARKS)),
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
@@ -33,7 +30,6 @@ const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as co
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
-/** The improvement of B over A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z
     .enum(AB_VERDICTS)
@@ -95,7 +91,6 @@ function judge(gains: readonly CellRatio[], reasons: readonly string[], signific
   return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
 }
 
-/** The runs of A and B of one cell, and those that do not count. */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];

@@ -3,17 +3,13 @@ import { median } from '../statistics/order-statistics.ts';
 import type { CellHistory } from './history/noise.ts';
 import { percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 
-/** A variance on the log scale, and its degrees of freedom. */
 export interface Noise {
   readonly variance: number;
   readonly degrees: number;
 }
 
-/** Head over base in one cell. */
 export interface CellRatio {
-  /** Natural log of head over base; null if a side failed or is missing. */
   readonly logRatio: number | null;
-  /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
   readonly noise: Noise | null;
 }
 
@@ -60,7 +56,6 @@ const SHARED = {
   degreesOfStep: 0.25,
 } as const;
 
-/** Both sides are from one sweep, or were measured in turns. */
 export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
@@ -78,7 +73,6 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
   return { variance: variance * (1 + 1 / levelSweeps), degrees };
 }
 
-/** The values of a history, with null for sweeps without one. */
 export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
   const byPlace = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (): number | null => null);
   for (const [index, place] of places.entries()) byPlace[place] = values[index] ?? null;

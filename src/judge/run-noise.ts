@@ -4,12 +4,9 @@ import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
 import { type CellHistory, noiseOf } from './history/noise.ts';
 
-/** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
   readonly variance: number;
-  /** Degrees of freedom for Student's t. */
   readonly degrees: number;
-  /** Source of the variance if it is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
   readonly sweeps: number;
@@ -17,7 +14,6 @@ export interface NoiseEstimate {
   readonly beyond: number;
 }
 
-/** Two sides with one positive value per run, the unit of evidence. */
 export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
@@ -29,10 +25,7 @@ export interface NoisySides {
 
 export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
-/**
- * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
- * recorded sweeps.
- */
+/** Standard deviation without any knowledge: between the quietest and the noisiest recorded cells. */
 export const ASSUMED_SIGMA = 0.01;
 const ASSUMED_DEGREES = 4;
 
@@ -45,7 +38,6 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
-/** Run noise of each cell. */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
   const all = ofOthers(cells);
@@ -123,7 +115,6 @@ function pastVariance(past: readonly number[]): SampleVariance {
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees: PAST.degrees * (past.length - 1) };
 }
 
-/** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
   const logs = values.map(Math.log);
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
@@ -136,10 +127,7 @@ const PAST_SWEEPS = 24;
 /** An earlier sweep is at the level of the base within this many standard deviations, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
-/**
- * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
- * regardless of the number of runs.
- */
+/** Values of earlier sweeps of a cell at the level of the base, whose noise no number of runs reduces. */
 export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
   const level = meanLog(base);
@@ -154,9 +142,7 @@ export function pastValues(history: CellHistory, runsPerSweep: readonly number[]
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
 }
 
-/** False discovery rate of a comparison. */
 export const FALSE_SHARE = 0.03;
-/** Smaller changes are never reported. */
 export const LEAST_PERCENT = 0.5;
 
 /** 90 % quantile of the normal distribution. */
@@ -185,19 +171,14 @@ export function detectableChange(error: number, degrees: number, limit: number):
   return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
 }
 
-/** Noise of a cell: standard deviations, log scale. */
 export interface KnownNoise {
-  /** Standard deviation of a run; null without repeats. */
   readonly run: number | null;
   /** Standard deviation of a sweep in addition to its runs; null with few sweeps. */
   readonly sweep: number | null;
   readonly degrees: number;
 }
 
-/**
- * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
- * log scale.
- */
+/** The smallest change that two sweeps with this many runs show nine times in ten, log scale; null if unknown. */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
@@ -216,16 +197,11 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
   return null;
 }
 
-/** Compared runs of a cell and their noise on the log scale. */
 export interface ComparedRuns {
-  /** Variance of one run. */
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  /**
-   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance
-   * between sweeps.
-   */
+  /** Errors of the difference that more runs do not reduce: a standard deviation, and a variance between sweeps. */
   readonly systematicError: number;
   readonly sweepVariance: number;
 }

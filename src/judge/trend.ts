@@ -25,11 +25,9 @@ interface TrendRun extends TrendSweep {
 }
 
 export const trendStepSchema = z.strictObject({
-  /** Date, commit, sweep or run, from which the label is made. */
   id: z.string(),
   sweepId: idSchema.nullable(),
   startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
-  /** Median of the runs of this step. */
   value: z.number().nullable().describe('Null without a result'),
   runs: count,
 });
@@ -38,7 +36,6 @@ export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 
 const ENOUGH_SWEEPS = 8;
 
-/** Sweeps when there are enough, else runs. */
 export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUnit {
   return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
@@ -83,12 +80,10 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   return entries;
 }
 
-/** UTC date of the start of the run. */
 function dayOf({ startedAt }: TrendSweep): string {
   return startedAt?.slice(0, 10) ?? 'unknown';
 }
 
-/** A reported change of level. */
 export interface ReportedChange {
   readonly id: string;
   readonly state: ReturnType<typeof saidState>;
@@ -97,7 +92,6 @@ export interface ReportedChange {
   readonly changePercent: number;
 }
 
-/** The reported changes of one metric of a cell. */
 export function reportedChanges(
   findings: readonly Finding[],
   said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
@@ -114,7 +108,6 @@ export function reportedChanges(
 
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
-/** Marks of a cell over the steps: changes of level, changes of the machine, bottlenecks and baselines. */
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
@@ -136,7 +129,6 @@ export function trendMarks(
   ].toSorted((a, b) => a.step - b.step);
 }
 
-/** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Index of the point, from 0'),
   kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
@@ -205,7 +197,6 @@ function majorOf({ tensorrt }: Environment): string | undefined {
   return tensorrt?.split('.')[0];
 }
 
-/** @param environments environment of each step; null if unknown */
 export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
   const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
   return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {

@@ -10,7 +10,6 @@ import { changeStyle, VERDICT_SIGNS, verdictWord } from '../../terminal/words.ts
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { Side } from '../../selection/sides.ts';
 
-/** A single cell: its verdict, both sides below each other, and the ratio of the two. */
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const { label: name, metric, verdict, changePercent, ciPercent, mdePercent } = compared;
   const { label } = metricOf(metric);
@@ -81,7 +80,6 @@ export interface Compared {
   readonly details: ComparedDetails;
 }
 
-/** Shown in the text but not in `--json`. */
 export interface ComparedDetails {
   readonly sides: { readonly base: Side; readonly head: Side };
   readonly cells: ReadonlyMap<string, CellDetails>;

@@ -86,7 +86,6 @@ export async function compare(
   });
 }
 
-/** Options that ask for a comparison of two sides. */
 const CHOICES = [
   'filter',
   'map',
@@ -203,7 +202,6 @@ function cellOutput({ cell, metric, comparison, values }: JudgedCell, cause: Fir
   return { ...about, base, head, ...(isChance ? { changePercent: (head / base - 1) * 100 } : {}) };
 }
 
-/** Number of changed cells that are explained, the largest change first. */
 const EXPLAINED_CELLS = 24;
 
 async function causesOf(
@@ -223,7 +221,6 @@ async function causesOf(
   );
 }
 
-/** Earlier sweeps of the base's series; empty when there are too few. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -240,7 +237,6 @@ function pastOf(
   return sweeps.length < LEAST_PAST_SWEEPS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
-/** By cell key. */
 type Past = ReadonlyMap<string, CellSweeps>;
 
 /** SM clock of each cell in MHz, from the base and the sweeps just before it. */
@@ -254,7 +250,6 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, nu
   return new Map(levels);
 }
 
-/** Values of earlier sweeps by cell key, for sweep-to-sweep noise. */
 function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
   return new Map(
     assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {
@@ -265,7 +260,6 @@ function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<stri
   );
 }
 
-/** The noise that all cells of a sweep share, estimated from the earlier sweeps. */
 function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readonly head: Side }): Noise {
   const isInTurns = base.sweeps.some(({ branch }) => branch === COMPARE_BRANCH);
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;

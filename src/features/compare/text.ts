@@ -19,7 +19,6 @@ import {
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
 
-/** @param map axes of a map of the changes, which replaces the rows of cells */
 export function compareText(
   comparison: Comparison,
   details: ComparedDetails,
@@ -141,12 +140,10 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   return [...table, ...(hasChange ? [style.dim('change: change of the mean of the runs')] : [])];
 }
 
-/** The detectable effect, for a row without a change. */
 function detectableText({ verdict, mdePercent }: ComparedCell): string {
   return mdePercent === null || isCalled({ verdict }) ? '' : formatPercent(mdePercent, false);
 }
 
-/** What an unclear row needs for a verdict. */
 function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
   if (verdict !== 'unclear') return '';
   return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
@@ -154,7 +151,6 @@ function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string
 
 const MAX_CAUSE_LINES = 6;
 
-/** The likeliest causes, each once, with their cells. */
 function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
   const found = cells.filter(({ cause }) => cause !== null);
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
@@ -179,7 +175,6 @@ const MAX_REASON_LINES = 8;
 /** Matches the point after which a reason is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
-/** Reasons for the verdicts, each once with its number of cells. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons

@@ -34,13 +34,11 @@ export interface AssembledCell {
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
-  /** Recorded differences between the machines of the two sides. */
   readonly machine: readonly string[];
   /** Differences that make the cell incomparable unless the user allows them. */
   readonly across: readonly string[];
 }
 
-/** Pairs the runs of each cell, and decides which cells cannot be compared. */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -150,7 +148,6 @@ function sideOf(
     ...madeOn(newest),
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
-    /** The cell was measured, but without this metric. */
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
@@ -167,10 +164,7 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
 
 type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
-/**
- * Leaves out the runs of one side that are not valid for this metric. @returns why runs are left out, one line per kind
- * of flag with its first evidence; and the systematic error of a typical kept run: standard deviation on the log scale
- */
+/** The runs of one side that are valid for this metric. `systematicError`: standard deviation on the log scale. */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
   metric: MetricId,
@@ -190,7 +184,6 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
 }
 
-/** Flags of runs that count: suspicions, and explanations that only one side has. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const all = Object.entries({ base, head }).flatMap(([side, runs]) => {
     const byId = Map.groupBy(

@@ -24,7 +24,6 @@ const TIMER_SD = 5e-5;
 /** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
 
-/** The grid of sds of one sweep and its prior, which the cells of a matrix share. */
 export class NoisePrior {
   readonly typicalSd: number;
   readonly sds = new Float64Array(STEPS);
@@ -47,10 +46,7 @@ export class NoisePrior {
     this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
   }
 
-  /**
-   * Empirical Bayes: the prior of each cell is the sum of the posteriors of all cells and a flat prior with the weight
-   * of `flatCells` cells.
-   */
+  /** Empirical Bayes: the sum of the posteriors of all cells and of a flat prior with the weight of `flatCells`. */
   learn(cells: readonly CellNoise[]): void {
     for (let i = 0; i < STEPS; i += 1) {
       let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
@@ -100,7 +96,6 @@ export class CellNoise {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
 
-  /** Learns a residual with variance scale * sd^2 + extra. */
   learn(residual: number, scale: number, extra: number): void {
     this.#learned += 1;
     this.#stale += 1;

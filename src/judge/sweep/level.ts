@@ -2,15 +2,10 @@ import { at, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/**
- * Number of kept values: more than twice the longest window, so that a window can be removed and the next one still be
- * examined.
- */
+/** More than twice the longest window, so that a window can be removed and the next one still be examined. */
 const KEPT = 32;
 
-/**
- * The sweeps at one level: a mean with a limit on the influence of each sweep, the newest values, and sums for a line.
- */
+/** A mean with a limit on the influence of each sweep, the newest values, and sums for a line. */
 export class Level {
   readonly first: number;
   count = 0;
@@ -20,7 +15,6 @@ export class Level {
   readonly #origin: number;
   readonly #values = new Float64Array(KEPT);
   readonly #places = new Float64Array(KEPT);
-  /** The mean before each of the newest values. */
   readonly #means = new Float64Array(KEPT);
   #sumT = 0;
   #sumY = 0;
@@ -116,7 +110,6 @@ interface KnownLevel {
   longest: number;
 }
 
-/** The levels of a cell. */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   readonly #noise: CellNoise;
@@ -152,7 +145,6 @@ export class KnownLevels {
     return level;
   }
 
-  /** Records a report that the cell moved to a level. */
   report(log: number): void {
     this.#nearOrNew(log).reports += 1;
   }
@@ -178,7 +170,6 @@ export class KnownLevels {
     return isUsual ? RULES.knownRun : 1;
   }
 
-  /** Whether the cell was at this level long enough to return to it. */
   hasLasted(log: number): boolean {
     return (this.#near(log)?.longest ?? 0) >= RULES.lastingSweeps;
   }

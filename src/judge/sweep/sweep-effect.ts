@@ -81,7 +81,6 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
   return { mean, weight };
 }
 
-/** Groups of cells that share a word and moved together in this sweep. */
 export function movedGroups(
   groups: Iterable<readonly number[]>,
   { effect, own, variance: ofSweep }: SweepEffect,
@@ -119,7 +118,6 @@ export interface Change {
   readonly reach: number;
 }
 
-/** A change of a cell that is reported for the first time. */
 export interface Reported {
   readonly direction: 'slower' | 'faster';
   readonly first: number;
@@ -144,7 +142,6 @@ export interface CellJudgement {
   readonly isOnlyRunFarOff: boolean;
 }
 
-/** Decisions of people and pairs on a cell, before or in this sweep. */
 export interface Control {
   /** The previous level becomes the reference: it was acknowledged, or is that of the merge base. */
   readonly accept?: boolean;
@@ -154,7 +151,6 @@ export interface Control {
   readonly reference?: readonly number[];
 }
 
-/** One sweep of one cell, with facts from all cells of the matrix. */
 export interface CellSweep {
   readonly place: number;
   /** Log of its center without the common effect. */
