@@ -136,17 +136,13 @@ function clustersOf(changes: readonly CellChange[]): readonly (readonly CellChan
   });
 }
 
+/** Families of metrics, joined with that of the times if they share a cell with it. */
 function connected(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
-  let parts: (readonly CellChange[])[] = [];
-  for (const change of changes) {
-    const joined = parts.filter((part) =>
-      part.some((other) => other.cellKey === change.cellKey || familyOf(other) === familyOf(change)),
-    );
-    const whole = [...joined.flat(), change];
-    parts = parts.flatMap((part) => (part === joined[0] ? [whole] : joined.includes(part) ? [] : [part]));
-    if (joined.length === 0) parts.push(whole);
-  }
-  return parts;
+  const families = Map.groupBy(changes, familyOf);
+  const slow = new Set(families.get('time')?.map(({ cellKey }) => cellKey));
+  const joined = Map.groupBy(families.values(), (own) => own.some(({ cellKey }) => slow.has(cellKey)));
+  const ofTime = joined.get(true)?.flat() ?? [];
+  return [...(ofTime.length === 0 ? [] : [ofTime]), ...(joined.get(false) ?? [])];
 }
 
 function outcomeOf({ pairs }: CellChange): string {
@@ -165,7 +161,7 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   const { branch, matrix, provenance } = judged;
   const { direction, lastGood } = clearest;
   const outcome = outcomeOf(clearest);
-  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
+  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], clearest.cellKey);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
   const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
   return {
@@ -187,19 +183,11 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   };
 }
 
-function environmentChanges(
-  { cells, environments }: SweepEvidence,
-  places: readonly number[],
-  keys: readonly string[],
-): string[] {
-  const ofEach = cells
-    .filter(({ cell }) => keys.includes(cell.key))
-    .map(({ environmentIds }) => {
-      const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
-      return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
-    });
-  const [first = [], ...others] = ofEach;
-  return first.filter((change) => others.every((changes) => changes.includes(change)));
+/** Machine changes of a cell between two sweeps in words: `driver 580.1 → 580.2`. */
+function environmentChanges({ cells, environments }: SweepEvidence, places: readonly number[], key: string): string[] {
+  const ids = cells.find(({ cell }) => cell.key === key)?.environmentIds ?? [];
+  const [before, after] = places.map((place) => environments.get(ids[place] ?? ''));
+  return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
 }
 
 /** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
