@@ -68,7 +68,7 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings: findingsOf(run, cell, summary, hottest, remediesOf(db, run, cell)),
+    findings: findingsOf(run, summary, hottest, remediesOf(db, run, cell)),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };
@@ -148,7 +148,6 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
 /** Findings of a run in sentences. @param summary summary of its layers; null without a profile */
 function findingsOf(
   { bound, measurement, outcome, statistics }: ShownRun,
-  cell: KeyedCell | null,
   summary: LayersSummary | null,
   hottest: LayerFacts | undefined,
   remedies: readonly string[],
@@ -156,17 +155,12 @@ function findingsOf(
   const reason = outcomeReason(outcome);
   const gpuComputeMs = statistics['gpuComputeMs']?.median ?? null;
   const ratio = measurement?.['enqueueRatio'] ?? null;
-  const [least = 0, most = 0] = summary?.launchFloorMs ?? [];
   return [
     reason === null ? null : `${REASON_TEXT[reason]} (${reason})`,
     gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    // A measured enqueue time replaces the estimate.
-    summary === null || cell?.cudaGraph === true || ratio !== null
-      ? null
-      : `launching ${summary.layers} layers takes the host about ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms, estimated at 5 to 15 µs each`,
     hottest === undefined || summary === null
       ? null
       : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / summary.totalMs) * 100, false)} of all layers: ${hottest.name}`,
@@ -210,28 +204,22 @@ function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, sty
 /** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
+  const advice = run.bound?.advice ?? '';
+  const gained = advice.includes('CUDA graph') ? graphPair(db, run.sweepId, cell) : undefined;
   return [
-    ...graphRemedy(db, run, cell),
-    ...batchRemedy(db, run, cell),
+    ...(gained === undefined
+      ? []
+      : [
+          `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+        ]),
+    ...(advice.includes('larger batch') ? largerBatch(db, run, cell) : []),
     ...tunedShape(db, run, cell),
     ...overlap(run, cell),
   ];
 }
 
-/** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
-function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
-  if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
-  const gained = graphPair(db, sweepId, cell);
-  return [
-    gained === undefined
-      ? 'this sweep has no matching cell with a CUDA graph: cudaGraph: [on, off] measures both'
-      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
-  ];
-}
-
-/** Advice to use a larger batch, with the gain of the one of the same sweep that has the most items a second. */
-function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
-  if (bound?.advice.includes('larger batch') !== true) return [];
+/** The larger batch of the same sweep that has the most items a second. */
+function largerBatch(db: StoreDatabase, { sweepId }: ShownRun, cell: KeyedCell): string[] {
   const twinKey = axisTwinKey('batch', cell);
   const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
     const items = itemsPerS(twin.shapes, median(runsQps));
@@ -241,10 +229,9 @@ function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
   const own = twins.find(({ key }) => key === cell.key);
   if (own === undefined) return [];
   const [best] = twins.filter(({ batch }) => batch > own.batch).toSorted((a, b) => b.items - a.items);
+  if (best === undefined) return [];
   return [
-    best === undefined
-      ? 'this sweep has no larger batch of this cell'
-      : `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
+    `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
   ];
 }
 
