@@ -47,20 +47,9 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
   return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }
 
-/**
- * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
- * level.
- */
-function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
-  const { before, index, place, shift } = change;
-  const { logs, sigma } = lookAt(sweeps);
-  const age = logs.length - index;
-  const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  // A stay of a single sweep is an outlier.
-  const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
-    (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
-  );
-  if (stays.length > 0 && age < Math.max(ALERTING.visitedAge, ...stays)) return false;
+/** Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show it. */
+function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
+  const age = lookAt(sweeps).sweeps - index;
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
@@ -69,11 +58,10 @@ function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number)
 }
 
 export interface ChangePoint {
-  /** First sweep at the new level. */
+  /** First sweep at the new level, and its index among the measured sweeps. */
   readonly place: number;
   readonly index: number;
-  /** Log of the level before; `shift` is the difference of the next level. */
-  readonly before: number;
+  /** Difference of the levels, log scale. */
   readonly shift: number;
   /** How clear the change is; at least 1. */
   readonly margin: number;
@@ -93,9 +81,9 @@ function cutHistory(history: CellHistory) {
   const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
-    return { place: history.places[from] ?? from, index: from, before, shift: median - before, margin };
+    return { place: history.places[from] ?? from, index: from, shift: median - before, margin };
   });
-  return { logs, sigma: series.sigma, changes };
+  return { sweeps: logs.length, changes };
 }
 
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {

@@ -131,10 +131,6 @@ export const ALERTING = {
   sameSweeps: 3,
   /** A change point may move by this many sweeps from one look to the next. */
   moveSweeps: 1,
-  /**
-   * At a level that the cell visited before, a change lasts only from this age, or when it exceeds the longest visit.
-   */
-  visitedAge: 7,
 } as const;
 
 /** Number of sweeps of a series from which its noise is taken. */

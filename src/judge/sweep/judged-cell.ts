@@ -85,11 +85,7 @@ export class JudgedCell {
       return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
-      if (pending.count > 1 || sweep.runs > 1) return this.#begin(sweep, off);
-      // These are two single runs far from each other: the first was an accident.
-      known.leave(pending.mean, 1, size);
-      this.pending = null;
-      return this.#judgeAtHome(sweep, back);
+      return this.#begin(sweep, off);
     }
     this.#join(pending, sweep);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
@@ -121,12 +117,6 @@ export class JudgedCell {
     this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
-    // The first run alone was slow, and the later ones are faster only than that run.
-    if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
-      this.home.forget(1);
-      this.home.follow(level);
-      return null;
-    }
     this.pending = level;
     known.report(level.mean);
     return this.#reported(sweep, off, level.first, level.count);
