@@ -44,8 +44,7 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
   const { cellKey, environment, provenance, runId, sweepId } = stored;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const run = { ...stored, bound: provenBound(db, sweepId, cell, stored.bound) };
-  const engine =
-    profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
+  const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
   const isProfiled = engine !== null && engine.iterations !== null;
   const layers = isProfiled ? layerFactsOf(engine.layers) : [];
   const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);

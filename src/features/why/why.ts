@@ -1,5 +1,5 @@
 import { usualBound } from '../../judge/bound.ts';
-import { diffCommand, type WhySides } from './context.ts';
+import type { WhySides } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -131,14 +131,13 @@ async function explain(
   await yieldToEventLoop(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
-    for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
-      const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
-      if (reasons === '') continue;
-      const more = sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
-      throw new UsageError(`${side} has no valid run: ${printable(`${reasons}${more}`)}`);
+    const lacking = sides.base.length === 0 ? 0 : 1;
+    const reasons = unmeasuredReasons(db, points[lacking]);
+    if (reasons !== '') {
+      throw new UsageError(`${['base', 'head'][lacking]} has no valid run: ${printable(reasons)}`);
     }
-    const lacking = sides.base.length === 0 ? base : head;
-    const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
+    const { ref, sweeps } = [base, head][lacking] ?? head;
+    const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
   return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };
