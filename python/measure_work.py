@@ -141,4 +141,5 @@ FORMULAS = {
 }
 
 
-run(main)
+if __name__ == "__main__":
+    run(main)
