@@ -157,7 +157,7 @@ async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId |
   const runId = runByPrefix(db, ref);
   if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
   const { links } = await new EngineIndex(enginesFolderOf(path)).read();
-  const named = Object.entries(links).flatMap(([name, note]) => (isNamed(ref, name, note.buildId) ? [note] : []));
+  const named = Object.values(links).filter((note) => isNamed(ref, note));
   // The list shows the first of several builds under KEY without a number.
   const [engine, ...others] = named.length > 1 ? named.filter(({ number }) => number === 1) : named;
   return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.buildId);
