@@ -74,20 +74,11 @@ export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
 const FIELD = printedPattern('(min|max|mean|median) = (N) ms', 'g');
 const PERCENTILE = printedPattern('percentile\\((N)%\\) = (N) ms', 'g');
 const TOTALS = [
-  ['throughputQps', printedPattern('[Tt]hroughput: (N) qps')],
-  ['hostWalltimeS', printedPattern('(?:Total Host Walltime|walltime): (N) s')],
-  ['gpuTotalS', printedPattern('(?:Total GPU Compute Time|total compute time): (N) s')],
+  ['throughputQps', printedPattern('Throughput: (N) qps')],
+  ['hostWalltimeS', printedPattern('Total Host Walltime: (N) s')],
+  ['gpuTotalS', printedPattern('Total GPU Compute Time: (N) s')],
 ] as const;
 
-/** TensorRT 7 has headings instead of one line per metric. */
-const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
-  'Host Latency': 'latencyMs',
-  'Host latency': 'latencyMs',
-  'Enqueue Time': 'enqueueMs',
-  'GPU Compute': 'gpuComputeMs',
-};
-const BARE_FIELD = printedPattern('(min|max|mean|median): (N) ms');
-const BARE_PERCENTILE = printedPattern('percentile: (N) ms at (N)%');
 /** No stream prints a zero before other digits: a decimal point was lost. */
 const NO_STREAM_NUMBER = /^[-+]?0\d/;
 
@@ -101,13 +92,11 @@ export class Summary {
   hostWalltimeS: number | undefined;
   gpuTotalS: number | undefined;
   readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
-  /** The metric to which bare `min:` and `max:` lines of TensorRT 7 belong. */
-  private heading: TimedMetric | undefined;
 
-  /** Takes one line of a performance report, of any version from 7.0 to 11.x; false for any other line. */
+  /** Takes one line of a performance report; false for any other line. */
   read(text: string): boolean {
     const metric = TIMED_METRICS.find((each) => text.startsWith(`${METRIC_NAMES[each]}: `));
-    if (metric === undefined) return this.readTotal(text) || this.readLayout7(text);
+    if (metric === undefined) return this.readTotal(text);
     const draft: StatisticsDraft = (this.metrics[metric] = { percentiles: {} });
     for (const [, field, value] of text.matchAll(FIELD))
       if (isOneOf(FIELD_NAMES, field)) draft[field] = printedNumber(value);
@@ -122,33 +111,9 @@ export class Summary {
       const value = pattern.exec(text)?.[1];
       if (value === undefined) continue;
       this[total] = parseStreamNumber(value);
-      this.endBlock();
       return true;
     }
     return false;
-  }
-
-  private readLayout7(text: string): boolean {
-    const heading = HEADINGS_7[text.trimEnd()];
-    if (heading !== undefined) {
-      this.heading = heading;
-      this.metrics[heading] = { percentiles: {} };
-      return true;
-    }
-    const [, name, value = ''] = BARE_FIELD.exec(text) ?? [];
-    const [, percentileMs, percent = ''] = BARE_PERCENTILE.exec(text) ?? [];
-    if (name === undefined && percentileMs === undefined) return false;
-    const statistics = this.heading === undefined ? undefined : this.metrics[this.heading];
-    // A line out of order belongs to a heading that was lost.
-    if (statistics === undefined || isBefore(name, statistics)) this.endBlock();
-    else if (isOneOf(FIELD_NAMES, name)) statistics[name] = parseStreamNumber(value);
-    else statistics.percentiles[parseStreamNumber(percent)] = parseStreamNumber(percentileMs ?? '');
-    return true;
-  }
-
-  /** Ends the block of a heading: the lines that follow have another one. */
-  endBlock(): void {
-    this.heading = undefined;
   }
 
   /** Null if incomplete or not finite. */
@@ -190,17 +155,6 @@ export class Summary {
   }
 }
 
-/**
- * The lines of a block come in a fixed order. A field that was already read, or that should come before one, is not of
- * this block.
- */
-function isBefore(name: string | undefined, statistics: StatisticsDraft): boolean {
-  const place = FIELD_NAMES.findIndex((field) => field === name);
-  if (place === -1) return false;
-  const later = FIELD_NAMES.slice(place).some((field) => statistics[field] !== undefined);
-  return later || Object.keys(statistics.percentiles).length > 0;
-}
-
 function partialStatistics(draft: StatisticsDraft = { percentiles: {} }): PartialStatistics | null {
   const { min, max, mean, median } = draft;
   const finite = Object.entries(draft.percentiles).filter(([, value]) => Number.isFinite(value));
@@ -218,7 +172,7 @@ function finiteOrNone(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** Null if a number is missing or not finite; TensorRT 7 may print no mean. */
+/** Null if a number is missing or not finite; an excerpt may lack the mean. */
 export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
   const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
   if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
