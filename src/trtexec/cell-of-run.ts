@@ -145,22 +145,9 @@ function inputsOf(flags: Flags): CellInputs {
  */
 const NOT_IDENTITY = new Set<string>([
   ...CELL_FLAGS,
-  '--loadInputs',
-  '--loadEngine',
-  '--warmUp',
-  '--duration',
-  '--iterations',
-  '--separateProfileRun',
-  '--device',
-  '--plugins',
-  '--staticPlugins',
-  '--dynamicPlugins',
-  '--setPluginsToSerialize',
-  '--versionCompatible',
-  '--vc',
-  '--markDebug',
-  '--markUnfusedTensorsAsDebugTensors',
-  '--profilingVerbosity',
+  ...`--loadInputs --loadEngine --warmUp --duration --iterations --separateProfileRun --device --plugins
+    --staticPlugins --dynamicPlugins --setPluginsToSerialize --versionCompatible --vc --markDebug
+    --markUnfusedTensorsAsDebugTensors --profilingVerbosity`.split(/\s+/),
 ]);
 
 function identityFlags(flags: Flags): Record<string, string> {

@@ -118,40 +118,34 @@ export class Summary {
 
   /** Null if incomplete or not finite. */
   finish(): Measurement | null {
-    const { hostWalltimeS, throughputQps, gpuTotalS, metrics } = this;
-    // The wall time is among the last lines: until it is read, the rest need not be checked.
-    if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
-    const [latencyMs, gpuComputeMs] = [finishStatistics(metrics.latencyMs), finishStatistics(metrics.gpuComputeMs)];
-    if (latencyMs === null || gpuComputeMs === null) return null;
-    if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
-    return {
-      throughputQps,
-      latencyMs,
-      enqueueMs: finishStatistics(metrics.enqueueMs),
-      h2dMs: transferOrNull(finishStatistics(metrics.h2dMs)),
-      gpuComputeMs,
-      d2hMs: transferOrNull(finishStatistics(metrics.d2hMs)),
-      hostWalltimeS,
-      gpuTotalS: finiteOrNone(gpuTotalS),
-    };
+    const { gpuTotalS, hostWalltimeS, throughputQps, ...times } = this.numbers();
+    const [latencyMs, gpuComputeMs] = [wholeOf(times.latencyMs), wholeOf(times.gpuComputeMs)];
+    if (latencyMs === null || gpuComputeMs === null || hostWalltimeS === null || throughputQps === null) return null;
+    const [enqueueMs, h2dMs, d2hMs] = [wholeOf(times.enqueueMs), wholeOf(times.h2dMs), wholeOf(times.d2hMs)];
+    return { throughputQps, latencyMs, enqueueMs, h2dMs, gpuComputeMs, d2hMs, hostWalltimeS, gpuTotalS };
   }
 
   /** What there is of a summary; null if it has no number. */
   excerpt(): Excerpt | null {
+    const { metrics: _, ...totals } = this;
+    const isTotal = Object.values(totals).some((total) => total !== undefined);
+    return isTotal || TIMED_METRICS.some((metric) => partialStatistics(this.metrics[metric]) !== null)
+      ? this.numbers()
+      : null;
+  }
+
+  private numbers(): Excerpt {
     const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
-    const excerpt = {
+    return {
       throughputQps: finiteOrNone(throughputQps),
       hostWalltimeS: finiteOrNone(hostWalltimeS),
       gpuTotalS: finiteOrNone(gpuTotalS),
       latencyMs: partialStatistics(metrics.latencyMs),
       enqueueMs: partialStatistics(metrics.enqueueMs),
-      h2dMs: partialStatistics(metrics.h2dMs),
+      h2dMs: transferOrNull(partialStatistics(metrics.h2dMs)),
       gpuComputeMs: partialStatistics(metrics.gpuComputeMs),
-      d2hMs: partialStatistics(metrics.d2hMs),
+      d2hMs: transferOrNull(partialStatistics(metrics.d2hMs)),
     };
-    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
-    if (!isTotal && TIMED_METRICS.every((metric) => excerpt[metric] === null)) return null;
-    return { ...excerpt, h2dMs: transferOrNull(excerpt.h2dMs), d2hMs: transferOrNull(excerpt.d2hMs) };
   }
 }
 
@@ -172,15 +166,18 @@ function finiteOrNone(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** Null if a number is missing or not finite; an excerpt may lack the mean. */
+function wholeOf(statistics: PartialStatistics | null): TimeStatistics | null {
+  if (statistics === null) return null;
+  const { max, median, min } = statistics;
+  return min === null || max === null || median === null ? null : { ...statistics, min, max, median };
+}
+
 export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
-  const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
-  if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
-  return { min, max, mean, median, percentiles };
+  return wholeOf(partialStatistics(draft));
 }
 
 /** With data transfers off trtexec prints zeros: zero means "not measured". */
-function transferOrNull<Statistics extends PartialStatistics>(statistics: Statistics | null): Statistics | null {
+function transferOrNull(statistics: PartialStatistics | null): PartialStatistics | null {
   return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
 }
 
