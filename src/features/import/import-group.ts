@@ -21,7 +21,7 @@ import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../records/cell-label.ts';
-import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
+import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from './restore-sweep.ts';
 
 export interface ImportContext extends RestoreContext {
@@ -99,7 +99,6 @@ export class GroupImport {
   private readonly repeats = new Map<string, number>();
   /** Sweeps already resolved, with the folder that named them. */
   private readonly checked = new Set<string>();
-  private readonly otherModels = new Set<string>();
   /** Logs that name neither a model nor an engine. */
   private readonly unnamed: string[] = [];
   private readonly impossibleDates: string[] = [];
@@ -151,7 +150,6 @@ export class GroupImport {
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
     }
     for (const run of runs) {
-      this.noteOtherModel(run);
       const hasNumbers = run.log.measurement !== null || run.log.excerpt !== null;
       if (hasNumbers && isUnnamed(withStatedCell(run, standalone.stated))) this.unnamed.push(run.path);
     }
@@ -172,21 +170,11 @@ export class GroupImport {
   private withPossibleDate(run: ReadRun): ReadRun {
     const { log, manifest, path } = run;
     const start = startOf(run);
-    if (manifest.runId !== null || (start === null && log.impossibleStamp === null)) return run;
-    const time = start === null ? Number.NaN : Date.parse(start);
+    if (manifest.runId !== null || start === null) return run;
+    const time = Date.parse(start);
     if (time >= FIRST_TENSORRT_MS && time <= this.context.now().getTime() + AHEAD_MS) return run;
-    this.impossibleDates.push(`${path}, ${start?.slice(0, 10) ?? log.impossibleStamp ?? ''}`);
+    this.impossibleDates.push(`${path}, ${start.slice(0, 10)}`);
     return { ...run, manifest: { ...manifest, startedAt: null }, log: { ...log, startedAtLocal: null } };
-  }
-
-  /** Notes a log that names another model, once per pair of names. A matrix named the models of bench's own runs. */
-  private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
-    const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
-    if (manifest.cell === null || harness !== null || isOwn) return;
-    const text = otherModel(manifest.cell, log);
-    if (text === null || this.otherModels.has(text)) return;
-    this.otherModels.add(text);
-    this.context.onNote(`${path}: ${text}`);
   }
 
   /**
