@@ -216,15 +216,12 @@ export type ShownCell = OutputOf<typeof shownCell>;
 
 export type ShownRun = OutputOf<typeof shownRun>;
 
-const argv = z.array(z.string());
-
 /** A tool, its command and its use for this run; coarse tools come first. */
 const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),
   says: z.string(),
-  bench: argv.nullable().describe('Command line of bench for this step'),
-  commands: z.array(argv).describe("The tool's own command lines, in their order"),
+  bench: z.array(z.string()).describe('Command line of bench for this step'),
 });
 
 export const explainOutput = output('bench show --next --json', {

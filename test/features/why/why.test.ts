@@ -270,7 +270,6 @@ describe('an open finding', () => {
   });
 
   test.each([
-    [['why', 'latest~1', 'latest', 'b8'], 'the cell comes first: bench why b8 latest~1 latest'],
     [['why', 'b8', 'latest'], 'name two sides, or none: bench why CELL BASE HEAD'],
     [['layers', '--diff', 'latest~1', 'latest', 'b8'], 'after the cell: bench layers CELL --diff BASE HEAD'],
     [['layers', 'b8', 'latest~1', 'latest'], '(usage: bench layers [options] [what] [--diff BASE HEAD])'],
