@@ -65,7 +65,7 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   const full = isOfStore || NO_ROOM.has(errorCode(error)) ? fullDisk(dirname(where)) : null;
   const isFull = full !== null || [error, error.cause].some((each) => NO_ROOM.has(errorCode(each)));
   if (!isFull) return error;
-  const what = `${printable(where)}: ${full ?? 'no space, no inodes or no disk quota left'}`;
+  const what = `${printable(where)}: ${full ?? 'no space or no inodes left'}`;
   return new DiskFullError(`${what}; what was measured is stored. ${resumeAdvice(context)}`, { cause: error });
 }
 
