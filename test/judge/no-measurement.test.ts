@@ -1,11 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
-import { readFixture } from '../support/recordings.ts';
-import { makeCases, writeCase } from '../support/why/cases.ts';
+import { FIXTURES, readFixture } from '../support/recordings.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
 const contradicting = (log: string): string => log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
@@ -82,11 +81,20 @@ describe('a side whose only run is no measurement', () => {
   });
 
   test('with profiles of both sides why names the command that compares them', async () => {
-    const profiled = makeCases(1).find(({ name }) => name === 'tactic');
-    if (profiled === undefined) throw new Error('there is one');
-    const [a, b] = writeCase(profiled, join(folder, 'profiled'));
-    const log = join(b, 'run-0', 'stdout.log');
-    writeFileSync(log, contradicting(readFileSync(log, 'utf8')));
+    const [a = '', b = ''] = ['normal', 'level0'].map((side) => {
+      const target = join(folder, 'profiled', side);
+      const runs = join(FIXTURES, 'level0');
+      cpSync(join(runs, 'profile', `vit_small.fp16.${side}`), join(target, 'profile'), { recursive: true });
+      rmSync(join(target, 'profile', 'times.json.br'));
+      cpSync(join(runs, 'pairs', 'vit_small.fp16.b8.graph1', `01-${side}`), join(target, 'run'), { recursive: true });
+      return target;
+    });
+    for (const [run, recording] of [
+      ['run', 'level0/pairs/vit_small.fp16.b8.graph1/01-level0'],
+      ['profile', 'level0/profile/vit_small.fp16.level0'],
+    ] as const) {
+      writeFileSync(join(b, run, 'stdout.log'), contradicting(readFixture(`${recording}/stdout.log.br`).toString()));
+    }
     const { code, stderr } = await bench(['why', a, b], { cwd: folder });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /);

@@ -2,19 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { CauseKind } from '../../../src/records/cause.ts';
-import {
-  type Engine,
-  engineTexts,
-  families,
-  fusedFamilies,
-  lostFusion,
-  otherTactics,
-  parseEngine,
-  rebuilt,
-  totalMs,
-} from './layers.ts';
 import { Random } from './random.ts';
-import { beside, BETWEEN_SWEEPS, PROFILES, readSource, readText, REPEATS, type Source } from './sources.ts';
+import { beside, BETWEEN_SWEEPS, readText, REPEATS, type Source } from './sources.ts';
 import { changeSummary, medianOf, type SummaryChange } from './summary.ts';
 
 /** What is true of a case: the causes that were put in (either may come first), or that there is none. */
@@ -30,7 +19,6 @@ interface Side {
   readonly engine: { buildId: string; sha256: string };
   readonly modelSha256: string;
   readonly telemetry: Telemetry;
-  readonly layers: { readonly source: Source; readonly engine: Engine } | null;
   /** The log as it was recorded, with its samples. */
   readonly asRecorded: boolean;
 }
@@ -79,7 +67,6 @@ function plain(runs: readonly Source[], random: Random): Side {
     engine: newEngine(random),
     modelSha256: random.hash(),
     telemetry: QUIET,
-    layers: null,
     asRecorded: false,
   };
 }
@@ -156,42 +143,6 @@ function withModel(side: Side, random: Random, factor: number): Side {
   return { ...slower(side, factor), engine: newEngine(random), modelSha256: random.hash() };
 }
 
-/** Some layers of a profiled engine are changed: the time of a query changes as much as that of the profile. */
-function layered(
-  name: string,
-  causes: readonly CauseKind[],
-  [of, share]: readonly [typeof families, number],
-  [change, least, most]: readonly [typeof otherTactics, number, number],
-  then: Change = (side) => side,
-): Maker {
-  return (random) => {
-    const source = readSource(random.pick(PROFILES));
-    const [profile = '', layers = ''] = ['profile.json', 'layers.json'].map(
-      (file) => readText(source.folder, file) ?? '',
-    );
-    const engine = parseEngine(profile, layers);
-    const cell = BETWEEN_SWEEPS.find(
-      ([{ model, precision, folder }]) =>
-        model === source.model && precision === source.precision && folder.endsWith('b8.graph1'),
-    );
-    if (cell === undefined) throw new Error(`no cell for ${source.folder}`);
-    const base = { ...plain(cell.slice(0, 1), random), layers: { source, engine } };
-    const head = { ...base, runs: cell.slice(1), engine: newEngine(random) };
-    const after = change(engine, random.pick(of(engine, share * totalMs(engine))), random.between(least, most));
-    const changed = {
-      ...head,
-      change: { gpu: totalMs(after) / totalMs(engine) },
-      layers: { source, engine: rebuilt(after, random) },
-    };
-    return named(name, causes, base, then(changed, random));
-  };
-}
-
-const TACTICS = [
-  [families, 0.06],
-  [otherTactics, 1.5, 3],
-] as const;
-
 const SINGLE: readonly Maker[] = [
   twin('clock', ['clocks'], (head, random) => withClock(head, random, 1400, 1860)),
   twin('power cap', ['powerLimit'], (head, random) => {
@@ -205,16 +156,12 @@ const SINGLE: readonly Maker[] = [
   twin('enqueue', ['enqueueBound'], withEnqueue, false),
   twin('graph', ['graphNotCaptured'], withoutGraph),
   twin('model', ['model'], (head, random) => withModel(head, random, random.between(1.04, 1.3))),
-  layered('tactic', ['tactics'], ...TACTICS),
-  layered('fusion', ['fusion'], [fusedFamilies, 0.05], [lostFusion, 1.6, 4]),
   twin('transfers', ['transfers'], (head, random) => {
     return { ...head, change: { h2d: random.between(3, 12), d2h: random.between(1, 4) } };
   }),
 ];
 
 const DOUBLE: readonly Maker[] = [
-  layered('tactic and clock', ['tactics', 'clocks'], ...TACTICS, (head, random) => withClock(head, random, 1500, 1800)),
-  layered('tactic and driver', ['tactics', 'environment'], ...TACTICS, (head, random) => withDriver(head, random, 1)),
   twin('power cap and driver', ['powerLimit', 'environment'], (head, random) =>
     withDriver(withClock(head, random, 1500, 1800, { powerW: 695, reasons: POWER_CAP }), random, 1.01),
   ),
@@ -264,13 +211,6 @@ export function writeCase({ base, head }: WhyCase, folder: string): [string, str
 function writeSide(side: Side, folder: string): void {
   side.runs.forEach((source, place) => writeRun(side, source, join(folder, `run-${place}`), 'timed'));
   writeBuild(side, join(folder, 'build'));
-  if (side.layers === null) return;
-  const { source, engine } = side.layers;
-  const target = join(folder, 'profile');
-  writeRun({ ...side, change: {}, stderr: '' }, source, target, 'profile');
-  const { profile, layers } = engineTexts(engine);
-  writeFileSync(join(target, 'profile.json'), profile);
-  writeFileSync(join(target, 'layers.json'), layers);
 }
 
 function manifestOf(side: Side, source: Source, role: string): Record<string, unknown> {

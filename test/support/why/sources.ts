@@ -63,14 +63,6 @@ export function beside(group: 'gpu-contended' | 'cpu-contended'): (readonly [Sou
   });
 }
 
-export const PROFILES: readonly string[] = [
-  'vit_small.fp16.b8',
-  'vit_base.fp16.b8',
-  'vit_small.fp8.b8',
-  'vit_base.fp8.b8',
-  'resnet_small.fp16.b8',
-].map((name) => join(FIXTURES, 'nights', '1-profile', name));
-
 function folders(folder: string, pattern: RegExp): string[] {
   return readdirSync(folder)
     .filter((name) => pattern.test(name))
