@@ -141,7 +141,7 @@ const MIDDLE = HEIGHT / 2;
  * The newest values as a thin line on a scale that rows share. Gaps stay gaps, and a mark at the edge shows a value
  * beyond the scale.
  */
-function sparkline(values: readonly (number | null)[], { level, percent }: Omit<SparkScale, 'isAscii'>): Markup {
+function sparkline(values: readonly (number | null)[], { level, percent }: SparkScale): Markup {
   const newest = values.slice(-SPARK_SWEEPS);
   const known = newest.filter((value) => value !== null);
   const middle = level ?? median(known);
