@@ -19,7 +19,7 @@ import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import { type CapturedWork, readNsysExport } from '../../tools/nsys/read-export.ts';
+import { readNsysExport } from '../../tools/nsys/read-export.ts';
 import type { LayersOptions } from './command.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
 
@@ -109,18 +109,13 @@ function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
 
 const SHOWN_CALLS = 4;
 
-const PAUSES: Readonly<Record<CapturedWork['pauses'][number]['reason'], string>> = {
-  garbageCollection: 'garbage collection',
-  interpreterLock: "waiting for the interpreter's lock",
-};
-
 /** @param top lines of the table; the rest is summed */
 export function kernelsText(
   report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
   top: number,
   look: Look,
 ): string[] {
-  const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, pauses, spanMs } = report;
+  const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
   const { columns, style } = look;
   const all = sumOf(kernels);
   const rest = kernels.slice(top);
@@ -138,10 +133,6 @@ export function kernelsText(
     `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
     `copies   ${copied.join('; ') || 'none'}`,
     `calls    ${called.join('; ')}${left}`,
-    ...pauses.map(
-      ({ count: times, gpuIdleMs, ms, reason }) =>
-        `host     ${PAUSES[reason]} ${times}×, ${formatMs(ms)}; the GPU had no work for ${formatMs(gpuIdleMs)} of it`,
-    ),
   ];
   return [
     ...wrapHanging(`kernels of ${printable(label ?? file)}`, columns, 2).map(style.strong),

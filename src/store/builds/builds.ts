@@ -13,17 +13,6 @@ export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
 
-export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
-  const row = db
-    .select({ engineBytes: builds.engineBytes })
-    .from(builds)
-    .where(and(isBuildOf(model, flags), isNotNull(builds.engineBytes)))
-    .orderBy(desc(sql`rowid`))
-    .limit(1)
-    .get();
-  return row?.engineBytes ?? null;
-}
-
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const rows = db

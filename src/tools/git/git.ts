@@ -111,14 +111,9 @@ export async function subjectOf(cwd: string, commit: string): Promise<string> {
  * Adds a worktree without changing the checkout of the user; removes an existing one of this path. Returns git's error,
  * or null.
  */
-export async function addWorktree(
-  repository: string,
-  folder: string,
-  commit: string,
-  options: readonly string[] = [],
-): Promise<string | null> {
+export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
-  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', ...options, folder, commit]);
+  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
   return answer.kind === 'answered' ? null : problemOf('git', answer);
 }
 
