@@ -56,8 +56,7 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
       {
         header: width < LEAST_PICTURE ? `±${scale} %` : `last ${width} ${steps}, ±${scale} %`,
         short: `±${scale} %`,
-        text: ({ before, values }) =>
-          width < 2 ? '' : sparkline(values, width, { level: before, percent: scale, isAscii: look.isAscii }),
+        text: ({ before, values }) => (width < 2 ? '' : sparkline(values, width, { level: before, percent: scale })),
         dropRank: 1,
       },
     ],
