@@ -158,10 +158,9 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
     throw new UsageError('--base compares runs of a cell, and this is a build: name a run or a cell');
   }
   const { base, head } = await resolvePoints(db, null, [ref ?? runId, runId], io);
-  const isSameCell = base.cell.key === head.cell.key;
-  const newer: Side = { name: 'head', repro, engine: profiledPoint(db, head, isSameCell), point: head };
+  const newer: Side = { name: 'head', repro, engine: profiledPoint(db, head), point: head };
   if (ref === undefined) return [newer];
-  const engine = profiledPoint(db, base, isSameCell);
+  const engine = profiledPoint(db, base);
   const sweepIds = base.sweeps.map(({ sweepId }) => sweepId);
   const timed = cellRunsOf(db, sweepIds, [base.cell.key]).find(isMeasured);
   const baseRun = base.runId ?? timed?.runId ?? engine?.runId;

@@ -53,9 +53,10 @@ const PATHS = ['trtexec', 'matrix'] as const;
 export function readFactors(file: string, content: string, files: FactorFiles): Factor[] {
   const { root, mistakes: syntax } = readYaml(file, content);
   if (syntax.length > 0) throw new MatrixError(sortMistakes(syntax));
-  const { file: table, mistakes, source } = readSchema(root, factorsSchema);
-  const list = new MistakeList(source, files.cwd);
-  const factors = Object.entries(table?.factors ?? {}).map(([name, factor]): Factor => {
+  const { file: table, mistakes } = readSchema(root, factorsSchema);
+  if (table === null) throw new MatrixError(sortMistakes(mistakes));
+  const list = new MistakeList(root, files.cwd);
+  const factors = Object.entries(table.factors).map(([name, factor]): Factor => {
     const settingOf = (side: Side): FactorSetting => {
       const all = Object.entries(factor).map(([kind, both]) => [kind, both?.[side]] as const);
       const paths = PATHS.flatMap((kind) => {
@@ -70,10 +71,9 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
     };
     return { name, good: settingOf('good'), bad: settingOf('bad') };
   });
-  if (mistakes.length + list.mistakes.length === 0) addConflicts(factors, list);
-  if (table !== null && factors.length === 0) list.add(['factors'], 'factors: it is empty');
-  const found = [...mistakes, ...list.mistakes];
-  if (found.length > 0) throw new MatrixError(sortMistakes(found));
+  addConflicts(factors, list);
+  if (factors.length === 0) list.add(['factors'], 'factors: it is empty');
+  if (list.mistakes.length > 0) throw new MatrixError(sortMistakes(list.mistakes));
   return factors;
 }
 

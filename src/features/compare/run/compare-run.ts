@@ -16,7 +16,7 @@ import type { Enough } from '../../run/index.ts';
 import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
-import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
+import { machinesFor, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
 import { type OpenStore, type StoreDatabase, openStore } from '../../../store/file/open.ts';
@@ -209,7 +209,6 @@ async function measure({ io, options, pair, store }: Comparing, all: BothPlans):
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
   if (options.metric !== undefined && !isMetric(options.metric) && !hasHarness) metricNamed(store.db, options.metric);
   const machines = await machinesFor(program, options.gpus ?? null, io);
-  if (options.gpus !== undefined) refuseOwnDevices(plan);
   const keys = plan.cells.map(({ cell }) => cell.key);
   const settings = {
     ...enoughOf(options, plan.repeats),
