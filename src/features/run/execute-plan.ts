@@ -19,7 +19,7 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { type RecordingSet, readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
-import { shownSweepOf, summariesOf, sweepText } from '../show/index.ts';
+import { sweepReport, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -41,7 +41,6 @@ import { moreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
-import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -225,9 +224,9 @@ async function show(
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
-  const cells = summariesOf(store.db, sweep, planned, runs, plan, options);
   const failures = sweepFailures(store.db, sweepId, plan);
-  const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
+  const swept = { sweep, cells: planned, runs, plan, counts, failures };
+  const { summaries: cells, output: shown } = sweepReport(store.db, swept, options);
   const output = stopped === null ? shown : { ...shown, stopped };
   const gate = stopped === null ? await checkedSweep(store.db, sweep, io) : null;
   printResult(io, options, output, (_, look) => [

@@ -27,12 +27,6 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
 /** Stores of older versions have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
 
-/** The run that built an engine; null if this store has none. */
-export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
-  const isBuild = and(eq(runs.buildId, buildId), eq(runs.role, 'build'));
-  return db.select({ runId: runs.runId }).from(runs).where(isBuild).limit(1).get()?.runId ?? null;
-}
-
 /** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { EngineLayer } from '../../records/layer-info.ts';
 import type { LayerProfile, LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
-import { joinPieces, LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
+import { joinPieces, packedPieces, unpackTimes } from '../../trtexec/samples/sample-codec.ts';
 
 /**
  * First byte of a blob of samples. The first byte of zstd (0x28) indicates the first format: columns of integers or
@@ -20,8 +20,9 @@ const IN_PIECES = 3;
 const ZSTD_LEVEL = 6;
 
 export function encodeSamples(times: QueryTimes): Buffer {
-  if (!(times instanceof LargeTimes)) return Buffer.concat([Buffer.of(PACKED), packTimes(times)]);
-  const pieces = times.pieces.flatMap((piece) => [uint32(piece.length), piece]);
+  const packed = packedPieces(times);
+  if (packed.length <= 1) return Buffer.concat([Buffer.of(PACKED), ...packed]);
+  const pieces = packed.flatMap((piece) => [uint32(piece.length), piece]);
   return Buffer.concat([Buffer.of(IN_PIECES), uint32(times.count), ...pieces]);
 }
 

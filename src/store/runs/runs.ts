@@ -5,7 +5,6 @@ import type { RunRole, RunTry } from '../../records/run.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { removeUnusedCells } from '../cells.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { equalOrNull } from '../sweeps/sweep-order.ts';
 
@@ -83,17 +82,6 @@ export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, in
     .where(and(eq(runs.runId, runId), isOther))
     .run();
   return changes > 0;
-}
-
-export function cellKeyOf(db: StoreDatabase, runId: RunId): CellKey | null {
-  return db.select({ cellKey: runs.cellKey }).from(runs).where(eq(runs.runId, runId)).get()?.cellKey ?? null;
-}
-
-/** Moves a run to another cell. Removes the previous cell if it has no other runs. */
-export function moveToCell(db: StoreDatabase, runId: RunId, cellKey: CellKey, repeat: number): void {
-  const before = cellKeyOf(db, runId);
-  db.update(runs).set({ cellKey, repeat }).where(eq(runs.runId, runId)).run();
-  if (before !== null) removeUnusedCells(db, [before]);
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */
