@@ -1,5 +1,5 @@
 import { buildEngine, definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
-import { fileBytes, type CachedEngine } from './engine-cache.ts';
+import type { CachedEngine } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
 import { earlierBuild, lockWait, readyEngine, refusedEngine, type EngineState } from './engine-state.ts';
 import { UsageError } from '../errors.ts';
@@ -138,8 +138,7 @@ export async function provideEngine(
   return cache.hold(name, lockWait(context, build), async () => {
     const cached = await usableEngine(context, build, engineKey);
     if (cached !== null) {
-      const { bytes } = cached.note;
-      context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
+      context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
       if (build.isFrozen) await freeze(context, build, cached);
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
@@ -198,18 +197,15 @@ function refuseOtherEngine(
 // Engines that are never built for a sweep: given files, and frozen engines.
 
 /** An engine file named in the matrix: used unchanged, if this TensorRT can load it. */
-export async function givenEngine(context: SweepContext, build: PlannedBuild, path: string): Promise<EngineState> {
+async function givenEngine(context: SweepContext, build: PlannedBuild, path: string): Promise<EngineState> {
   const { cache, onEvent } = context;
   const sha256 = await cache.hashes.sha256Of(path);
-  const engineBytes = await fileBytes(path);
-  if (sha256 === null || engineBytes === null) {
-    throw new UsageError(`${printable(path)}: engine not found or not readable`);
-  }
+  if (sha256 === null) throw new UsageError(`${printable(path)}: engine not found or not readable`);
   const problem = await loadProblem(context, path);
   if (problem !== null) {
     return refusedEngine(context, build, 'engineInvalid', `${path} ${problem}: build it again`);
   }
-  onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes });
+  onEvent({ kind: 'buildReady', build, how: 'given', buildS: null });
   const buildId = sha256.slice(0, 32);
   return {
     kind: 'ready',
@@ -218,7 +214,7 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
 }
 
 /** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */
-export async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
+async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
   const { cache, now, onEvent } = context;
   const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
   if (frozen === undefined) return null;
@@ -230,7 +226,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
     const text = `its engine, frozen since ${frozen.since.slice(0, 10)}, ${problem}: ${advice}`;
     return refusedEngine(context, build, engine === null ? 'engineMissing' : 'engineInvalid', text);
   }
-  onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null, engineBytes: engine.note.bytes });
+  onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null });
   const modelSha256 = build.variantRef === null ? await modelIdentity(context, build) : null;
   if (modelSha256 !== null && (await engineKeyOf(context, build, modelSha256)) !== engine.note.engineKey) {
     const text = `${build.label} runs its frozen engine of ${frozen.since.slice(0, 10)}: model, TensorRT or driver have changed since`;
@@ -246,7 +242,7 @@ async function frozenProblem(context: SweepContext, { note, path }: CachedEngine
 }
 
 /** From now on this engine represents its build definition. */
-export async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
+async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
   const { cache, now, onEvent } = context;
   const { buildId } = note;
   const since = now().toISOString();

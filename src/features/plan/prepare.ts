@@ -252,13 +252,13 @@ function hashedOrNothing(path: string): [string, ReturnType<typeof sha256OfFileS
   }
 }
 
-export interface CheckedModels {
+interface CheckedModels {
   readonly mistakes: readonly Mistake[];
   readonly lacking: readonly Mistake[];
   readonly notes: readonly string[];
 }
 
-export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
+const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
 
 /** FP8 that the GPU here lacks according to nvidia-smi. This is a note, because another GPU may be meant. */
 async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]> {
@@ -274,7 +274,7 @@ async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]>
  * Checks the matrix against its models. An ONNX file that bench cannot read only gives a remark, because trtexec
  * decides.
  */
-export async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
+async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
   const models = new Map<string, OnnxFacts>();
   const lacking: Mistake[] = [];
   const notes: string[] = [];

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-
 import { isMeasured, type CellRun } from '../../../records/run.ts';
 import { isColdStart } from '../../../records/harness.ts';
 import { noiseKindOf } from '../../../records/cell.ts';
@@ -23,19 +21,9 @@ import type { Sweep } from '../../../records/sweep.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
-import { gitStateOf } from '../../../cli/git-state.ts';
-import { printResult, type Io } from '../../../cli/io.ts';
-import { noTrtexec } from '../../../cli/program.ts';
-import { storePath } from '../../../cli/store-location.ts';
-import { withStore } from '../../../cli/with-store.ts';
 import { UsageError } from '../../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
-import { prepare } from '../../plan/index.ts';
-import type { SweepOptions } from '../command.ts';
-import { searchOutput, searchText } from './search-report.ts';
 import { PAST_WINDOW_SWEEPS } from '../../../judge/run-noise.ts';
 import type { Machine } from '../../../machine/machine.ts';
-import { plannedSweep } from '../../../run/planned-sweep.ts';
 import { environmentsOf } from '../../../store/sweeps/environments.ts';
 import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
@@ -61,7 +49,7 @@ export interface SearchContext {
 }
 
 /** Groups of cells that differ only in the axis, smallest value first. */
-export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
+function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
   const placed = cells.filter(({ cell }) => !isColdStart(cell) && placeOn(axis, cell) !== null);
   return [...Map.groupBy(placed, ({ cell }) => axisTwinKey(axis, cell)).values()].map((group) =>
     group.toSorted((a, b) => (placeOn(axis, a.cell) ?? 0) - (placeOn(axis, b.cell) ?? 0)),
@@ -218,25 +206,4 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
     )
     .map(({ sweepId }) => sweepId)
     .toReversed();
-}
-
-/** Shows what a search would measure and what is already known. Runs nothing. */
-export async function showSearch(
-  path: string,
-  options: SweepOptions,
-  io: Io,
-  request: SearchRequest,
-): Promise<ExitCode> {
-  const { plan, program } = await prepare(path, options, 'models maybe later', io);
-  const git = await gitStateOf(options, io);
-  const startedAt = io.now().toISOString();
-  const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
-  const show = (db: StoreDatabase | null): ExitCode => {
-    const search = wantedSearch(db, plan, sweep, null, request);
-    const runs = new SearchRuns({ db, plan, search, sweep, recorded: null });
-    const output = searchOutput(runs, { ...sweep, sweepId: null });
-    printResult(io, options, output, searchText);
-    return EXIT_CODES.fine;
-  };
-  return existsSync(storePath(options.db, io)) ? withStore(options, io, ({ db }) => show(db)) : show(null);
 }
