@@ -57,13 +57,6 @@ export async function telemetryNextTo(path: string) {
   return { artefact, files: RunFiles.read(dirname(path), new Map([[name, bytes]])) };
 }
 
-/** Summarizes the samples of another GPU in the same file. */
-function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
-  if (uuid === null) return [];
-  const { powerW, smClockMhz } = summariseTelemetry(samples, NOT_WATCHED);
-  return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
-}
-
 /** Telemetry of a run: bench's own samples, else the output of somebody else's nvidia-smi in the folder. */
 export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
@@ -81,8 +74,6 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
   // Another harness does not state its GPU. If the run used several GPUs, the one of its worker represents it.
   const uuid = device.uuid ?? (gpus.length > 1 ? (environment.gpuUuid ?? null) : null);
   const samples = samplesOf(gpus, uuid);
-  if (device.uuid === null && uuid !== null && samples.length > 0)
-    notes.push(...gpus.filter((gpu) => gpu.uuid !== uuid).flatMap(otherGpuNote));
   if (samples.length === 0 && gpus.length > 0) {
     notes.push(`${name} has no samples of the GPU of this run`);
   }
