@@ -32,20 +32,6 @@ export function isDmon(text: string): boolean {
   return /^#.*\sgpu\s/.test(text);
 }
 
-/** Output of dmon in a file of any name; undefined if there is none. */
-async function dmonIn(files: RunFiles): Promise<string | undefined> {
-  const others = files.names.filter(
-    (name) => /\.(?:txt|log|csv|out)$/.test(name) && !/^std(?:out|err)\.log$/.test(name),
-  );
-  for (const name of others.toSorted()) {
-    const head = files.chunks(name)[Symbol.asyncIterator]();
-    const first = await head.next().catch(() => null);
-    await head.return(undefined);
-    if (first?.done === false && isDmon(first.value.toString('latin1'))) return name;
-  }
-  return undefined;
-}
-
 /**
  * Reads the output of nvidia-smi for a log outside of any run folder, under the name that it will have in the run
  * folder.
@@ -61,7 +47,7 @@ export async function telemetryNextTo(path: string) {
 export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
   const names = files.names.filter(isTelemetryName).toSorted();
-  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0] ?? (await dmonIn(files));
+  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
   let gpus: readonly GpuSamples[] = [];
   if (name !== undefined) {
     try {
