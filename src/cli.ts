@@ -93,14 +93,13 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     program.outputHelp();
     return EXIT_CODES.fine;
   }
-  const words = behindCommand(argv, program);
-  const removed = removedLine(words);
+  const removed = removedLine(argv);
   if (removed !== null) {
     io.err(removed);
     return EXIT_CODES.wrongUse;
   }
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;
@@ -108,35 +107,10 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   return exitCode;
 }
 
-/** Moves common options from the front of a command line behind its command. */
-function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
-  const common = program.commands
-    .flatMap(({ options }) => options)
-    .filter(({ helpGroupHeading }) => helpGroupHeading === COMMON_OPTIONS);
-  const inFront = (word = '') => {
-    const [name] = word.split('=');
-    return common.find(({ long, required, short }) => [long, short].includes(name) && (required || name === word));
-  };
-  const takesNext = (word = ''): boolean => inFront(word)?.required === true && !word.includes('=');
-  const first = argv.findIndex((word, at) => inFront(word) === undefined && !takesNext(argv[at - 1]));
-  if (first < 1) return [...argv];
-  let command = program;
-  let behind = first;
-  for (;;) {
-    const inner: CommandUnknownOpts | undefined = command.commands.find((each) => each.name() === argv[behind]);
-    if (inner === undefined) break;
-    command = inner;
-    behind += 1;
-  }
-  // If the first word is not a command, report that word rather than the options in front of it.
-  const moved = behind === first ? [] : argv.slice(0, first);
-  return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
-}
-
 /** All commands, with their options and help. */
 export function makeProgram(io: Io, start: Execute): Command {
   const program: Command = new Command('bench');
-  const usages = () => new Map(program.commands.map((command) => [command.name(), command.usage()]));
+  const usages = () => new Map(withInner(program.commands).map(([name, command]) => [name, command.usage()]));
   program
     .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
@@ -169,6 +143,14 @@ export function makeProgram(io: Io, start: Execute): Command {
     for (const add of commands) add(program, start);
   }
   return program;
+}
+
+/** Commands by name, and those of groups as `db verify`. */
+function withInner(commands: readonly CommandUnknownOpts[]): [name: string, command: CommandUnknownOpts][] {
+  return commands.flatMap((command) => [
+    [command.name(), command],
+    ...command.commands.map((inner): [string, CommandUnknownOpts] => [`${command.name()} ${inner.name()}`, inner]),
+  ]);
 }
 
 const FURTHER_HELP = [

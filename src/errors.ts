@@ -78,8 +78,6 @@ export interface Mistake {
   readonly at: SourcePosition;
   /** What is wrong and what to do, without the place. */
   readonly problem: string;
-  /** Set for an unknown key, which may cause other mistakes and therefore comes first. */
-  readonly isCause?: boolean;
 }
 
 const MOST_MISTAKES = 10;
@@ -113,6 +111,23 @@ export class MatrixError extends BenchError {
 export class ExportFormatError extends Error {
   override readonly name = 'ExportFormatError';
 }
+
+/** Words for the code of a system or SQLite error about a file. */
+export const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  SQLITE_FULL: 'the disk is full',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many open files',
+  ENOENT: 'file or folder not found',
+  EEXIST: 'a part of its path is not a folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder; name a file',
+  EIO: 'the disk cannot be read or written',
+  ENAMETOOLONG: 'the name is too long',
+};
 
 /** The code of a system or SQLite error, such as `ENOENT`; empty for any other. */
 export function errorCode(error: unknown): string {

@@ -33,7 +33,6 @@ export async function copyArtefacts(
   { sweepIds, updatedSweepIds }: Pick<StoreMerge, 'sweepIds' | 'updatedSweepIds'>,
   from: string,
   to: string,
-  onProgress: (folders: number) => void,
   signal: AbortSignal,
 ): Promise<{ folders: number; bytes: number; missing: number }> {
   const updated = new Set(updatedSweepIds);
@@ -54,7 +53,6 @@ export async function copyArtefacts(
       signal.throwIfAborted();
       copied.bytes += await copyRunFolder(runFolderOf(from, sweepId, runId), runFolderOf(to, sweepId, runId));
       copied.folders += 1;
-      onProgress(copied.folders);
     }
     const hasManifest = existsSync(sweepManifestPath(to, sweepId));
     if (updated.has(sweepId) || (!hasManifest && existsSync(sweepFolderOf(from, sweepId)))) {

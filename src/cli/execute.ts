@@ -1,7 +1,7 @@
 import { EXIT_CODES, type ExitCode, earlierWordsNote } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock.ts';
 import { type Io, withoutColor } from './io.ts';
-import { BenchError, errorText } from '../errors.ts';
+import { BenchError, errorText, SYSTEM_PROBLEMS } from '../errors.ts';
 import { asciiText } from '../terminal/text-width.ts';
 import { printable } from '../text/printable.ts';
 import { withNamedStore } from './name-store.ts';
@@ -80,20 +80,6 @@ export function explain(error: unknown, io: Io): ExitCode {
   debug(error, io);
   return EXIT_CODES.internalError;
 }
-
-const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space or no inodes left; what was measured is stored, `bench run --resume` goes on',
-  EDQUOT: 'the disk quota is used up; what was measured is stored, `bench run --resume` goes on',
-  EACCES: 'permission denied',
-  EPERM: 'operation not permitted',
-  EROFS: 'the file system is read-only',
-  EMFILE: 'too many open files',
-  ENOENT: 'file or folder not found',
-  ENOTDIR: 'a part of this path is not a folder',
-  EISDIR: 'is a folder',
-  EIO: 'the disk cannot be read or written (I/O error)',
-  ENAMETOOLONG: 'the name is too long',
-};
 
 function systemProblem(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return null;

@@ -2,7 +2,7 @@ import { access, constants, lstat, open, realpath, rename, rm, stat } from 'node
 import { resolve } from 'node:path';
 
 import { temporaryPath } from '../files/layout.ts';
-import { EnvironmentLackingError, errorCode } from '../errors.ts';
+import { EnvironmentLackingError, errorCode, SYSTEM_PROBLEMS } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
@@ -70,22 +70,11 @@ async function placeOf(path: string): Promise<Place> {
   return { path: temporaryPath(target), target, kept: info.mode & 0o7777 };
 }
 
-const WHY: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOENT: 'the folder does not exist',
-  EEXIST: 'a part of its path is not a folder',
-  ENOTDIR: 'a part of its path is not a folder',
-  EISDIR: 'it is a folder; name a file',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-};
-
 /** @param advice what to do instead */
 export function cannotWrite(file: string, error: unknown, advice?: string): EnvironmentLackingError {
   const code = errorCode(error);
+  const why = code === 'ENOENT' ? 'the folder does not exist' : (SYSTEM_PROBLEMS[code] ?? (code || 'unknown'));
   return new EnvironmentLackingError(
-    `${printable(file)} cannot be written: ${WHY[code] ?? (code || 'unknown')}${advice === undefined ? '' : `; ${advice}`}`,
+    `${printable(file)} cannot be written: ${why}${advice === undefined ? '' : `; ${advice}`}`,
   );
 }

@@ -1,52 +1,29 @@
 import { nearest } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 
-/** Commands to suggest for names of other tools, for former names, and for words that belong to another command. */
+/** Commands to suggest for names of other tools, and for words of several commands. */
 const MEANT: ReadonlyMap<string, string> = new Map([
-  ['accuracy', 'model accuracy'],
-  ['attach', 'show RUN --attach FILE'],
-  ['baselines', 'ls baselines'],
   ['blame', 'bisect'],
-  ['cancel', 'slurm cancel'],
-  ['cells', 'ls cells'],
   ['clean', 'db prune'],
-  ['collect', 'slurm collect'],
   ['diff', 'compare'],
   ['explain', 'show RUN --next'],
-  ['findings', 'ls findings'],
-  ['gc', 'engines gc'],
   ['history', 'trend'],
-  ['inspect', 'model inspect'],
   ['latest', 'show latest'],
   ['list', 'ls'],
   ['log', 'ls sweeps'],
-  ['logs', 'ls sweeps'],
-  ['make-dataset', 'model make-dataset'],
-  ['make-inputs', 'model make-inputs'],
-  ['merge', 'db merge'],
   ['pareto', 'choose'],
-  ['prune', 'db prune'],
-  ['quantize', 'model quantize'],
-  ['remove', 'db rm'],
   ['resume', 'run --resume'],
   ['rm', 'db rm'],
-  ['runs', 'ls sweeps'],
   ['slo', 'choose --max-latency MS'],
   ['status', 'ls sweeps'],
-  ['sweeps', 'ls sweeps'],
-  ['test', 'run'],
-  ['vacuum', 'db prune'],
-  ['verify', 'db verify'],
-  ['version', '--version'],
 ]);
 
-/** @param usages usage lines of the commands of bench, by name */
+/** @param usages usage lines of the commands of bench by name, such as `db verify` */
 export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>): string {
-  const commands = [...usages.keys()];
-  const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
+  const [, what = text, hint = null] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
   const [, unknown] = /^unknown command '(.*)'$/.exec(what) ?? [];
-  const meant =
-    unknown === undefined ? (optionMeant(what) ?? hint ?? choiceMeant(what)) : commandMeant(unknown, commands, hint);
+  const option = what === "unknown option '-v'" ? '--version' : hint;
+  const meant = unknown === undefined ? (option ?? choiceMeant(what)) : commandMeant(unknown, [...usages.keys()]);
   const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
   const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
   const usage = usages.get(crowded);
@@ -54,15 +31,11 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
 }
 
-/** @param hint suggestions of commander, which include the subcommands of a group and are too many */
-function commandMeant(word: string, commands: readonly string[], hint: string | undefined): string | null {
-  const others = [...commands, ...(hint?.split(', ') ?? [])].filter((command) => command !== word);
-  const found = nearest(word, [...others, ...MEANT.keys()]);
-  return found === null ? null : (MEANT.get(found) ?? found);
-}
-
-function optionMeant(what: string): string | null {
-  return what === "unknown option '-v'" ? '--version' : null;
+function commandMeant(word: string, commands: readonly string[]): string | null {
+  const named = commands.map((command): [string, string] => [command.split(' ').at(-1) ?? command, command]);
+  const known = new Map([...named.toReversed(), ...MEANT].filter(([, command]) => command !== word));
+  const found = nearest(word, [...known.keys()]);
+  return found === null ? null : (known.get(found) ?? null);
 }
 
 /** The allowed choice nearest to the one typed. */

@@ -28,7 +28,6 @@ export interface CellSamples {
   readonly before: number | null;
   /** Null if no run of `sweep` has samples. */
   readonly histogram: SampleHistogram | null;
-  readonly unreadable: number;
 }
 
 export interface ReportLayers {
@@ -37,10 +36,8 @@ export interface ReportLayers {
   /** Profiled queries; null when only names and kernels are known. */
   readonly iterations: number | null;
   readonly totalMs: number;
+  /** The last one may stand for all smaller ones. */
   readonly layers: readonly ReportLayer[];
-  readonly rest: { readonly layers: number; readonly ms: number };
-  /** Sentences about the use of the GPU; empty without the ONNX model. */
-  readonly efficiency: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -51,30 +48,7 @@ export interface ReportLayer {
   readonly type: string;
   readonly precision: string;
   readonly tactic: string;
-  /** Share of the peak of the GPU as text; empty if unknown. */
-  readonly peak: string;
-  /** `compute`, `memory`, or empty. */
-  readonly limit: string;
   readonly ms: number;
-}
-
-export interface ReportLayersDiff {
-  /** The two compared profiles in words. */
-  readonly title: string;
-  readonly baseMs: number;
-  readonly headMs: number;
-  readonly rows: readonly ReportLayerChange[];
-  readonly moreRows: number;
-  readonly moreMs: number;
-}
-
-interface ReportLayerChange {
-  readonly change: string;
-  readonly label: string;
-  readonly detail: string;
-  readonly layers: readonly [number, number];
-  readonly baseMs: number;
-  readonly headMs: number;
 }
 
 export interface SweepMark {
@@ -91,7 +65,6 @@ export interface DrawnCell extends SweepColumns {
   readonly samples: CellSamples;
   /** Null if the series has no profile of the cell. */
   readonly layers: ReportLayers | null;
-  readonly diffs: readonly ReportLayersDiff[];
 }
 
 /** Data for the script of the page. */
@@ -137,11 +110,10 @@ export interface RunSamples {
 const BINS = 48;
 /**
  * Histograms of runs with common bins.
- * @param what kind of samples: `GPU compute time` or `latency`
  * @param earlier runs to compare with, counted together
  * @returns null when no run has a sample
  */
-export function histogramOf(what: string, runs: readonly RunSamples[], earlier: readonly RunSamples[] = []) {
+export function histogramOf(runs: readonly RunSamples[], earlier: readonly RunSamples[] = []) {
   const sorted = runs
     .filter(({ values }) => values.length > 0)
     .map(({ runId, values }) => ({ runId, sorted: [...values].toSorted((a, b) => a - b) }));
@@ -150,7 +122,6 @@ export function histogramOf(what: string, runs: readonly RunSamples[], earlier: 
   const samples = [...sorted.map((run) => run.sorted), before].filter(({ length }) => length > 0);
   const bins = binsOver(samples, BINS);
   return {
-    what,
     fromMs: bins.from,
     binMs: bins.width,
     runs: sorted.map((run) => ({ runId: run.runId, ...counted(run.sorted, bins) })),

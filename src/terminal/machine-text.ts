@@ -2,7 +2,7 @@ import { printable } from '../text/printable.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../records/telemetry.ts';
 import type { Look } from './look.ts';
 import { count, formatNumber, formatPercent } from './numbers.ts';
-import { textWidth, truncate } from './text-width.ts';
+import { labelled } from './text-width.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 
@@ -119,20 +119,10 @@ function rounded(value: number): string {
 
 const NAME_WIDTH = 8;
 
-/** Wrapped lines of ` name one, two, three`. */
+/** Wrapped lines of ` name one, two, three`; none without texts. */
 function parts(name: string, texts: readonly string[], { columns }: Look): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const [index, text] of texts.entries()) {
-    const part = `${printable(text)}${index < texts.length - 1 ? ',' : ''}`;
-    const longer = line === '' ? part : `${line} ${part}`;
-    if (line !== '' && textWidth(longer) > columns - NAME_WIDTH - 3) {
-      lines.push(line);
-      line = part;
-    } else line = longer;
-  }
-  if (line !== '') lines.push(line);
-  return lines.map((each, index) => truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns));
+  const label = `  ${name.padEnd(NAME_WIDTH)} `;
+  return texts.length === 0 ? [] : labelled(label, texts.map(printable).join(', '), columns);
 }
 
 /** The library of a wheel may have only `10` in its name, which matches 10.6.0. */

@@ -1,8 +1,7 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { truncate } from './text-width.ts';
+import { count, formatMs, formatNumber } from './numbers.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
@@ -43,16 +42,14 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   });
   const percentiles = [...new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)))];
   const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
-  const right = (header: string, value: (row: Row) => string, dropRank: number): Column<Row> =>
-    numberColumn(header, value, dropRank);
   const columns: Column<Row>[] = [
     { header: '', text: ({ metric }) => `  ${METRIC_NAMES[metric]}` },
-    right('median', (row) => ms(row.statistics.median), 0),
-    right('mean', (row) => ms(row.statistics.mean), 2),
-    right('min', (row) => ms(row.statistics.min), 1),
-    right('max', (row) => ms(row.statistics.max), 1),
+    numberColumn<Row>('median', (row) => ms(row.statistics.median), 0),
+    numberColumn('mean', (row) => ms(row.statistics.mean), 2),
+    numberColumn('min', (row) => ms(row.statistics.min), 1),
+    numberColumn('max', (row) => ms(row.statistics.max), 1),
     ...percentiles.map((percent, index) =>
-      right(
+      numberColumn<Row>(
         `p${percent}${percent === '99' && isMaximum ? ' = max' : ''}`,
         (row) => ms(row.statistics.percentiles[percent] ?? null),
         3 + percentiles.length - index,
@@ -72,30 +69,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const rateText = rates.filter((part) => part !== '').join(' · ');
   const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
-  lines.push(...partsLine(statistics).map((line) => truncate(line, look.columns)));
   if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
   return lines;
-}
-
-/** The parts of a latency, in their order, and the marks of their bars. */
-const PARTS = [
-  ['h2dMs', '▒'],
-  ['gpuComputeMs', '█'],
-  ['d2hMs', '░'],
-] as const;
-const BAR_WIDTH = 24;
-
-/** Returns a stacked bar of the medians of copies and GPU compute; nothing for a run without copies. */
-function partsLine(statistics: ShownStatistics['statistics']): string[] {
-  const parts = PARTS.flatMap(([metric, mark]) => {
-    const ms = statistics[metric]?.median ?? null;
-    return ms === null ? [] : [{ metric, mark, ms }];
-  });
-  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
-  if (parts.length < PARTS.length || whole <= 0) return [];
-  const bar = parts.map(({ mark, ms }) => mark.repeat(Math.round((ms / whole) * BAR_WIDTH))).join('');
-  const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatPercent((ms / whole) * 100, false)}`);
-  return [`  ${bar}  ${shares.join(' · ')}`];
 }
 
 export function overlapNote(streams: number): string {

@@ -52,8 +52,6 @@ export function textColumn<Row>(
 }
 
 const GAP = '  ';
-/** Gap between columns that identify a row, if there is little room. */
-const TIGHT_GAP = ' ';
 /** Columns of a higher rank are omitted if texts would have to be truncated for them. */
 const LAST_CUTTING_RANK = 4;
 
@@ -67,11 +65,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = layOut(filled, rows, look.columns);
   const linesOf = new Map(laid.map((entry) => [entry.column, linesIn(entry, rows)]));
-  const line = (textOf: (entry: LaidColumn<Row>) => string): string =>
-    laid
-      .map((entry) => entry.gap + textOf(entry))
-      .join('')
-      .trimEnd();
+  const line = (textOf: (entry: LaidColumn<Row>) => string): string => laid.map(textOf).join(GAP).trimEnd();
   const header = line(({ column, width }) => pad(headerOf(column, width), width, column.align));
   const lines = rows.flatMap((row) => {
     const texts = new Map(laid.map(({ column }) => [column, linesOf.get(column)?.(row) ?? []]));
@@ -170,8 +164,6 @@ function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
 
 interface LaidColumn<Row> {
   readonly column: Column<Row>;
-  /** Gap before the column. */
-  readonly gap: string;
   readonly width: number;
   readonly content: number;
 }
@@ -185,36 +177,22 @@ function fit<Row>(
 ): LaidColumn<Row>[] {
   const all = columns.map((column) => {
     const content = Math.max(0, ...rows.map((row) => textWidth(column.text(row))));
-    return { column, content, gap: GAP, width: Math.max(textWidth(column.header), content) };
+    return { column, content, width: Math.max(textWidth(column.header), content) };
   });
-  const loose = withGaps(all, GAP);
-  if (totalWidth(loose) <= available) return loose;
+  if (totalWidth(all) <= available) return all;
   let kept = new Set([0]);
   for (const rank of [...new Set(all.map(rankOf))].toSorted((a, b) => a - b)) {
     const more = new Set([...kept, rank]);
     const leastOf = rank <= lastCuttingRank ? cutWidth : wholeWidth;
-    const least = columnsOf(all, more).map((entry) => ({ ...entry, width: leastOf(entry) }));
+    const least = all.filter((entry) => more.has(rankOf(entry))).map((entry) => ({ ...entry, width: leastOf(entry) }));
     if (totalWidth(least) <= available) kept = more;
   }
-  const laid = columnsOf(all, kept);
+  const laid = all.filter((entry) => kept.has(rankOf(entry)));
   return shrink(laid, totalWidth(laid) - available);
-}
-
-function columnsOf<Row>(all: readonly LaidColumn<Row>[], ranks: ReadonlySet<number>): LaidColumn<Row>[] {
-  const own = all.filter((entry) => ranks.has(rankOf(entry)));
-  return withGaps(own, TIGHT_GAP);
 }
 
 function rankOf<Row>({ column }: LaidColumn<Row>): number {
   return column.dropRank ?? 0;
-}
-
-function withGaps<Row>(laid: readonly LaidColumn<Row>[], ofIdentity: string): LaidColumn<Row>[] {
-  return laid.map((entry, place) => {
-    const before = laid[place - 1];
-    const isIdentity = entry.column.isIdentity === true && before?.column.isIdentity === true;
-    return { ...entry, gap: before === undefined ? '' : isIdentity ? ofIdentity : GAP };
-  });
 }
 
 function wholeWidth<Row>({ column, content, width }: LaidColumn<Row>): number {
@@ -230,12 +208,10 @@ function cutWidth<Row>(entry: LaidColumn<Row>): number {
 function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColumn<Row>[] {
   let left = excess;
   const limits = [
-    ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
-    (entry: LaidColumn<Row>) => (entry.column.minWidth === undefined ? wholeWidth(entry) : Infinity),
-    ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
+    (entry: LaidColumn<Row>) => Math.max(entry.content, cutWidth(entry)),
+    cutWidth,
     // Last, from headers wider than the least width of their column.
-    ({ column, content }: LaidColumn<Row>) =>
-      column.minWidth === undefined ? Infinity : Math.min(column.minWidth, Math.max(1, content)),
+    (entry: LaidColumn<Row>) => Math.min(cutWidth(entry), Math.max(1, entry.content)),
   ];
   let narrowed = [...laid];
   for (const limitOf of limits) {
@@ -251,7 +227,7 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
 }
 
 function totalWidth<Row>(laid: readonly LaidColumn<Row>[]): number {
-  return laid.reduce((sum, { gap, width }) => sum + gap.length + width, 0);
+  return laid.reduce((sum, { width }) => sum + width, GAP.length * Math.max(0, laid.length - 1));
 }
 
 function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {

@@ -144,6 +144,13 @@ const SIGNS: Readonly<Record<string, string>> = {
   '°': ' ',
   µ: 'u',
   '²': '2',
+  '▁': '_',
+  '▂': '_',
+  '▃': '.',
+  '▄': '-',
+  '▅': '=',
+  '▆': '^',
+  '▇': '^',
   '█': '#',
   '▓': '#',
   '▒': '=',
@@ -153,6 +160,12 @@ const SIGNS: Readonly<Record<string, string>> = {
   '└': '+',
   '┬': '+',
   '┤': '|',
+  '╴': '-',
+  '╶': '-',
+  '╭': '.',
+  '╮': '.',
+  '╯': "'",
+  '╰': '`',
 };
 
 /** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */

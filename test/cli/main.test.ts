@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
@@ -27,21 +25,6 @@ test('one process runs many command lines, and none leaves anything behind', asy
     expect(await typed(['help', 'exit-codes'], folder)).toMatchObject({ code: 0, out: expect.stringMatching(/130/) });
   }
   expect({ exitCode: process.exitCode, listeners: process.listenerCount('SIGINT') }).toEqual(before);
-});
-
-test('options of every command are taken in front of it, too', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'a b.sqlite');
-  const behind = await typed(['ls', 'sweeps', '--json', '--db', db], folder);
-  const line = `bench: ${db}: store not found; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`;
-  expect(behind.err).toBe(line);
-  expect(await typed(['--no-color', '--db', db, '-q', '--json', 'ls', 'sweeps'], folder)).toEqual(behind);
-  expect(await typed([`--db=${db}`, 'ls', 'sweeps'], folder)).toEqual(behind);
-  expect(await typed(['--json', '--version'], folder)).toMatchObject({ code: 0 });
-  const err = expect.stringContaining("unknown command 'parsee'; did you mean parse?");
-  expect(await typed(['--json', 'parsee'], folder)).toMatchObject({ code: 2, err });
-  const expected = { code: 2, err: expect.stringContaining("unknown option '--last'") };
-  expect(await typed(['--last', '3', 'trend'], folder)).toMatchObject(expected);
 });
 
 test.each<readonly [text: string, named: string]>([

@@ -4,16 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../src/artefacts/read/read-run.ts';
-import { heatClass } from '../../src/features/report/page/sections.ts';
-import {
-  linear,
-  placeHash,
-  rangeOf,
-  readPlace,
-  staircase,
-  SweepRange,
-  treeMap,
-} from '../../src/html/browser/geometry.ts';
+import { cellInHash, linear, rangeOf, treeMap } from '../../src/html/browser/geometry.ts';
 import { histogramOf } from '../../src/html/page-data.ts';
 import { markup, scriptJson } from '../../src/html/markup.ts';
 import { FIXTURES } from '../support/recordings.ts';
@@ -37,29 +28,11 @@ test('tree map: areas are as the sizes, inside the frame, and fill it', () => {
 });
 
 describe('the address of a cell', () => {
-  test('there and back', () => {
-    const place = { cell: '0123abcd', from: 3, to: 40 };
-    expect([placeHash(place), readPlace(placeHash(place))]).toEqual(['#cell=0123abcd&from=3&to=40', place]);
-  });
+  test('its key, or the beginning of it', () => expect(cellInHash('#cell=0123abcd')).toBe('0123abcd'));
 
-  test.each(['', '#', '#cells', '#cell=', '#cell=xyz', '#cell="><b>', '#cell=abc%00', '#cell=../..'])(
-    '%j is none',
-    (hash) => expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null }),
+  test.each(['', '#cells', '#cell=', '#cell=xyz', '#cell="><b>', '#cell=abc%00', '#cell=../..'])('%j is none', (hash) =>
+    expect(cellInHash(hash)).toBeNull(),
   );
-});
-
-test('a shade a percent, up to five, by what is worse', () => {
-  const shades = [0, 0.49, -0.5, 1.4, 4.49, 4.5, 5.3, -80].map((percent) => heatClass(percent, percent > 0));
-  expect(shades).toEqual(['h0', 'h0', 'better1', 'worse1', 'worse4', 'worse5', 'worse5', 'better5']);
-});
-
-test('the staircase of a precision: its fastest for each latency', () => {
-  const point = (label: string, latencyMs: number, itemsPerS: number) => {
-    const accuracy = 'notChecked' as const;
-    return { key: label, label, precision: 'fp8', latencyMs, itemsPerS, accuracy, isDominated: false };
-  };
-  const points = [point('b8', 2, 400), point('b1', 1, 100), point('slow', 2.1, 380), point('b64', 16, 900)];
-  expect(staircase(points).map(({ label }) => label)).toEqual(['b1', 'b8', 'b64']);
 });
 
 describe('scales', () => {
@@ -75,34 +48,13 @@ describe('scales', () => {
   });
 });
 
-describe('the sweeps that a chart shows', () => {
-  const ends = ({ from, to }: SweepRange): readonly [number, number] => [from, to];
-
-  test('all of them, or those of the address', () => {
-    expect(ends(new SweepRange(60, null, null))).toEqual([0, 59]);
-    expect(ends(new SweepRange(60, 10, 19))).toEqual([10, 19]);
-    expect(ends(new SweepRange(60, 70, 2))).toEqual([59, 59]);
-    expect(ends(new SweepRange(0, null, null))).toEqual([0, 0]);
-  });
-
-  test('zoom keeps the sweep in its place, five sweeps at the least', () => {
-    const range = new SweepRange(61, null, null);
-    range.zoom(0.5, 15);
-    expect(ends(range)).toEqual([8, 38]);
-    range.zoom(2, 15);
-    expect(ends(range)).toEqual([0, 60]);
-    for (let time = 0; time < 9; time += 1) range.zoom(0.5, 30);
-    expect(range.to - range.from).toBe(4);
-  });
-});
-
 const run = (runId: string, values: readonly number[]) => ({ runId, values: Float64Array.from(values) });
 
 describe('the queries of runs, in bins', () => {
   test('percentiles are those of trtexec: of 60 queries p99 is the longest, and not between two', () => {
-    const [only] = histogramOf('latency', [run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
+    const [only] = histogramOf([run('a', [9, ...Array.from({ length: 59 }, () => 1)])])?.runs ?? [];
     expect(only?.statistics).toEqual({ min: 1, median: 1, p90: 1, p99: 9, max: 9 });
-    const [few] = histogramOf('latency', [run('a', [4, 1, 3, 2])])?.runs ?? [];
+    const [few] = histogramOf([run('a', [4, 1, 3, 2])])?.runs ?? [];
     expect(few?.statistics).toEqual({ min: 1, median: 2.5, p90: 4, p99: 4, max: 4 });
   });
 
@@ -112,7 +64,7 @@ describe('the queries of runs, in bins', () => {
       const [read] = await readRunFolder(join(FIXTURES, 'formats', cell));
       const values = read?.exports.times?.columns.computeMs ?? new Float64Array();
       const printed = read?.log.measurement?.gpuComputeMs;
-      const found = histogramOf('GPU compute time', [{ runId: 'a', values }])?.runs[0]?.statistics;
+      const found = histogramOf([{ runId: 'a', values }])?.runs[0]?.statistics;
       const rounded = (value: number | undefined): number => Number((value ?? 0).toPrecision(5));
       expect(values.length).toBeGreaterThan(100);
       expect([found?.p90, found?.p99, found?.max].map(rounded)).toEqual(
@@ -123,13 +75,13 @@ describe('the queries of runs, in bins', () => {
 
   test('earlier runs are counted together, in the same bins', () => {
     const now = [run('a', [2, 3]), run('b', [4])];
-    const found = histogramOf('latency', now, [run('c', [1, 5]), run('d', [2, 4, 3])]);
+    const found = histogramOf(now, [run('c', [1, 5]), run('d', [2, 4, 3])]);
     expect(found).toMatchObject({ fromMs: 1, medianMs: 3, before: { runs: 2, queries: 5, beyond: 0 } });
     expect(found?.before?.statistics).toEqual({ min: 1, median: 3, p90: 5, p99: 5, max: 5 });
     // 48 bins, two of them for what lies above 99.5 % of the queries.
     const bins = [1, 2, 3, 4, 5].map((ms) => Math.floor((ms - 1) / (found?.binMs ?? 1)));
     expect(found?.before?.counts.flatMap((count, bin) => (count === 0 ? [] : bin))).toEqual(bins);
-    expect(histogramOf('latency', now)?.before).toBeNull();
+    expect(histogramOf(now)?.before).toBeNull();
   });
 });
 

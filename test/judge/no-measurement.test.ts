@@ -1,10 +1,10 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
-import { FIXTURES, readFixture } from '../support/recordings.ts';
+import { readFixture } from '../support/recordings.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
 const contradicting = (log: string): string => log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
@@ -78,29 +78,5 @@ describe('a side whose only run is no measurement', () => {
       0,
       [`head has no valid run: graphNotCaptured: The CUDA graph capture on the stream has failed.`],
     ]);
-  });
-
-  test('with profiles of both sides why names the command that compares them', async () => {
-    const [a = '', b = ''] = ['normal', 'level0'].map((side) => {
-      const target = join(folder, 'profiled', side);
-      const runs = join(FIXTURES, 'level0');
-      cpSync(join(runs, 'profile', `vit_small.fp16.${side}`), join(target, 'profile'), { recursive: true });
-      rmSync(join(target, 'profile', 'times.json.br'));
-      cpSync(join(runs, 'pairs', 'vit_small.fp16.b8.graph1', `01-${side}`), join(target, 'run'), { recursive: true });
-      return target;
-    });
-    for (const [run, recording] of [
-      ['run', 'level0/pairs/vit_small.fp16.b8.graph1/01-level0'],
-      ['profile', 'level0/profile/vit_small.fp16.level0'],
-    ] as const) {
-      writeFileSync(join(b, run, 'stdout.log'), contradicting(readFixture(`${recording}/stdout.log.br`).toString()));
-    }
-    const { code, stderr } = await bench(['why', a, b], { cwd: folder });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /);
-    const command = /; what the profiles say: (bench layers --diff \S+ \S+)\n$/.exec(stderr)?.[1];
-    expect(command).toBe(`bench layers --diff ${a} ${b}`);
-    const layers = await bench(['layers', '--diff', a, b], { cwd: folder });
-    expect([layers.code, layers.stderr]).toEqual([0, '']);
   });
 });

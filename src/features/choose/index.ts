@@ -1,3 +1,3 @@
 export type { ParetoOutput } from './output.ts';
 export { paretoReport } from './pareto.ts';
-export { choiceColumns, RATIO, tallyText } from './pareto-text.ts';
+export { choiceColumns, tallyText } from './pareto-text.ts';

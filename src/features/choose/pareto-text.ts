@@ -184,7 +184,7 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
 }
 
 /** Matches the colored part of {@link tallyText}. */
-export const RATIO = /[\d.]+×/g;
+const RATIO = /[\d.]+×/g;
 
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
 export function tallyText(tally: ParetoOutput['precisions'][number]) {

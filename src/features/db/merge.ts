@@ -1,4 +1,4 @@
-import { statSync, accessSync, constants, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { statSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
@@ -11,7 +11,6 @@ import { BenchError, StoreError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { MergeOptions } from './command.ts';
 import type { MergeOutput } from './output.ts';
-import { Ticker } from './ticker.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
 import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
 import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
@@ -19,7 +18,7 @@ import { mergeStore } from '../../store/merge/merge-store.ts';
 import { sqliteRefusal } from '../../store/file/store-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 
 type MergedStore = MergeOutput['stores'][number];
@@ -44,57 +43,42 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
   const other = openOther(path, store.path);
-  const ticker = new Ticker(io);
   try {
-    const merge = await mergeStore(store.db, other.readable, (table) => ticker.report(`merging ${table}`), io.signal);
+    const merge = await mergeStore(store.db, other.readable, io.signal);
     const { sweepIds, updatedSweepIds, ...merged } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
-    const onCopied = (folders: number): void => ticker.report(`copying artefacts: ${folders} runs`);
     const areCopied = options.artefacts !== false && from !== to;
-    const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, onCopied, io.signal) : null;
+    const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, io.signal) : null;
     if (areCopied) await writeFindings(store.db, to, sweepIds);
     return { path, ...merged, conflicts: [...merged.conflicts], updatedSweeps: updatedSweepIds.length, artefacts };
   } finally {
-    ticker.end();
     other.close();
   }
 }
 
 function mergeText({ stores }: MergeOutput, look: Look): string[] {
-  return stores.flatMap((store, index) => [
-    ...(index === 0 ? [] : ['']),
-    ...storeLines(store, look).flatMap((line) => wrapWords(line, look.columns)),
-    ...store.conflicts.flatMap(({ table, columns, rows, examples }) => {
-      const what = columns.length === 0 ? 'missing here, although their run is here' : columns.join(', ');
-      const more = rows > examples.length ? ', …' : '';
-      return wrapWords(`  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`, look.columns);
-    }),
-  ]);
+  return stores.flatMap((store) => storeLines(store, look).flatMap((line) => wrapHanging(line, look.columns, 2)));
 }
 
 function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSweeps }: MergedStore, look: Look) {
-  const counted: [number, string, string?][] = [
-    [added.sweeps, 'sweep'],
-    [added.runs, 'run'],
-    [added.cells, 'cell'],
-    [added.baselines, 'baseline'],
-    [added.findings, 'finding'],
-    [added.acknowledgements, 'acceptance'],
-    [added.accuracy, 'accuracy', 'accuracies'],
-  ];
-  const news = counted.flatMap(([number, noun, plural]) => (number > 0 ? count(number, noun, plural) : []));
-  const there = `; ${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
-  const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
+  const { accuracy, acknowledgements, baselines, cells, findings, runs, sweeps } = added;
+  const counted = { sweep: sweeps, run: runs, cell: cells, baseline: baselines, finding: findings };
+  const others = { acknowledgement: acknowledgements, 'accuracy record': accuracy };
+  const news = Object.entries({ ...counted, ...others }).flatMap(([noun, number]) =>
+    number > 0 ? count(number, noun) : [],
+  );
+  const there = `${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
   const { folders, bytes, missing } = artefacts ?? { folders: 0, bytes: 0, missing: 0 };
   return [
-    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : there}`,
+    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}; ${there}`,
     updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} updated, as the other store has more runs of them`,
     folders > 0 && `artefacts of ${count(folders, 'run')} copied, ${formatBytes(bytes)}`,
     missing > 0 && `${count(missing, 'run has', 'runs have')} no artefacts in the other store either`,
-    differing > 0 &&
+    ...conflicts.map(({ columns, examples, rows, table }) =>
       look.style.warn(
-        `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
+        `${count(rows, 'row')} of ${table} differ under the same id: what was here is kept: ${columns.join(', ') || 'missing here'} (${examples.map(printable).join(', ')})`,
       ),
+    ),
   ].filter((line) => line !== false);
 }
 
@@ -105,11 +89,6 @@ function refuseOther(path: string, ownPath: string): void {
     const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
     if (other?.dev === own?.dev && other?.ino === own?.ino) {
       throw new UsageError(`${path} is the store itself; name another store to merge`);
-    }
-    try {
-      accessSync(path, constants.R_OK);
-    } catch (error) {
-      throw new StoreError(`${path} cannot be read: permission denied`, { cause: error });
     }
     isCurrent(path);
   });

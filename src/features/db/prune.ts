@@ -11,7 +11,6 @@ import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
-import { Ticker } from './ticker.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -38,14 +37,10 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
   return withStoreToWrite(options, io, async ({ db, path }) => {
     const siblings = new SiblingStores(path);
-    const ticker = new Ticker(io);
     const pruning = { db, artefacts: artefactsFolderOf(path), siblings, isDryRun: options.dryRun === true, io };
     try {
-      const output = await pruneAll(pruning, rules, options, ticker);
-      ticker.end();
-      return printResult(io, options, output, pruneText);
+      return printResult(io, options, await pruneAll(pruning, rules, options), pruneText);
     } finally {
-      ticker.end();
       siblings.close();
     }
   });
@@ -90,12 +85,7 @@ function before(ageS: number, io: Io): string {
   return new Date(Math.max(0, io.now().getTime() - ageS * 1000)).toISOString();
 }
 
-async function pruneAll(
-  pruning: Pruning,
-  rules: readonly KeepRules[],
-  options: PruneOptions,
-  ticker: Ticker,
-): Promise<PruneOutput> {
+async function pruneAll(pruning: Pruning, rules: readonly KeepRules[], options: PruneOptions): Promise<PruneOutput> {
   const { artefacts, db, io, isDryRun } = pruning;
   const chosen = new Map<SweepId, { sweep: PrunableSweep; rule: KeepRules }>();
   for (const rule of rules) {
@@ -107,7 +97,6 @@ async function pruneAll(
   let measuredNow = 0;
   for (const { sweep, rule } of chosen.values()) {
     await yieldToEventLoop(io);
-    ticker.report(`pruning: ${sweeps.length} of ${chosen.size} sweeps`);
     if (sweepLockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
     else sweeps.push(await pruneOne(pruning, sweep, rule));
   }
@@ -186,25 +175,23 @@ function pruneText(report: PruneOutput, look: Look): string[] {
   const { attachments, dryRun, freeBytes: free, measuredNow, sweeps, vacuumed } = report;
   if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune'];
   type Row = (typeof sweeps)[number];
+  const kinds = [
+    ['samples', ({ sampleBytes }: Row) => sampleBytes],
+    ['layers', ({ layerBytes }: Row) => layerBytes],
+    ['artefacts', ({ artefactBytes }: Row) => artefactBytes],
+  ] as const;
   const sum = (of: (sweep: Row) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
-  const bytes = (header: string, of: (sweep: Row) => number) =>
-    ({ header, text: (row: Row) => formatBytes(of(row)), align: 'right' }) as const;
-  const sizes = {
-    samples: sum(({ sampleBytes }) => sampleBytes),
-    layers: sum(({ layerBytes }) => layerBytes),
-    artefacts: sum(({ artefactBytes }) => artefactBytes),
-    attachments: attachments.reduce((total, each) => total + each.bytes, 0),
-  };
-  const parts = Object.entries(sizes).map(([name, size]) => `${name} ${formatBytes(size)}`);
+  const parts = [
+    ...kinds.map(([name, of]) => `${name} ${formatBytes(sum(of))}`),
+    `attachments ${formatBytes(attachments.reduce((total, { bytes }) => total + bytes, 0))}`,
+  ];
   const shared = sum(({ sharedFolders }) => sharedFolders);
   return [
     ...renderTable<Row>(
       [
         { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
         { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
-        bytes('samples', ({ sampleBytes }) => sampleBytes),
-        bytes('layers', ({ layerBytes }) => layerBytes),
-        bytes('artefacts', ({ artefactBytes }) => artefactBytes),
+        ...kinds.map(([header, of]) => ({ header, text: (row: Row) => formatBytes(of(row)), align: 'right' as const })),
       ],
       sweeps.slice(0, SHOWN),
       look,

@@ -3,10 +3,10 @@ import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { gateMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { allCells } from '../../store/cells.ts';
@@ -26,69 +26,56 @@ import type { RejudgeOutput } from './output.ts';
  */
 export async function rejudgeStore(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
-    const { output, names } = await rejudged(store.db, options, io);
-    return printResult(io, options, output, (judged, look) => rejudgeText(judged, names, look));
+    const found = await rejudged(store.db, options, io);
+    return printResult(io, options, found.output, (output, look) => rejudgeText(output, found, look));
   });
 }
 
-async function rejudged(
-  db: StoreDatabase,
-  options: RejudgeOptions,
-  io: Io,
-): Promise<{ output: RejudgeOutput; names: RejudgedNames }> {
+async function rejudged(db: StoreDatabase, options: RejudgeOptions, io: Io) {
   const [newest] = (await resolveSide(db, 'latest', io)).sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to judge again');
   const sweeps = seriesOf(db, newest, options.last).toReversed();
   const cells = new Map(chooseCells(db, allCells(db), options.filter).map((cell) => [cell.key, cell]));
   const metric = metricNamed(db, options.metric);
-  const isAsked = ({ cellKey, metric: own }: ReportedOfCell): boolean => {
-    const cell = cells.get(cellKey);
-    return cell !== undefined && gateMetric(metric, cell) === own;
-  };
   let today: readonly Finding[] = [];
   for (const sweep of sweeps) {
     io.signal.throwIfAborted();
     today = (await judgedSweep(db, sweep, io, { findings: today })).verdict.findings;
   }
-  const [now, then] = [today, findingsOf(db, { ...newest, matrices: [newest.matrix] })].map((findings) =>
-    reportedOfCells(findings).filter(isAsked),
+  const [now = [], then = []] = [today, findingsOf(db, { ...newest, matrices: [newest.matrix] })].map((findings) =>
+    findings
+      .filter(({ kind }) => kind !== 'limit')
+      .flatMap((finding) => finding.cells.map((cell) => ({ ...finding, ...cell })))
+      .filter(({ cellKey, metric: own }) => {
+        const cell = cells.get(cellKey);
+        return cell !== undefined && gateMetric(metric, cell) === own;
+      }),
   );
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const changes = rejudge(now ?? [], then ?? [], ids).map((change) => ({
+  const changes = inBoth(now, then, sweeps).map(({ change, toldThenSweepId, toldTodaySweepId }) => ({
     key: change.cellKey,
     label: labelIn(cells, change.cellKey),
     direction: change.direction,
     changePercent: change.changePercent,
     firstBadSweepId: change.firstBadSweepId,
-    toldTodaySweepId: change.reportedToday,
-    toldThenSweepId: change.reportedThen,
+    toldTodaySweepId,
+    toldThenSweepId,
   }));
-  return {
-    output: { schemaVersion: 1, nights: sweeps.length, changes },
-    names: { cells, startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])) },
-  };
+  const output: RejudgeOutput = { schemaVersion: 1, nights: sweeps.length, changes };
+  return { output, cells, startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])) };
 }
 
-/** Labels of the cells and sweeps in the output. */
-interface RejudgedNames {
-  readonly cells: ReadonlyMap<string, KeyedCell>;
-  readonly startedAt: ReadonlyMap<string, string | null>;
-}
+type Rejudged = Awaited<ReturnType<typeof rejudged>>;
 
-function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, look: Look): string[] {
+function rejudgeText({ nights, changes }: RejudgeOutput, { cells, startedAt }: Rejudged, look: Look): string[] {
   const differing = changes.filter(({ toldTodaySweepId, toldThenSweepId }) => toldTodaySweepId !== toldThenSweepId);
   const same = changes.length - differing.length;
-  const onlyToday = differing.filter(({ toldThenSweepId }) => toldThenSweepId === null).length;
-  const onlyThen = differing.filter(({ toldTodaySweepId }) => toldTodaySweepId === null).length;
   const head = look.style.strong(
-    differing.length === 0
-      ? `${count(nights, 'sweep')}: today's rules report the same ${count(same, 'change')}`
-      : `${count(nights, 'sweep')}: ${count(same, 'change')} reported by both, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} in another sweep`,
+    `${count(nights, 'sweep')}: ${count(same, 'change')} reported in the same sweep by today's rules, ${differing.length} not`,
   );
   if (differing.length === 0) return [head];
   const date = (sweepId: SweepId | null): string =>
-    sweepId === null ? '–' : (names.startedAt.get(sweepId)?.slice(0, 10) ?? '?');
-  const rows = withCells(differing, names.cells);
+    sweepId === null ? '–' : (startedAt.get(sweepId)?.slice(0, 10) ?? '?');
+  const rows = withCells(differing, cells);
   const table = cellTable<(typeof rows)[number]>(
     rows,
     [
@@ -105,46 +92,26 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
 /** A finding, with the change of one of its cells. */
 type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> & Finding['cells'][number];
 
-/** A change under today's rules, as reported at the time, or both. */
-interface Rejudged extends Pick<ReportedOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
-  /**
-   * The sweep that reports it under today's rules; null if none does. `reportedThen` is the sweep that reported it at
-   * the time.
-   */
-  readonly reportedToday: SweepId | null;
-  readonly reportedThen: SweepId | null;
-}
-
-function reportedOfCells(findings: readonly Finding[]): ReportedOfCell[] {
-  const changes = findings.filter(({ kind }) => kind !== 'limit');
-  return changes.flatMap((finding) => finding.cells.map((cell): ReportedOfCell => ({ ...finding, ...cell })));
-}
-
-/**
- * Compares findings under today's rules with those reported at the time. A change is the same if it begins in about the
- * same sweep.
- */
-function rejudge(
-  today: readonly ReportedOfCell[],
-  then: readonly ReportedOfCell[],
-  sweepIds: readonly SweepId[],
-): Rejudged[] {
-  const placeOf = new Map(sweepIds.map((sweepId, place) => [sweepId, place]));
+/** Pairs changes that begin in about the same sweep; null for a side that does not report the change. */
+function inBoth(today: readonly ReportedOfCell[], then: readonly ReportedOfCell[], sweeps: readonly Sweep[]) {
+  const placeOf = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
   const beginOf = ({ firstBadSweepId }: ReportedOfCell): number => placeOf.get(firstBadSweepId) ?? Number.NaN;
-  const open = [...then];
-  const both = today.map((change): Rejudged => {
-    const same = open.findIndex(
+  const others = new Set(then);
+  const both = today.map((change) => {
+    const found = [...others].find(
       (reported) =>
         reported.cellKey === change.cellKey &&
         reported.metric === change.metric &&
         reported.direction === change.direction &&
         Math.abs(beginOf(reported) - beginOf(change)) <= ALERTING.sameSweeps,
     );
-    const [found] = same === -1 ? [] : open.splice(same, 1);
-    return { ...change, reportedToday: change.reportedSweepId, reportedThen: found?.reportedSweepId ?? null };
+    if (found !== undefined) others.delete(found);
+    return { change, toldTodaySweepId: change.reportedSweepId, toldThenSweepId: found?.reportedSweepId ?? null };
   });
-  return [
-    ...both,
-    ...open.map((reported): Rejudged => ({ ...reported, reportedToday: null, reportedThen: reported.reportedSweepId })),
-  ];
+  const onlyThen = [...others].map((change) => ({
+    change,
+    toldTodaySweepId: null,
+    toldThenSweepId: change.reportedSweepId,
+  }));
+  return [...both, ...onlyThen];
 }

@@ -29,39 +29,27 @@ import { printable } from '../../text/printable.ts';
 import { restoreArtefacts } from '../import/index.ts';
 import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput } from './output.ts';
-import { Ticker } from './ticker.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
   if (!existsSync(path)) throw new StoreError(`${path}: store not found`);
-  const ticker = new Ticker(io);
-  try {
-    const looked = await lookAt(path, options, ticker, io);
-    ticker.end();
-    const isDamaged = !looked.found.every(isHarmless);
-    printResult(
-      io,
-      options,
-      { schemaVersion: 1, path, quick: options.quick === true, isDamaged, ...looked },
-      verifyText,
-    );
-    return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
-  } finally {
-    ticker.end();
-  }
+  const looked = await lookAt(path, options, io);
+  const isDamaged = !looked.found.every(isHarmless);
+  printResult(io, options, { schemaVersion: 1, path, quick: options.quick === true, isDamaged, ...looked }, verifyText);
+  return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
 type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found' | 'rebuilt'>;
 
-async function lookAt(path: string, { quick, rebuild }: VerifyOptions, ticker: Ticker, io: Io): Promise<LookedAt> {
+async function lookAt(path: string, { quick, rebuild }: VerifyOptions, io: Io): Promise<LookedAt> {
   const client = openToVerify(path, migrationsFolder());
   if ('kind' in client) return { runs: 0, sweeps: 0, found: [client], rebuilt: null };
   try {
     const found = verifyFile(client, path, migrationsFolder(), quick === true);
     // Rows of a damaged file, or of another schema, would only repeat the problem.
     if (found.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found, rebuilt: null };
-    found.push(...(await verifyFolder(client, path, quick === true, ticker, io)));
-    const compared = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, ticker, io);
+    found.push(...(await verifyFolder(client, path, quick === true, io)));
+    const compared = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, io);
     const countOf = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
     return {
       sweeps: countOf('sweeps'),
@@ -79,7 +67,6 @@ async function compareWithArtefacts(
   client: VerifiedStore,
   path: string,
   named: true | readonly string[],
-  ticker: Ticker,
   io: Io,
 ): Promise<RebuiltComparison> {
   const artefacts = artefactsFolderOf(path);
@@ -88,16 +75,9 @@ async function compareWithArtefacts(
   const temporary = mkdtempSync(join(tmpdir(), 'bench-rebuilt-'));
   try {
     const rebuiltPath = join(temporary, 'rebuilt.sqlite');
-    ticker.report(`reading the artefacts of ${count(folders.length, 'sweep')} again`);
     const rebuilt = openStore(rebuiltPath, migrationsFolder());
-    await usingStore(rebuilt, () =>
-      restoreArtefacts(
-        rebuilt,
-        artefacts,
-        folders.filter((folder) => existsSync(folder)),
-        io,
-      ),
-    );
+    const here = folders.filter((folder) => existsSync(folder));
+    await usingStore(rebuilt, () => restoreArtefacts(rebuilt, artefacts, here, io));
     return compareRebuilt(client, rebuiltPath, toolVersion(), sweepIds);
   } finally {
     rmSync(temporary, { recursive: true, force: true });
@@ -112,22 +92,15 @@ function sweepsNamed(db: string, named: readonly string[], io: Io): Promise<Swee
 }
 
 /** Hashes of the artefacts and engines next to the store. */
-async function verifyFolder(
-  client: VerifiedStore,
-  path: string,
-  isQuick: boolean,
-  ticker: Ticker,
-  io: Io,
-): Promise<StoreDamage[]> {
+async function verifyFolder(client: VerifiedStore, path: string, isQuick: boolean, io: Io): Promise<StoreDamage[]> {
   const found: StoreDamage[] = [];
   const artefacts = artefactsFolderOf(path);
-  if (existsSync(artefacts)) found.push(...(await verifyArtefacts(client, artefacts, isQuick, ticker, io)));
+  if (existsSync(artefacts)) found.push(...(await verifyArtefacts(client, artefacts, isQuick, io)));
   else if (client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined) {
     const what = 'no artefacts lie next to this store: logs and exports of its runs were not checked';
     const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
     found.push({ kind: 'noArtefacts', where: artefacts, what, advice });
   }
-  ticker.report('engines');
   const { engines } = await new EngineCache(join(dirname(path), 'engines')).contents({ hashes: !isQuick });
   const advice = 'remove it: it is never loaded, and built again when it is needed';
   for (const engine of engines.filter(({ state }) => state === 'changed')) {
@@ -147,7 +120,6 @@ async function verifyArtefacts(
   client: VerifiedStore,
   folder: string,
   isQuick: boolean,
-  ticker: Ticker,
   io: Io,
 ): Promise<StoreDamage[]> {
   const runs = client
@@ -166,9 +138,8 @@ async function verifyArtefacts(
     const advice = 'restore it from a backup; the stored results are complete without it';
     found.push({ kind: isThere ? 'artefactDamaged' : 'artefactMissing', where, what, advice });
   };
-  for (const [place, { isKept, runId, sweepId }] of runs.entries()) {
+  for (const { isKept, runId, sweepId } of runs) {
     await yieldToEventLoop(io);
-    ticker.report(`artefacts: ${place} of ${runs.length} runs`);
     const run = runFolderOf(folder, sweepId, runId);
     if (isKept === 1 && !existsSync(run)) report(run, false);
     else if (isKept === 1) {

@@ -48,15 +48,14 @@ export function newestBound({ runs }: CellSweeps): BoundBy | null {
 
 /** Measured runs that do not count, by sweep and reason. */
 export function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): LeftOut[] {
-  const places = new Map(sweeps.map(({ sweepId }, sweep) => [sweepId, sweep]));
-  const groups = Map.groupBy(leftOut, ({ sweepId, reason }) => `${sweepId} ${reason}`);
-  return [...groups.values()]
-    .flatMap((group): LeftOut[] => {
-      const [first] = group;
-      const sweep = first === undefined ? undefined : places.get(first.sweepId);
-      return first === undefined || sweep === undefined ? [] : [{ sweep, reason: first.reason, runs: group.length }];
-    })
-    .toSorted((a, b) => a.sweep - b.sweep);
+  return sweeps.flatMap(({ sweepId }, sweep) => {
+    const reasons = leftOut.filter((run) => run.sweepId === sweepId).map(({ reason }) => reason);
+    return [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => ({
+      sweep,
+      reason,
+      runs: length,
+    }));
+  });
 }
 
 /** Maximum number of runs that can be distinguished in a chart. */
@@ -88,29 +87,22 @@ export function newestSamples(
         {
           sweep: sweep < 0 ? null : sweep,
           before: before < 0 ? null : before,
-          histogram:
-            histogramOf('GPU compute time', now?.compute ?? [], earlier?.compute) ??
-            histogramOf('latency', now?.latency ?? [], earlier?.latency),
-          unreadable: (now?.unreadable ?? 0) + (earlier?.unreadable ?? 0),
+          histogram: histogramOf(now ?? [], earlier),
         },
       ];
     }),
   );
 }
 
-function samplesOf(db: StoreDatabase, runs: readonly CellRun[]) {
-  const compute: RunSamples[] = [];
-  const latency: RunSamples[] = [];
-  let unreadable = 0;
-  for (const { runId } of runs.slice(-SHOWN_RUNS)) {
+/** GPU compute times of the queries of some runs; those with samples that cannot be read are omitted. */
+function samplesOf(db: StoreDatabase, runs: readonly CellRun[]): RunSamples[] {
+  return runs.slice(-SHOWN_RUNS).flatMap(({ runId }) => {
     try {
-      const columns = runSamples(db, runId)?.columns;
-      if (columns?.computeMs !== undefined) compute.push({ runId: runId.slice(0, 8), values: columns.computeMs });
-      if (columns?.latencyMs !== undefined) latency.push({ runId: runId.slice(0, 8), values: columns.latencyMs });
+      const values = runSamples(db, runId)?.columns.computeMs;
+      return values === undefined ? [] : [{ runId: runId.slice(0, 8), values }];
     } catch {
       // A blob of another program, or a damaged one. The rest of the report stays valid.
-      unreadable += 1;
+      return [];
     }
-  }
-  return { compute, latency, unreadable };
+  });
 }

@@ -34,12 +34,13 @@ type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {
 
 const RECENT_SWEEPS = 20;
 
-/** The data of report files: runs of a side, judgments, and earlier sweeps. */
+/** The data of report files: runs of a side, judgments, and earlier sweeps. @param first notes before all others */
 export async function gatherReport(
   db: StoreDatabase,
   about: PageAbout,
   options: GatherOptions,
   io: Io,
+  first: readonly string[],
 ): Promise<ReportedSweep> {
   const metric = metricNamed(db, options.metric);
   const checked = 'checked' in about ? about.checked : null;
@@ -68,6 +69,7 @@ export async function gatherReport(
     options.filter === undefined || finding.cells.some((key) => kept.has(key));
   return {
     ...whole,
+    notes: [...first, ...whole.notes],
     sweeps: [newest, ...others],
     ref: head.ref,
     baseRef: base?.ref ?? null,

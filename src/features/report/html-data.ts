@@ -5,14 +5,14 @@ import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkedSweep, type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
+import { type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
-import { listSeries, newestOfSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
@@ -23,15 +23,6 @@ import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, sweepColumns } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
 import { compareReport } from '../compare/index.ts';
-
-async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
-  try {
-    return await make();
-  } catch (error) {
-    if (error instanceof UsageError) return null;
-    throw error;
-  }
-}
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
 
@@ -69,10 +60,8 @@ export async function htmlReportData(
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const compare =
-    sides === null ? null : await nullIfRefused(async () => (await compareReport(db, sides, options)).output);
-  const said =
-    sides === null ? judgedCells(checked, metricNamed(db, options.metric)) : comparedCells(compare ?? { cells: [] });
+  const compare = sides === null ? null : (await compareReport(db, sides, options)).output;
+  const said = compare === null ? judgedCells(checked, metricNamed(db, options.metric)) : comparedCells(compare);
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, said, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
@@ -97,32 +86,10 @@ export async function htmlReportData(
     compare,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
-    others: await otherSeries(db, newest, io),
+    others: listSeries(db).filter(
+      (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
+    ),
   };
-}
-
-/** Maximum number of other series that are judged for their headline. For the rest, the page shows only the names. */
-const JUDGED_SERIES = 8;
-
-async function otherSeries(
-  db: StoreDatabase,
-  { branch, matrix, provenance }: Sweep,
-  io: Io,
-): Promise<ReportData['others']> {
-  const others = listSeries(db).filter(
-    (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
-  );
-  const latest = newestOfSeries(db, null);
-  const judged: ReportData['others'][number][] = [];
-  for (const other of others) {
-    const sweep = latest.find(
-      (one) => one.provenance === other.provenance && one.matrix === other.matrix && one.branch === other.branch,
-    );
-    const isJudged = sweep !== undefined && judged.length < JUDGED_SERIES;
-    judged.push({ ...other, headline: isJudged ? (await checkedSweep(db, sweep, io)).series.headline : null });
-    await yieldToEventLoop(io);
-  }
-  return judged;
 }
 
 /** Cells that any sweep of the series measured or planned. */
@@ -169,12 +136,12 @@ async function gatherCells(
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);
   await yieldToEventLoop(io);
-  const layers = await cellLayers(db, cells, ids, io);
+  const layers = cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
     judgement: said.get(one.cell.key) ?? { kind: 'values' },
-    samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null, unreadable: 0 },
-    ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),
+    samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null },
+    layers: layers.get(one.cell.key) ?? null,
   }));
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
 }
@@ -184,12 +151,7 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
   const marks = cells.flatMap((cell) => cell.marks.filter(({ kind }) => kind === 'environment'));
   const groups = Map.groupBy(marks, ({ step, text }) => `${step} ${text}`);
   return [...groups.values()]
-    .flatMap((group): EnvironmentChange[] => {
-      const [first] = group;
-      if (first === undefined) return [];
-      const { step: sweep, text, breaksLine } = first;
-      return [{ sweep, text, breaksLine, cells: group.length }];
-    })
+    .flatMap((group) => group.slice(0, 1).map((mark) => ({ ...mark, sweep: mark.step, cells: group.length })))
     .toSorted((a, b) => a.sweep - b.sweep || b.cells - a.cells);
 }
 
@@ -201,6 +163,11 @@ async function choiceOf(
   io: Io,
 ): Promise<ReportData['pareto']> {
   const options = { at: [sweep.sweepId], ...(filter === undefined ? {} : { filter }) };
-  const output = await nullIfRefused(async () => (await paretoReport(db, options, io)).output);
-  return output === null || output.workloads.length === 0 ? null : output;
+  try {
+    const { output } = await paretoReport(db, options, io);
+    return output.workloads.length === 0 ? null : output;
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
 }

@@ -6,9 +6,8 @@ import { printable } from '../../text/printable.ts';
 import type { ReportHtmlOutput } from './output.ts';
 import type { ReportData } from './page/report-data.ts';
 import { type PageAssets, reportPage } from './page/report-page.ts';
-import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { type Io, printResult } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../files/folders.ts';
@@ -16,24 +15,7 @@ import type { ReportOptions } from './command.ts';
 import { htmlReportData, type HtmlReportOptions, type PageAbout } from './html-data.ts';
 import { newestChecked } from './judgements.ts';
 
-type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'json' | 'redact'>;
-
-export async function reportHtml(
-  db: StoreDatabase,
-  file: string | null,
-  options: ReportHtmlOptions,
-  io: Io,
-  about: PageAbout,
-): Promise<void> {
-  const { bytes, data } = await writeHtml(db, file, options, io, about);
-  if (file === null) return;
-  const { provenance } = data.series;
-  const [cells, sweeps] = [data.cells.length, data.sweeps.length];
-  const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
-  printResult(io, options, output, () => [
-    `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
-  ]);
-}
+type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'redact'>;
 
 /** @param file null for standard output */
 export async function writeHtml(
@@ -42,26 +24,20 @@ export async function writeHtml(
   options: ReportHtmlOptions,
   io: Io,
   about: PageAbout,
-): Promise<{ readonly bytes: number; readonly data: ReportData }> {
+): Promise<ReportHtmlOutput> {
   const data = await htmlReportData(db, options, io, about);
-  const html = reportPage(redacted(data, options, io), pageAssets(), null);
+  const html = reportPage(redacted(data, options, io), pageAssets());
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
-  return { bytes: Buffer.byteLength(html), data };
+  const { provenance } = data.series;
+  const [cells, sweeps] = [data.cells.length, data.sweeps.length];
+  return { schemaVersion: 1, file: file ?? '-', bytes: Buffer.byteLength(html), provenance, cells, sweeps };
 }
 
-/**
- * The report for `bench serve`.
- * @param version version of the store, which the page polls
- */
-export async function liveReport(
-  db: StoreDatabase,
-  options: ReportHtmlOptions,
-  version: string,
-  io: Io,
-): Promise<string> {
+/** The report for `bench serve`. */
+export async function liveReport(db: StoreDatabase, options: ReportHtmlOptions, io: Io): Promise<string> {
   const data = await htmlReportData(db, options, io, { checked: await newestChecked(db, options, io) });
-  return reportPage(redacted(data, options, io), pageAssets(), version);
+  return reportPage(redacted(data, options, io), pageAssets());
 }
 
 /** Checks before the work that the file can be written. @param named null for standard output */

@@ -1,21 +1,13 @@
 import type { FindingLayers } from './page/report-data.ts';
-import type { ReportLayers, ReportLayersDiff } from '../../html/page-data.ts';
-import { precisionTwinKey } from '../../judge/deployment.ts';
-import { type ChangeRows, changeRows } from '../../layers/change-rows.ts';
-import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
-import { type LayerFacts, layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
+import type { ReportLayer, ReportLayers } from '../../html/page-data.ts';
+import type { ChangeRows } from '../../layers/change-rows.ts';
+import { layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import type { Efficiency, EngineEfficiency } from '../../layers/work/efficiency.ts';
-import { efficiencyReader, storedCircumstances } from '../../selection/engine-efficiency.ts';
-import type { Io } from '../../cli/io.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { type LayerRun, layerRunsOfCells } from '../../store/runs/layer-runs.ts';
-import { efficiencyLines } from '../../terminal/efficiency-text.ts';
-import { formatPercent } from '../../terminal/numbers.ts';
+import { layerRunsOfCells } from '../../store/runs/layer-runs.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type CheckedFinding, firstOfEach } from '../check/index.ts';
@@ -27,98 +19,25 @@ import { shortened } from '../../html/markup.ts';
 const DRAWN_LAYERS = 240;
 const ALL_LAYERS = 12_000;
 const LEAST_LAYERS = 40;
-const SHOWN_CHANGES = 16;
-const REFERENCES = ['fp16', 'fp32', 'tf32'];
 
-interface CellLayers {
-  readonly layers: ReportLayers | null;
-  readonly diffs: readonly ReportLayersDiff[];
-}
-
-interface Profile extends Pick<ProfiledEngine, 'notes' | 'total'> {
-  readonly run: LayerRun;
-  readonly facts: readonly LayerFacts[];
-}
-
-/** The newest profile of each cell and its layer diff, by key. */
-export async function cellLayers(
+/** The newest profile of each cell, by key: one with times if there is any. */
+export function cellLayers(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
-  io: Io,
-): Promise<Map<string, CellLayers>> {
-  const places = new Map(sweepIds.map((id, sweep) => [id, sweep]));
+): Map<string, ReportLayers> {
   const keys = cells.map(({ key }) => key);
   const layerRuns = layerRunsOfCells(db, keys, sweepIds);
-  const profiles = new Map(keys.map((key) => [key, profilesOf(db, layerRuns.get(key) ?? [])]));
-  const twins = Map.groupBy(cells, precisionTwinKey);
-  const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
-  const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
-  const newestOfCells = cells.flatMap((cell) => {
-    const [newest, before] = profiles.get(cell.key) ?? [];
-    return newest === undefined ? [] : [{ cell, newest, before }];
-  });
-  const circumstances = new Map(
-    await Promise.all(
-      newestOfCells.map(
-        async ({ cell, newest }) => [cell, await storedCircumstances(db, newest.run, cell, null)] as const,
-      ),
-    ),
-  );
-  const efficiencyOf = await efficiencyReader([...circumstances.values()], io);
-  const found = new Map<string, CellLayers>();
-  for (const { cell, newest, before } of newestOfCells) {
-    const sweep = places.get(newest.run.sweepId) ?? null;
-    const siblings = twins.get(precisionTwinKey(cell)) ?? [];
-    const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
-    const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
-    const earlier = `its profile of ${dayOf(before?.run)}`;
-    const { run, facts } = newest;
-    const known = circumstances.get(cell);
-    const isKnown = known !== undefined && typeof known.model !== 'string';
-    const efficiency = isKnown ? efficiencyOf(facts, known, run.gpuComputeMs ?? known.gpuComputeMs) : null;
-    found.set(cell.key, {
-      layers: asLayers(newest, sweep, drawn, efficiency),
-      diffs: [
-        ...diffOf(`against ${earlier}`, before, newest),
-        ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
-      ],
-    });
-  }
-  return found;
-}
-
-function dayOf(run: LayerRun | undefined): string {
-  return run?.startedAt?.slice(0, 10) ?? 'before';
-}
-
-/** At most two timed profiles of different sweeps, newest first; without times, one with names only. */
-function profilesOf(db: StoreDatabase, runs: readonly LayerRun[]): Profile[] {
-  const timed = runs.filter(({ iterations }) => iterations !== null);
-  const [newest = runs[0]] = timed;
-  if (newest === undefined) return [];
-  const before = timed.find(({ sweepId }) => sweepId !== newest.sweepId);
-  return [newest, before].flatMap((run) => {
-    const found = run === undefined ? null : profiledLayers(db, run);
-    return run === undefined || found === null ? [] : [{ ...found, run, facts: layerFactsOf(found.layers) }];
-  });
-}
-
-function asLayers(
-  { run, facts, notes, total }: Profile,
-  sweep: number | null,
-  drawn: number,
-  efficiency: { readonly engine: EngineEfficiency; readonly layers: readonly Efficiency[] | null } | null,
-): ReportLayers {
-  const ofLayer = new Map(facts.map((layer, place) => [layer, efficiency?.layers?.[place] ?? null]));
-  const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
-  const rest = sorted.slice(drawn);
-  return {
-    runId: run.runId.slice(0, 8),
-    sweep,
-    iterations: run.iterations,
-    totalMs: total?.averageMs ?? sumMs(facts),
-    layers: sorted
+  const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / layerRuns.size)));
+  const found = new Map<string, ReportLayers>();
+  for (const key of keys) {
+    const runs = layerRuns.get(key) ?? [];
+    const run = runs.find(({ iterations }) => iterations !== null) ?? runs[0];
+    const profile = run === undefined ? null : profiledLayers(db, run);
+    if (run === undefined || profile === null) continue;
+    const facts = layerFactsOf(profile.layers).toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
+    const rest = facts.slice(drawn);
+    const layers = facts
       .slice(0, drawn)
       .map((layer) => ({
         label: shortened(layerLabel(layer)),
@@ -127,55 +46,42 @@ function asLayers(
         type: shortened(layer.type ?? ''),
         precision: shortened(layer.precisionIn ?? ''),
         tactic: shortened(layer.tactic ?? ''),
-        peak: peakText(ofLayer.get(layer)?.peakShare ?? null),
-        limit: ofLayer.get(layer)?.bound ?? '',
         ms: layer.averageMs,
-      })),
-    rest: { layers: rest.length, ms: sumMs(rest) },
-    efficiency: efficiency === null ? [] : efficiencyLines(efficiency.engine),
-    notes,
-  };
+      }));
+    found.set(key, {
+      runId: run.runId.slice(0, 8),
+      sweep: sweepIds.indexOf(run.sweepId),
+      iterations: run.iterations,
+      totalMs: profile.total?.averageMs ?? sumMs(facts),
+      layers: rest.length === 0 ? layers : [...layers, mergedLayer(rest.length, sumMs(rest))],
+      notes: profile.notes,
+    });
+  }
+  return found;
 }
 
-function peakText(share: number | null): string {
-  return share === null ? '' : formatPercent(share * 100, false);
+function mergedLayer(layers: number, ms: number): ReportLayer {
+  const unknown = { block: '', type: '', precision: '', tactic: '' };
+  return { label: `${layers} smaller layers`, purpose: 'smaller layers', ...unknown, ms };
 }
 
-function diffOf(title: string, base: Profile | undefined, head: Profile): ReportLayersDiff[] {
-  if (base === undefined || base.run.iterations === null || head.run.iterations === null) return [];
-  const diff = diffLayers(base.facts, head.facts);
-  return [reportedDiff(title, diff, changeRows(diff))];
-}
-
-/** Largest change first. */
-function reportedDiff(
-  title: string,
-  { baseMs, headMs }: LayersDiff,
-  { rows, unattributed, unchanged, unknown }: ChangeRows,
-): ReportLayersDiff {
-  const named = [
+/** The rows of a diff, the largest change first. */
+function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows): FindingLayers['rows'] {
+  return [
+    ...rows,
     ...(unattributed === null ? [] : [{ ...unattributed, label: 'without any ONNX node' }]),
     ...(unknown === null ? [] : [{ ...unknown, label: 'kernels without a name' }]),
     ...(unchanged === null ? [] : [{ ...unchanged, label: 'all layers that kept their kernels' }]),
-  ];
-  const rest = rows.slice(SHOWN_CHANGES);
-  return {
-    title,
-    baseMs,
-    headMs,
-    rows: [...rows.slice(0, SHOWN_CHANGES), ...named]
-      .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
-      .map((row) => ({
-        change: CHANGE_WORDS[row.change],
-        label: shortened(row.label),
-        detail: shortened(row.detail ?? ''),
-        layers: [row.baseLayers, row.headLayers],
-        baseMs: row.baseMs,
-        headMs: row.headMs,
-      })),
-    moreRows: rest.length,
-    moreMs: rest.reduce((sum, { deltaMs }) => sum + deltaMs, 0),
-  };
+  ]
+    .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
+    .map(({ baseMs, change, deltaMs, detail, headMs, label }) => ({
+      change: CHANGE_WORDS[change],
+      label: shortened(label),
+      detail: shortened(detail ?? ''),
+      baseMs,
+      headMs,
+      deltaMs,
+    }));
 }
 
 /** Maximum number of cells of a finding that are searched for profiles. */
@@ -193,27 +99,28 @@ export function layersOfFinding(
 ): FindingLayers | null {
   const [good = -1, bad = -1] = [finding.lastGood, finding.firstBad].map((one) => sweepIds.indexOf(one?.sweepId ?? ''));
   if (good < 0 || bad < 0) return null;
-  let best: FindingLayers | null = null;
   for (const { key } of firstOfEach(finding).slice(0, TRIED_CELLS)) {
     const cell = cells.find((one) => one.key === key);
     if (cell === undefined) continue;
     const point = { cell, runId: null, name: key.slice(0, 8) };
-    const [base, head] = [
+    const { layers, notes, profiles } = layersBetween(
+      db,
       { ...point, sweepIds: sweepIds.slice(0, good + 1) },
       { ...point, sweepIds: sweepIds.slice(bad) },
-    ];
-    const { layers, notes, profiles } = layersBetween(db, base, head);
+    );
     if (layers?.isTimed !== true || profiles === null) continue;
     const sides = profiles.map(({ sweepId }) => sweepId?.slice(0, 8) ?? '');
     const dates = profiles.map(({ startedAt }) => startedAt?.slice(0, 16).replace('T', ' ') ?? 'an unknown date');
-    const found = {
+    const { baseMs, headMs } = layers.diff;
+    return {
       cell: key,
-      diff: reportedDiff(`profiles of ${dates.join(' and ')}`, layers.diff, layers.rows),
+      title: `profiles of ${dates.join(' and ')}`,
+      baseMs,
+      headMs,
+      rows: namedRows(layers.rows),
       command: shellLine(['bench', 'layers', point.name, '--diff', ...sides]),
       notes,
     };
-    if (layers.otherCell === null) return found;
-    best ??= found;
   }
-  return best;
+  return null;
 }

@@ -22,15 +22,18 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { type Io, printLines } from '../../cli/io.ts';
+import { type Io, printLines, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { ReportOutput } from './output.ts';
+import type { ReportHtmlOutput, ReportOutput } from './output.ts';
 import { foundIn } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { gatherReport } from './gather.ts';
 import { newestChecked } from './judgements.ts';
-import { refuseUnwritable, reportHtml, writeHtml } from './html.ts';
+import { refuseUnwritable, writeHtml } from './html.ts';
+import type { Across } from './html-data.ts';
+import { upgradeAnswer } from './upgrade.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
 
 /** To add a format, add its name here and below, and an option of that name in `command.ts`. */
@@ -52,28 +55,33 @@ export async function report(
   given: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { base, options } = withRange(stated, given);
-  if (options.upgrade === true) return (await import('./upgrade.ts')).reportUpgrade(base, head, options, io);
-  const html = options.html === true || options.html === '-' ? null : options.html;
+  const { base, options: asked } = withRange(stated, given);
+  const options: ReportOptions & Across = asked.upgrade === true ? { ...asked, acrossTensorrt: true } : asked;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
-  refuseUnclear(formats, base, options);
+  refuseUnclear(formats, base, head, options);
   const sides = base === undefined ? null : { base, head };
   const plugIns = (options.reporter ?? []).map(namedFile);
-  const isPageOnly = formats.length + plugIns.length === 0 && options.github !== true;
+  const hasOthers = formats.length + plugIns.length > 0 || options.github === true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
+    const html = options.html === true || options.html === '-' ? null : options.html;
     if (html !== undefined) refuseUnwritable(html, io);
-    const about = sides ?? { checked: await newestChecked(db, options, io) };
-    if (html !== undefined && isPageOnly) await reportHtml(db, html, options, io, about);
-    const gathered = await gatherReport(db, about, options, io);
-    const found = 'checked' in about ? foundIn([about.checked.standing]) : foundBetween(gathered);
-    const exitCode = failOn(options.failOn, found);
-    if (isPageOnly) return exitCode;
-    const files: { format: string; file: string }[] = [];
-    if (html !== undefined) {
-      await writeHtml(db, html, options, io, about);
-      if (html !== null) files.push({ format: 'html', file: html });
+    const upgrade = options.upgrade === true && sides !== null ? await upgradeAnswer(db, sides, options, io) : null;
+    if (upgrade !== null && !hasOthers && html === undefined) {
+      printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
+      return failOn(options.failOn, upgrade.found);
     }
+    const about = sides ?? { checked: await newestChecked(db, options, io) };
+    const page = html === undefined ? null : await writeHtml(db, html, options, io, about);
+    const notes = upgrade === null ? [] : [upgrade.answer];
+    const gathered = await gatherReport(db, about, options, io, notes);
+    const between = upgrade?.found ?? foundBetween(gathered);
+    const exitCode = failOn(options.failOn, 'checked' in about ? foundIn([about.checked.standing]) : between);
+    if (page !== null && !hasOthers) {
+      if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
+      return exitCode;
+    }
+    const files = typeof html === 'string' ? [{ format: 'html', file: html }] : [];
     const reporters = plugIns.length === 0 ? [] : await reportersOf(db, gathered.sweeps[0], io);
     const written = [
       ...formats.map((format) => ({ format, file: options[format], render: () => FORMATS[format](gathered) })),
@@ -91,6 +99,10 @@ export async function report(
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
     return exitCode;
   });
+}
+
+function pageLine({ bytes, cells, file, provenance, sweeps }: ReportHtmlOutput): string {
+  return `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`;
 }
 
 /** Input of `failOn` for two sides. */
@@ -121,9 +133,17 @@ function namedFile(text: string): { readonly name: string; readonly file: string
   return place === -1 ? { name: text, file: true } : { name: text.slice(0, place), file: text.slice(place + 1) };
 }
 
-function refuseUnclear(formats: readonly Format[], base: string | undefined, options: ReportOptions): void {
-  const { asOf, github, html, json, night, reporter = [] } = options;
-  if (formats.length + reporter.length === 0 && github !== true && html === undefined) {
+function refuseUnclear(
+  formats: readonly Format[],
+  base: string | undefined,
+  head: string | undefined,
+  options: ReportOptions,
+): void {
+  const { asOf, github, html, json, night, reporter = [], upgrade } = options;
+  if (upgrade === true && (base === undefined || (head === undefined && !base.includes('..')))) {
+    throw new UsageError('--upgrade takes two sides: bench report --upgrade OLD NEW, such as trt=10.6 trt=10.16');
+  }
+  if (formats.length + reporter.length === 0 && github !== true && html === undefined && upgrade !== true) {
     throw new UsageError(
       'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --reporter, each with a file or to standard output; or --github',
     );
@@ -134,11 +154,8 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
   if (toOutput.length + others.length > 1) {
     throw new UsageError('only one thing can go to standard output: name files, such as --junit report.xml');
   }
-  if (night === true && base !== undefined) {
-    throw new UsageError('--night takes no sides, because its history is the reference; see --as-of');
-  }
-  if (asOf !== undefined && base !== undefined) {
-    throw new UsageError('--as-of and BASE HEAD cannot be used together');
+  if ((night === true || asOf !== undefined) && base !== undefined) {
+    throw new UsageError(`--${night === true ? 'night' : 'as-of'} judges one sweep: it takes no BASE or HEAD`);
   }
 }
 
@@ -181,11 +198,10 @@ interface Reporter {
   readonly render: (report: ReportedSweep) => string | Promise<string>;
 }
 
-const reporterShape = z.object({ name: z.string().min(1), render: z.custom<Reporter['render']>(isFunction) });
-
-function isFunction(value: unknown): boolean {
-  return typeof value === 'function';
-}
+const reporterShape = z.object({
+  name: z.string().min(1),
+  render: z.custom<Reporter['render']>((value) => typeof value === 'function'),
+});
 
 /** The reporters that the matrix of a sweep names. @throws MatrixError if one cannot be loaded */
 async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<readonly Reporter[]> {

@@ -6,32 +6,23 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { dataVersion, makeReadOnly } from '../../store/file/open.ts';
+import { makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
 import { liveReport, pageAssets } from './html.ts';
 import { pagePolicy } from './page/report-page.ts';
-
-interface LivePage {
-  /** Changes with every write. */
-  readonly version: () => string;
-  readonly page: () => Promise<string>;
-}
 
 /** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db, isReadOnly }) => {
     makeReadOnly(db);
-    const start = io.now().getTime().toString(36);
-    const version = (): string => `${start}-${dataVersion(db)}`;
-    const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
+    const page = (): Promise<string> => liveReport(db, options, io);
     // Report an empty store here rather than in a browser.
-    await live.page();
+    await page();
     // The bundle is one file, in which a static import would load Node's HTTP for every command.
     const { createServer } = await import('node:http');
     const server = createServer();
     const port = await listening(server, options.port);
-    const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;
-    server.on('request', (request, response) => void answer(request, response, { port, policy, live, io }));
+    server.on('request', (request, response) => void answer(request, response, { port, page, io }));
     const url = `http://${LOOPBACK}:${port}/`;
     printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
@@ -45,26 +36,9 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** Computes once per version and shares the result among concurrent requests. Does not keep failures. */
-function remembered(version: () => string, make: (version: string) => Promise<string>): () => Promise<string> {
-  let known: { readonly version: string; readonly page: Promise<string> } | null = null;
-  return async () => {
-    const now = version();
-    const entry = known?.version === now ? known : { version: now, page: make(now) };
-    known = entry;
-    try {
-      return await entry.page;
-    } catch (error) {
-      if (known === entry) known = null;
-      throw error;
-    }
-  };
-}
-
 interface Served {
   readonly port: number;
-  readonly policy: string;
-  readonly live: LivePage;
+  readonly page: () => Promise<string>;
   readonly io: Io;
 }
 
@@ -73,10 +47,10 @@ interface Served {
  * never names a file.
  */
 async function answer(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
-  const { live, io, policy, port } = served;
+  const { io, page, port } = served;
   const { method, url = '', headers } = request;
   const refuse = (status: number, why: string): void => send(response, status, 'text/plain', `${why}\n`);
-  if (!hostsOf(port).includes((headers.host ?? '').toLowerCase())) {
+  if (![`${LOOPBACK}:${port}`, `localhost:${port}`].includes((headers.host ?? '').toLowerCase())) {
     return refuse(403, `this is only for http://${LOOPBACK}:${port}/`);
   }
   if (method !== 'GET' && method !== 'HEAD') {
@@ -84,11 +58,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, served
     return refuse(405, 'read-only: GET and HEAD');
   }
   const [path] = url.split('?');
-  if (path === '/version') return send(response, 200, 'text/plain', `${live.version()}\n`);
   if (path !== '/') return refuse(404, 'not found; the report is at /');
-  response.setHeader('content-security-policy', policy);
+  response.setHeader('content-security-policy', `${pagePolicy(pageAssets())}; frame-ancestors 'none'`);
   try {
-    send(response, 200, 'text/html', await live.page());
+    send(response, 200, 'text/html', await page());
   } catch (error) {
     explain(error, io);
     refuse(500, 'the report cannot be made; bench serve says why');
@@ -119,11 +92,6 @@ async function listening(server: Server, requested: number): Promise<number> {
 
 /** Only this machine can connect. */
 const LOOPBACK = '127.0.0.1';
-
-function hostsOf(port: number): string[] {
-  const names = [LOOPBACK, 'localhost'];
-  return [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
-}
 
 /** No caching, sniffing, framing or referrer. */
 const SAFE_HEADERS: Readonly<Record<string, string>> = {

@@ -59,10 +59,9 @@ export function pictureStage(kind: string, label: string, ...children: readonly 
   return stage;
 }
 
-/** @param movesBy action of each key; `far` is the number of steps */
-export function onKeys(stage: HTMLElement, movesBy: (far: number) => Readonly<Record<string, () => void>>): void {
+export function onKeys(stage: HTMLElement, moves: Readonly<Record<string, () => void>>): void {
   stage.addEventListener('keydown', (event) => {
-    const move = movesBy(event.shiftKey ? 10 : 1)[event.key];
+    const move = moves[event.key];
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     move();

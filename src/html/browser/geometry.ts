@@ -1,5 +1,3 @@
-import type { PagePoint } from '../page-data.ts';
-
 /** Converts values to pixels, and back. */
 export interface Scale {
   readonly at: (value: number) => number;
@@ -44,49 +42,6 @@ export function rangeOf(values: readonly number[], most: number | null): Range {
 
 export function clamp(value: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, value));
-}
-
-const LEAST_SWEEPS = 4;
-
-/** The sweeps that a chart shows, both ends included, counted from 0 to `last`. */
-export class SweepRange {
-  readonly last: number;
-  from: number;
-  to: number;
-
-  constructor(sweeps: number, from: number | null, to: number | null) {
-    this.last = Math.max(0, sweeps - 1);
-    this.from = clamp(from ?? 0, 0, this.last);
-    this.to = clamp(to ?? this.last, this.from, this.last);
-  }
-
-  show(from: number, to: number): void {
-    const span = clamp(Math.round(to - from), Math.min(LEAST_SWEEPS, this.last), this.last);
-    this.from = clamp(Math.round(from), 0, this.last - span);
-    this.to = this.from + span;
-  }
-
-  /** @param around sweep that keeps its position */
-  zoom(factor: number, around: number): void {
-    this.show(around - (around - this.from) * factor, around + (this.to - around) * factor);
-  }
-
-  /** Moves the range without changing its width, so that it includes a sweep. */
-  reach(sweep: number): void {
-    const span = this.to - this.from;
-    if (sweep < this.from) this.show(sweep, sweep + span);
-    if (sweep > this.to) this.show(sweep - span, sweep);
-  }
-}
-
-/** The fastest configurations for each latency, from left to right, with rising items/s. */
-export function staircase(points: readonly PagePoint[]): PagePoint[] {
-  const corners: PagePoint[] = [];
-  const byLatency = points.toSorted((a, b) => a.latencyMs - b.latencyMs || b.itemsPerS - a.itemsPerS);
-  for (const point of byLatency) {
-    if (point.itemsPerS > (corners.at(-1)?.itemsPerS ?? 0)) corners.push(point);
-  }
-  return corners;
 }
 
 export interface Tile {
@@ -143,25 +98,7 @@ function sum(areas: readonly number[], from: number, to: number): number {
   return total;
 }
 
-/** The selected cell and sweeps in the URL fragment after `#`, so that links can be shared. */
-export interface Place {
-  readonly cell: string | null;
-  readonly from: number | null;
-  readonly to: number | null;
-}
-
-export function readPlace(hash: string): Place {
-  const words = new URLSearchParams(hash.replace(/^#/, ''));
-  const number = (name: string): number | null => {
-    const text = words.get(name);
-    return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
-  };
-  const cell = words.get('cell');
-  return { cell: cell !== null && /^[0-9a-f]{4,32}$/.test(cell) ? cell : null, from: number('from'), to: number('to') };
-}
-
-export function placeHash({ cell, from, to }: Place): string {
-  if (cell === null) return '';
-  const range = from === null || to === null ? '' : `&from=${from}&to=${to}`;
-  return `#cell=${cell}${range}`;
+/** The selected cell in the URL fragment after `#`, so that links can be shared. */
+export function cellInHash(hash: string): string | null {
+  return /^#cell=([0-9a-f]{4,32})$/.exec(hash)?.[1] ?? null;
 }

@@ -2,7 +2,7 @@ import { ticks } from '../../statistics/histogram.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, SampleHistogram } from '../page-data.ts';
 import { axisText, picture, sized, svgLine } from './chart.ts';
-import { element, note, showAsTable, svg, textTable } from './dom.ts';
+import { element, showAsTable, svg, textTable } from './dom.ts';
 import { linear } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
@@ -11,31 +11,30 @@ const SIDE = 8;
 const AXIS = 24;
 
 /** Empty if the runs kept no samples. */
-export function samplesView(data: PageData, { samples }: PageCell): HTMLElement[] {
-  const { before, histogram, sweep, unreadable } = samples;
-  if (histogram === null && unreadable === 0) return [];
+export function samplesView(data: PageData, { samples: { before, histogram, sweep } }: PageCell): HTMLElement[] {
+  if (histogram === null) return [];
   const [then = '', now = ''] = [before, sweep].map((one) => (one === null ? '' : sweepName(data, one)));
-  const parts =
-    histogram === null
-      ? []
-      : [
-          element('p', { class: 'samples-words' }, wordsOf(histogram, then, now)),
-          sized(element('div'), (width) => chart(histogram, width)),
-          showAsTable(() => [samplesTable(data, histogram)]),
-        ];
-  const lost = unreadable === 0 ? [] : [note(`The samples of ${unreadable} of these runs cannot be read.`)];
-  return [element('section', {}, element('h3', {}, 'Distribution of the queries'), ...parts, ...lost)];
+  return [
+    element(
+      'section',
+      {},
+      element('h3', {}, 'Distribution of the queries'),
+      element('p', { class: 'samples-words' }, wordsOf(histogram, then, now)),
+      sized(element('div'), (width) => chart(histogram, width)),
+      showAsTable(() => [samplesTable(data, histogram)]),
+    ),
+  ];
 }
 
-function wordsOf({ before, medianMs, runs, what }: SampleHistogram, then: string, now: string): string {
+function wordsOf({ before, medianMs, runs }: SampleHistogram, then: string, now: string): string {
   const ofNow = `${formatMs(medianMs)} in ${count(runs.length, 'run')} of ${now}`;
-  if (before === null) return `Median ${what} ${ofNow}.`;
+  if (before === null) return `Median ${ofNow}.`;
   const was = before.statistics.median;
   return `Median ${formatMs(was)} in ${count(before.runs, 'run')} of ${then} (line), ${ofNow} (filled): ${formatPercent((medianMs / was - 1) * 100)}.`;
 }
 
 /** All runs together as bars, with a line for the runs before the last change. */
-function chart({ before, binMs, fromMs, runs, what }: SampleHistogram, width: number): SVGElement {
+function chart({ before, binMs, fromMs, runs }: SampleHistogram, width: number): SVGElement {
   const queries = runs.reduce((sum, run) => sum + run.queries, 0);
   const shares = (runs[0]?.counts ?? []).map(
     (_, bin) => runs.reduce((sum, run) => sum + (run.counts[bin] ?? 0), 0) / queries,
@@ -53,7 +52,7 @@ function chart({ before, binMs, fromMs, runs, what }: SampleHistogram, width: nu
   return picture(
     'samples',
     [width, HEIGHT + AXIS],
-    ['img', `${what} of each query, before and now; the table below has the same`],
+    ['img', 'GPU compute time of each query, before and now; the table below has the same'],
     ...bars,
     ...(before === null ? [] : [svg('path', { class: 'before', d: `M${SIDE} ${HEIGHT}${outline}V${HEIGHT}` })]),
     svgLine('grid', [SIDE, HEIGHT], [width - SIDE, HEIGHT]),
@@ -63,10 +62,10 @@ function chart({ before, binMs, fromMs, runs, what }: SampleHistogram, width: nu
   );
 }
 
-function samplesTable({ provenance }: PageData, { before, runs, what }: SampleHistogram): HTMLElement {
+function samplesTable({ provenance }: PageData, { before, runs }: SampleHistogram): HTMLElement {
   const earlier = before === null ? [] : [{ ...before, runId: `before, ${count(before.runs, 'run')}` }];
   return textTable(
-    `${what}, ms, ${provenance}`,
+    `GPU compute time, ms, ${provenance}`,
     ['run', 'queries', 'min', 'median', 'p90', 'p99', 'max', 'outside the chart'],
     [...earlier, ...runs].map(({ runId, queries, statistics: { min, median, p90, p99, max }, beyond }) => [
       runId,

@@ -2,52 +2,30 @@ import { ticks } from '../../statistics/histogram.ts';
 import { count, dayText, formatNumber } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, SweepMark } from '../page-data.ts';
 import { axisText, levels, onKeys, picture, pictureStage, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
-import { button, element, showAsTable, svg, textTable } from './dom.ts';
-import { clamp, linear, rangeOf, type Scale, SweepRange } from './geometry.ts';
+import { button, element, svg } from './dom.ts';
+import { clamp, linear, rangeOf, type Scale } from './geometry.ts';
 
 export function sweepName({ sweeps }: PageData, sweep: number): string {
   return sweeps[sweep]?.start || `sweep ${sweeps[sweep]?.id.slice(0, 8) ?? ''}`;
 }
 
 function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
-  const [value, least, most, runs, environment] = [
-    cell.values,
-    cell.least,
-    cell.most,
-    cell.runs,
-    cell.environments,
-  ].map((column) => column[sweep] ?? null);
+  const { environments, least, most, runs, values } = cell;
+  const [value = null, low = null, high = null, number] = [values, least, most, runs].map((column) => column[sweep]);
   const { commit = '', id = '' } = data.sweeps[sweep] ?? {};
   return [
     sweepName(data, sweep),
-    value === null || value === undefined
+    value === null
       ? 'no valid measurement'
-      : `${formatNumber(value)} ${cell.unit}, median of ${count(runs ?? 0, 'run')}`,
-    ...((runs ?? 0) > 1
-      ? [`runs from ${formatNumber(least ?? null)} to ${formatNumber(most ?? null)} ${cell.unit}`]
-      : []),
+      : `${formatNumber(value)} ${cell.unit}, median of ${count(number ?? 0, 'run')}, ${formatNumber(low)} to ${formatNumber(high)}`,
     commit === '' ? 'no commit' : `commit ${commit}`,
-    ...data.environments.filter((_, place) => place === environment),
+    ...data.environments.filter((_, place) => place === environments[sweep]),
     ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
     ...cell.leftOut
       .filter((entry) => entry.sweep === sweep)
       .map(({ runs: left, reason }) => `left out, ${count(left, 'run')}: ${reason}`),
     `sweep ${id.slice(0, 8)}, ${data.provenance}`,
   ];
-}
-
-/** Omits facts that are equal in the previous sweep. */
-function sweepTable(data: PageData, cell: PageCell): HTMLElement {
-  let before: readonly string[] = [];
-  const rows = cell.values.map((value, sweep) => {
-    const [, , ...lines] = sweepLines(data, cell, sweep);
-    const known = lines.filter((line) => !line.startsWith('runs from') && !before.includes(line)).join('; ');
-    before = lines;
-    const numbers = [value, cell.least[sweep], cell.most[sweep]].map((one) => formatNumber(one ?? null));
-    return [sweepName(data, sweep), known, String(cell.runs[sweep] ?? 0), ...numbers];
-  });
-  const caption = `${cell.label}: ${cell.metric}, ${cell.unit}, ${data.provenance}`;
-  return textTable(caption, ['sweep', 'changes', 'runs', 'median', 'min', 'max'], rows, 2);
 }
 
 /** The displayed sweeps, both ends included. */
@@ -235,99 +213,53 @@ export function drawFirstChart(data: PageData): void {
   figure.append(sized(element('div', role), (width) => drawTrend(data, cell, shown, width).drawn));
 }
 
-const LEAST_DRAG = 6;
-
-/** The chart of one cell, with zoom by dragging, buttons or keys. */
-export function trendChart(
-  data: PageData,
-  cell: PageCell,
-  start: { readonly from: number | null; readonly to: number | null },
-  zoomed: (from: number, to: number) => void,
-): HTMLElement {
-  const range = new SweepRange(data.sweeps.length, start.from, start.to);
-  const { last } = range;
-  let cursor = range.to;
+/** The chart of one cell: the pointer and arrow keys show a sweep, buttons choose how many sweeps it has. */
+export function trendChart(data: PageData, cell: PageCell): HTMLElement {
+  const last = Math.max(0, data.sweeps.length - 1);
+  let shown: Shown = { from: 0, to: last };
+  let cursor = last;
   let trend: Trend | null = null;
-  const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move, plus and minus zoom, 0 shows all sweeps.`;
+  const stage = pictureStage('chart', `${cell.metric} of ${cell.label} by sweep. Arrow keys move.`);
   const rangeText = element('span', { class: 'range' });
-  const stage = pictureStage('chart', label);
   const draw = (width = stage.clientWidth): Element => {
-    trend = drawTrend(data, cell, range, width);
-    stage.replaceChildren(trend.drawn);
-    rangeText.textContent = `${sweepName(data, range.from)} to ${sweepName(data, range.to)}, ${count(range.to - range.from + 1, 'sweep')}`;
+    trend = drawTrend(data, cell, shown, width);
+    rangeText.textContent = `${sweepName(data, shown.from)} to ${sweepName(data, last)}, ${count(last - shown.from + 1, 'sweep')}`;
     return trend.drawn;
   };
-  const changed = (): void => {
-    draw();
-    zoomed(range.from, range.to);
+  const showLast = (number: number): void => {
+    shown = { from: Math.max(0, last + 1 - number), to: last };
+    stage.replaceChildren(draw());
   };
-  const show = (from: number, to: number): void => {
-    range.show(from, to);
-    changed();
-  };
-  const zoom = (factor: number): void => {
-    range.zoom(factor, clamp(cursor, range.from, range.to));
-    changed();
-  };
-  const showLast = (number: number): void => show(last + 1 - Math.min(number, last + 1), last);
-  const clear = (): void => {
-    for (const node of stage.querySelectorAll('.cursor, .selection')) node.remove();
-  };
-  const sweepAt = (pixel: number): number => clamp(Math.round(trend?.x.back(pixel) ?? 0), range.from, range.to);
+  const clear = (): void => stage.querySelectorAll('.cursor').forEach((node) => node.remove());
   const point = (sweep: number): string[] => {
-    cursor = sweep;
+    cursor = clamp(sweep, shown.from, last);
     clear();
-    const value = cell.values[sweep] ?? null;
+    const value = cell.values[cursor] ?? null;
     if (trend !== null) {
       const { drawn, plot, x, y } = trend;
-      const cx = x.at(sweep);
+      const cx = x.at(cursor);
       drawn.append(svgLine('cursor', [cx, plot.top], [cx, plot.bottom]));
       if (value !== null) drawn.append(svg('circle', { class: 'cursor', cx, cy: y.at(value), r: 4.5 }));
     }
-    return sweepLines(data, cell, sweep);
+    return sweepLines(data, cell, cursor);
   };
   const moveTo = (sweep: number): void => {
-    const target = clamp(sweep, 0, last);
-    range.reach(target);
-    changed();
-    const lines = point(target);
+    const lines = point(sweep);
     tell(lines, stage.querySelector('line.cursor')?.getBoundingClientRect() ?? stage.getBoundingClientRect());
   };
-  onKeys(stage, (far) => ({
-    ArrowLeft: () => moveTo(cursor - far),
-    ArrowRight: () => moveTo(cursor + far),
+  onKeys(stage, {
+    ArrowLeft: () => moveTo(cursor - 1),
+    ArrowRight: () => moveTo(cursor + 1),
     Home: () => moveTo(0),
     End: () => moveTo(last),
-    '+': () => zoom(0.5),
-    '=': () => zoom(0.5),
-    '-': () => zoom(2),
-    '0': () => showLast(Infinity),
-  }));
-  let dragged: number | null = null;
-  stage.addEventListener('pointerdown', ({ offsetX }) => {
-    dragged = offsetX;
   });
   stage.addEventListener('pointermove', ({ clientX, clientY, offsetX }) => {
-    showTip(point(sweepAt(offsetX)), clientX, clientY, stage.getBoundingClientRect().bottom);
-    if (dragged === null || trend === null) return;
-    const { drawn, plot } = trend;
-    const area = { x: Math.min(dragged, offsetX), width: Math.abs(offsetX - dragged) };
-    drawn.append(svg('rect', { class: 'selection', ...area, y: plot.top, height: plot.bottom - plot.top }));
+    const lines = point(Math.round(trend?.x.back(offsetX) ?? 0));
+    showTip(lines, clientX, clientY, stage.getBoundingClientRect().bottom);
   });
-  stage.addEventListener('pointerup', ({ offsetX }) => {
-    const from = dragged;
-    dragged = null;
-    if (from === null || trend === null || Math.abs(offsetX - from) < LEAST_DRAG) return;
-    show(trend.x.back(Math.min(from, offsetX)), trend.x.back(Math.max(from, offsetX)));
-  });
-  stage.addEventListener('pointerleave', () => {
-    dragged = null;
-    clear();
-  });
+  stage.addEventListener('pointerleave', clear);
   sized(stage, draw);
   const controls = [
-    button('+', 'zoom in', () => zoom(0.5)),
-    button('−', 'zoom out', () => zoom(2)),
     ...[30, 90].map((number) => button(`${number} sweeps`, `the last ${number} sweeps`, () => showLast(number))),
     button('all', 'all sweeps', () => showLast(Infinity)),
     rangeText,
@@ -340,6 +272,5 @@ export function trendChart(
     element('div', { class: 'controls' }, ...controls),
     stage,
     element('p', { class: 'key' }, key),
-    showAsTable(() => [sweepTable(data, cell)]),
   );
 }

@@ -13,17 +13,6 @@ export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
 
-export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
-  const row = db
-    .select({ engineBytes: builds.engineBytes })
-    .from(builds)
-    .where(and(isBuildOf(model, flags), isNotNull(builds.engineBytes)))
-    .orderBy(desc(sql`rowid`))
-    .limit(1)
-    .get();
-  return row?.engineBytes ?? null;
-}
-
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const rows = db
@@ -37,12 +26,6 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
 
 /** Stores of older versions have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
-
-/** The run that built an engine; null if this store has none. */
-export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
-  const isBuild = and(eq(runs.buildId, buildId), eq(runs.role, 'build'));
-  return db.select({ runId: runs.runId }).from(runs).where(isBuild).limit(1).get()?.runId ?? null;
-}
 
 /** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(

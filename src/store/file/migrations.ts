@@ -27,15 +27,13 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 /**
  * Copies a store next to itself before its first pending migration. Two concurrent processes leave one copy, and an
  * existing copy stays.
- * @returns the copy; null if there is nothing to lose: no rows, or migrations that do not change rows
+ * @returns the copy; null if there is nothing to lose
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
   const applied = appliedMigration(client);
-  const pending = journal(migrationsFolder).filter(({ time }) => time > applied);
-  const [first] = pending;
+  const first = journal(migrationsFolder).find(({ time }) => time > applied);
   const hasSweeps = applied > 0 && client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() !== undefined;
-  const isRewritten = pending.some(({ tag }) => !addsOnlyIndexes(join(migrationsFolder, `${tag}.sql`)));
-  if (applied === 0 || first === undefined || !isRewritten || !hasSweeps) return null;
+  if (applied === 0 || first === undefined || !hasSweeps) return null;
   const temporary = `${path}.before-${first.tag}.tmp-${process.pid}`;
   rmSync(temporary, { force: true });
   try {
@@ -45,12 +43,6 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   } finally {
     rmSync(temporary, { force: true });
   }
-}
-
-function addsOnlyIndexes(migration: string): boolean {
-  return readFileSync(migration, 'utf8')
-    .split('--> statement-breakpoint')
-    .every((statement) => /^\s*CREATE INDEX /.test(statement));
 }
 
 function settle(temporary: string, path: string, tag: string): string {

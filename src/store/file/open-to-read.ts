@@ -1,17 +1,4 @@
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -45,8 +32,8 @@ function isAllowed(path: string, mode: number, mayBeMissing = false): boolean {
 
 /**
  * Opens a database for reading without creating or migrating it. Avoids a read-only connection where possible, because
- * that leaves the files of the WAL behind. A store without write permission is read in place if SQLite need not make a
- * file, which the owner of the store could not write to. Otherwise it is read from a copy.
+ * that leaves the files of the WAL behind. A store without write permission, or on a full disk, is read in place if
+ * SQLite need not make a file, which the owner of the store could not write to, and otherwise from a copy.
  * @throws StoreAccessError when no copy can be made
  */
 export function openToRead(
@@ -54,26 +41,15 @@ export function openToRead(
   timeoutMs: number = BUSY_TIMEOUT_MS,
   mayWrite: (path: string) => boolean = mayWriteStore,
 ): Database.Database {
-  const open = () => new Database(path, { fileMustExist: true, timeout: timeoutMs });
-  if (mayWrite(path)) {
-    try {
-      return checked(open());
-    } catch (error) {
-      if (fullDisk(dirname(path)) === null) throw error;
-    }
-    if (!existsSync(`${path}-wal`)) return memoryCopy(readFileSync(path));
-    // An exclusive user needs no file for the index of the WAL, because SQLite keeps it in memory.
-    const alone = open();
-    alone.pragma('locking_mode = EXCLUSIVE');
-    return checked(alone);
+  if (mayWrite(path) && fullDisk(dirname(path)) === null) {
+    return checked(new Database(path, { fileMustExist: true, timeout: timeoutMs }));
   }
-  if (!isReadableInPlace(path)) return privateCopy((copy) => copyFiles(path, copy));
   try {
-    return checked(new Database(path, { readonly: true, timeout: timeoutMs }));
+    if (existsSync(`${path}-shm`)) return checked(new Database(path, { readonly: true, timeout: timeoutMs }));
   } catch (error) {
     if (!needsWriting(error)) throw error;
-    return privateCopy((copy) => copyFiles(path, copy));
   }
+  return privateCopy((copy) => copyFiles(path, copy));
 }
 
 /** Runs `work` on a database, and closes it. */
@@ -101,42 +77,10 @@ function checked(client: Database.Database): Database.Database {
   }
 }
 
-/**
- * Opens a copy in memory, for a full disk. The header must not ask for a WAL: "write version" and "read version" 1.
- * @param bytes a whole database without content in a WAL
- * @param prepare makes the last changes to it
- */
-export function memoryCopy(bytes: Buffer, prepare: (client: Database.Database) => void = () => {}): Database.Database {
-  const client = new Database(bytes.fill(1, WRITE_VERSION_AT, WRITE_VERSION_AT + 2));
-  prepare(client);
-  return checked(client);
-}
-
 /** Whether SQLite must create a file to read the store, or must recover after a killed process. */
 function needsWriting(error: unknown): boolean {
   const code = errorCode(error);
   return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
-}
-
-/** Whether its WAL has an index, or it has neither a WAL nor the journal of a killed process. */
-function isReadableInPlace(path: string): boolean {
-  if (existsSync(`${path}-wal`)) return existsSync(`${path}-shm`);
-  return !isInWalMode(path) && !existsSync(`${path}-journal`);
-}
-
-/** Position of the "write version". @see https://www.sqlite.org/fileformat.html */
-const WRITE_VERSION_AT = 18;
-
-/** Whether the "write version" is 2. */
-function isInWalMode(path: string): boolean {
-  const header = Buffer.alloc(WRITE_VERSION_AT + 1);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, header, 0, header.length, 0);
-  } finally {
-    closeSync(file);
-  }
-  return header[WRITE_VERSION_AT] === 2;
 }
 
 /**
@@ -149,7 +93,12 @@ export function privateCopy(
   fill: (copy: string) => void,
   prepare: (client: Database.Database) => void = () => {},
 ): Database.Database {
-  const folder = temporaryFolder();
+  let folder: string;
+  try {
+    folder = mkdtempSync(join(tmpdir(), 'bench-store-'));
+  } catch (error) {
+    throw noCopy(tmpdir(), error);
+  }
   try {
     const copy = join(folder, 'store.sqlite');
     fill(copy);
@@ -164,14 +113,6 @@ export function privateCopy(
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function temporaryFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'bench-store-'));
-  } catch (error) {
-    throw noCopy(tmpdir(), error);
   }
 }
 

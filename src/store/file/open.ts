@@ -1,5 +1,4 @@
 import { existsSync, statSync, closeSync, fsyncSync, openSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -9,7 +8,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
-import { mayWriteStore, memoryCopy, openToRead, privateCopy } from './open-to-read.ts';
+import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
 import { StoreFile, isAccessProblem, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
 
@@ -92,10 +91,7 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
     // With query_only, SQLite would also refuse to write the copy.
     client.pragma('query_only = OFF');
-    const current =
-      fullDisk(tmpdir()) === null
-        ? privateCopy((copy) => client.prepare('VACUUM INTO ?').run(copy), update)
-        : memoryCopy(client.serialize(), update);
+    const current = privateCopy((copy) => client.prepare('VACUUM INTO ?').run(copy), update);
     client.close();
     return current;
   } catch (error) {
@@ -124,11 +120,6 @@ export function immediately<Result>(db: StoreDatabase, work: () => Result): Resu
 
 export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
-}
-
-/** A number that changes whenever another connection writes. */
-export function dataVersion({ $client }: StoreDatabase): number {
-  return Number($client.pragma('data_version', { simple: true }));
 }
 
 function openClient(path: string): Database.Database {
@@ -209,7 +200,6 @@ interface CopiedStore {
 export async function backupStore(
   { $client }: StoreDatabase,
   target: string,
-  onProgress: (percent: number) => void,
   signal: AbortSignal,
 ): Promise<CopiedStore> {
   // Hold a read transaction, because concurrent writes would otherwise restart the copy.
@@ -217,9 +207,8 @@ export async function backupStore(
   try {
     $client.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get();
     await $client.backup(target, {
-      progress: ({ totalPages, remainingPages }) => {
+      progress: () => {
         signal.throwIfAborted();
-        onProgress(totalPages === 0 ? 0 : Math.floor((100 * (totalPages - remainingPages)) / totalPages));
         return PAGES_AT_ONCE;
       },
     });

@@ -43,7 +43,6 @@ const CACHE_KIB = 256 << 10;
 export async function mergeStore(
   { $client }: StoreDatabase,
   otherPath: string,
-  onProgress: (table: string) => void,
   signal: AbortSignal,
 ): Promise<StoreMerge> {
   $client.prepare('ATTACH ? AS other').run(otherPath);
@@ -54,7 +53,7 @@ export async function mergeStore(
     for (const name of ['main', 'other']) $client.pragma(`${name}.cache_size = -${CACHE_KIB}`);
     // Start with a write, because `BEGIN IMMEDIATE` would also lock the other store for writing.
     $client.exec('BEGIN; DELETE FROM main.sweeps WHERE 0');
-    const merged = await mergeAttached($client, onProgress, signal);
+    const merged = await mergeAttached($client, signal);
     $client.exec('COMMIT');
     return merged;
   } finally {
@@ -68,11 +67,7 @@ export async function mergeStore(
 
 type Client = StoreDatabase['$client'];
 
-async function mergeAttached(
-  client: Client,
-  onProgress: (table: string) => void,
-  signal: AbortSignal,
-): Promise<StoreMerge> {
+async function mergeAttached(client: Client, signal: AbortSignal): Promise<StoreMerge> {
   // Leaves out an import whose runs are all here under other names, because its sweep would be empty.
   client.exec(`
     CREATE TEMP TABLE common_runs AS SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
@@ -106,7 +101,6 @@ async function mergeAttached(
   for (const [table, from] of sources) {
     await nextTurn();
     signal.throwIfAborted();
-    onProgress(table);
     added.set(table, insert(client, table, from));
   }
   const here = client.prepare<[], { sweepId: SweepId; wasHere: number }>(

@@ -2,9 +2,10 @@ import { UsageError } from '../../errors.ts';
 import { namedAxis, namedWords } from '../../records/axis.ts';
 import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
-import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from '../text-width.ts';
+import { numberColumn, renderTable } from '../table.ts';
+import { alignPoints, padStart, textWidth, wrapHanging, wrapWords } from '../text-width.ts';
 import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
-import type { Look } from '../look.ts';
+import { type Look, plain } from '../look.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { formatPercent, formatNumber } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
@@ -19,7 +20,6 @@ export interface Tile {
 }
 
 const SHADES = ['░', '▒', '▓', '█'];
-const GAP = '  ';
 
 /** @param share from 0 (light) to 1 (dark) */
 export function shadeOf(share: number): string {
@@ -39,31 +39,37 @@ interface MapAxis {
   readonly without: (cell: Cell) => Cell;
 }
 
-const OPTIONS = ['cudaGraph', 'dataTransfers', 'spinWait'] as const;
-const FIXED = ['model', 'precision', 'batch', 'streams', ...OPTIONS] as const;
+/** The axes that every cell has. */
+const AXES: readonly MapAxis[] = [
+  { name: 'model', textOf: ({ model }) => model, rankOf: noRank, without: (cell) => ({ ...cell, model: '' }) },
+  { name: 'precision', textOf: (cell) => precisionText(cell), rankOf: rankOfPrecision, without: (cell) => cell },
+  {
+    name: 'batch',
+    textOf: (cell) => shapeText(cell, tailOf(cell) || null),
+    rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
+    without: (cell) => cell,
+  },
+  {
+    name: 'streams',
+    textOf: ({ streams }) => `streams ${streams}`,
+    rankOf: ({ streams }) => streams,
+    without: (cell) => ({ ...cell, streams: 1 }),
+  },
+  ...(['cudaGraph', 'dataTransfers', 'spinWait'] as const).map((name): MapAxis => ({
+    name,
+    textOf: (cell) => `${name} ${cell[name] === null ? '–' : cell[name] ? 'on' : 'off'}`,
+    rankOf: noRank,
+    without: (cell) => ({ ...cell, [name]: name === 'spinWait' ? true : null }),
+  })),
+];
+
+function noRank(): number {
+  return 0;
+}
 
 function axisNamed(name: string): MapAxis {
-  const unranked = { name, rankOf: () => 0 };
-  if (name === 'precision') return { name, textOf: (cell) => precisionText(cell), rankOf, without: (cell) => cell };
-  if (name === 'batch') {
-    return {
-      name,
-      textOf: (cell) => shapeText(cell, tailOf(cell) || null),
-      rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
-      without: (cell) => cell,
-    };
-  }
-  if (name === 'model')
-    return { ...unranked, textOf: ({ model }) => model, without: (cell) => ({ ...cell, model: '' }) };
-  if (name === 'streams') {
-    return { ...unranked, textOf: ({ streams }) => `streams ${streams}`, without: (cell) => ({ ...cell, streams: 1 }) };
-  }
-  const option = OPTIONS.find((one) => one === name);
-  if (option !== undefined) {
-    const textOf = (cell: Cell): string => `${name} ${cell[option] === null ? '–' : cell[option] ? 'on' : 'off'}`;
-    return { ...unranked, textOf, without: (cell) => ({ ...cell, [option]: option === 'spinWait' ? true : null }) };
-  }
-  return { ...unranked, textOf: ({ axisFlags }) => `${name} ${flagWord(axisFlags, name)}`, without: withoutFlag(name) };
+  const textOf = ({ axisFlags }: Cell): string => `${name} ${flagWord(axisFlags, name)}`;
+  return AXES.find((axis) => axis.name === name) ?? { name, textOf, rankOf: noRank, without: withoutFlag(name) };
 }
 
 /** The word of a named axis, or the value of an option or variable; a dash if the cell has none. */
@@ -92,7 +98,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
     ...namedWords(axisFlags).map(({ name }) => name),
     ...Object.keys(axisFlags).filter((flag) => !flag.startsWith('--')),
   ]);
-  const known = [...new Set([...FIXED, ...ofFlags])];
+  const known = [...new Set([...AXES.map(({ name }) => name), ...ofFlags])];
   const [down = '', across = '', ...more] = text.split(',').map((name) => name.trim());
   if (known.includes(down) && known.includes(across) && down !== across && more.length === 0) {
     return [axisNamed(down), axisNamed(across)];
@@ -102,7 +108,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
   throw new UsageError(`--map ${printable(text)}: ${problem}; there are ${known.map(printable).join(', ')}`);
 }
 
-/** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
+/** Maps of cells by two axes, one for each set of the other values. Columns that do not fit are named below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
   const collator = new Intl.Collator('en', { numeric: true });
@@ -125,72 +131,31 @@ function titleOf(whole: Cell, [down, across]: MapAxes): string {
   return printable(parts.filter((part) => part !== '').join(' '));
 }
 
-function rankOf({ precision }: Cell): number {
+function rankOfPrecision({ precision }: Cell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
-interface MapColumn {
-  readonly header: string;
-  readonly texts: readonly string[];
-  readonly tiles: readonly (Tile | null)[];
-  readonly width: number;
-}
-
-function inOrder(tiles: readonly Tile[], { name, rankOf: rank, textOf }: MapAxis): Tile[] {
+function inOrder(tiles: readonly Tile[], { rankOf, textOf }: MapAxis): Tile[] {
   const collator = new Intl.Collator('en', { numeric: true });
-  const isRanked = ['precision', 'batch'].includes(name);
-  return tiles.toSorted(
-    ({ cell: a }, { cell: b }) => rank(a) - rank(b) || (isRanked ? 0 : collator.compare(textOf(a), textOf(b))),
-  );
+  return tiles.toSorted(({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || collator.compare(textOf(a), textOf(b)));
 }
 
 function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): string[] {
-  const rows = [...new Set(inOrder(tiles, down).map(({ cell }) => printable(down.textOf(cell))))];
-  const byColumn = Map.groupBy(inOrder(tiles, across), ({ cell }) => across.textOf(cell));
-  const rowWidth = Math.max(...rows.map(textWidth));
-  const columns = [...byColumn].map(([header, group]): MapColumn => {
-    const found = rows.map((row) => group.find(({ cell }) => printable(down.textOf(cell)) === row) ?? null);
-    const numbers = alignPoints(found.map((tile) => tile?.number ?? ''));
+  const byRow = Map.groupBy(inOrder(tiles, down), ({ cell }) => printable(down.textOf(cell)));
+  const rows = [...byRow].map(([name, own]) => ({ name, own }));
+  const byColumn = Map.groupBy(inOrder(tiles, across), ({ cell }) => printable(across.textOf(cell)));
+  const columns = [...byColumn].map(([header, group], place) => {
+    const numbers = alignPoints(group.map(({ number }) => number));
     const widest = Math.max(...numbers.map(textWidth));
-    const texts = found.map((tile, place) =>
-      tile === null ? '' : `${tile.sign} ${padStart(numbers[place] ?? '', widest)}`,
-    );
-    const width = Math.max(...[printable(header), ...texts].map(textWidth));
-    return { header: printable(header), texts, tiles: found, width };
+    const texts = new Map(group.map((tile, at) => [tile, `${tile.sign} ${padStart(numbers[at] ?? '', widest)}`]));
+    const tileOf = ({ own }: (typeof rows)[number]) => own.find((tile) => texts.has(tile));
+    const text = (row: (typeof rows)[number]): string => {
+      const tile = tileOf(row);
+      return tile === undefined ? '' : (texts.get(tile) ?? '');
+    };
+    return numberColumn(header, text, place, { style: (row) => tileOf(row)?.style ?? plain });
   });
-  const room = look.columns - GAP.length - rowWidth;
-  return rowsOfColumns(columns, room).flatMap((block) => [
-    look.style.dim(
-      [' '.repeat(rowWidth), ...block.map(({ header, width }) => padStart(truncate(header, width), width))]
-        .join(GAP)
-        .trimEnd(),
-    ),
-    ...rows.map((row, place) => {
-      const shown = block.map(({ texts, tiles: of, width }) => {
-        const text = padStart(truncate(texts[place] ?? '', width), width);
-        return of[place]?.style(text) ?? text;
-      });
-      return [padEnd(row, rowWidth), ...shown].join(GAP).trimEnd();
-    }),
-  ]);
-}
-
-/** Splits columns into rows with as many side by side as fit. */
-function rowsOfColumns(columns: readonly MapColumn[], room: number): MapColumn[][] {
-  const blocks: MapColumn[][] = [];
-  let used = Infinity;
-  for (const column of columns) {
-    const fitting = { ...column, width: Math.min(column.width, room - GAP.length) };
-    const block = blocks.at(-1);
-    if (block === undefined || used + GAP.length + fitting.width > room) {
-      blocks.push([fitting]);
-      used = fitting.width;
-    } else {
-      block.push(fitting);
-      used += GAP.length + fitting.width;
-    }
-  }
-  return blocks;
+  return renderTable([{ header: '', text: ({ name }) => name }, ...columns], rows, look);
 }
 
 interface ChangedCell {

@@ -33,15 +33,13 @@ interface Level {
 
 /** Least range relative to the value, so that noise does not look like a change. */
 const LEAST_RANGE = 0.01;
-/** Steps with fewer columns are dots; others are joined by lines. */
-const LINE_COLUMNS = 3;
 /** With so few steps, a chart needs fewer rows. */
 const FEW_STEPS = 3;
 const FEW_ROWS = 4;
 const STRIP_ROWS = 4;
 
 /**
- * Values over time across the terminal: braille dots for many steps, else lines. Each level has a band of two standard
+ * Values over time across the terminal, as lines. Each level has a band of two standard
  * deviations, and a `!` at the edge marks a value far outside.
  * @param strip other values of the same steps, drawn in a few rows below on the same axis
  */
@@ -57,7 +55,7 @@ export function renderHistoryChart(
   const left = Math.max(...panes.flatMap(({ names }) => [...names.values()].map(textWidth)));
   const right = Math.max(...panes.flatMap(({ ends }) => ends.map(({ text }) => textWidth(text))));
   const width = Math.max(8, chart.look.columns - left - 2 - right);
-  const gap = `${' '.repeat(left)} ${chart.look.isAscii ? '|' : '│'}`;
+  const gap = `${' '.repeat(left)} │`;
   const lines = panes.map((pane) => paneLines(pane, width, left));
   return [...lines.flatMap((rows, place) => (place === 0 ? rows : [gap, ...rows])), ...axisOf(chart, width, left)];
 }
@@ -80,12 +78,10 @@ function paneLines({ chart, ends, levels, names, rows, scale }: Pane, width: num
   const { labels, look, values } = chart;
   const canvas = Array.from({ length: rows }, () => Array.from({ length: width }, () => ' '));
   drawBands(canvas, levels, scale, labels.length, look);
-  const isLines = look.isAscii || labels.length * LINE_COLUMNS <= width;
   for (const [number, level] of levels.entries()) {
     const own = values.map((value, step) => (step >= level.start && step < level.end ? value : null));
     const clipped = own.map((value) => (value === null ? null : Math.min(scale.high, Math.max(scale.low, value))));
-    const draw = isLines ? drawLines : drawDots;
-    draw(canvas, clipped, scale, chart.styleOf(number), look);
+    drawLines(canvas, clipped, scale, chart.styleOf(number));
   }
   for (const [step, value] of values.entries()) {
     const edge = value === null ? undefined : canvas[value > scale.high ? 0 : value < scale.low ? rows - 1 : -1];
@@ -94,7 +90,7 @@ function paneLines({ chart, ends, levels, names, rows, scale }: Pane, width: num
   return canvas.map((row, y) => {
     const end = ends.findLast((one) => one.row === y)?.text ?? '';
     const body = `${row.join('')}${end}`.trimEnd();
-    return `${padStart(names.get(y) ?? '', left)} ${look.isAscii ? '|' : '┤'}${body}`;
+    return `${padStart(names.get(y) ?? '', left)} ┤${body}`;
   });
 }
 
@@ -149,7 +145,7 @@ function drawBands(
   levels: readonly Level[],
   scale: RoundScale,
   steps: number,
-  { isAscii, style }: Look,
+  { style }: Look,
 ): void {
   const rows = canvas.length;
   for (const { start, end, value, reach } of levels) {
@@ -158,50 +154,19 @@ function drawBands(
     for (let y = rowOf(value + reach, scale, rows); y <= rowOf(value - reach, scale, rows); y += 1) {
       for (let x = from; x <= to; x += 2) {
         const row = canvas[y];
-        if (row !== undefined) row[x] = style.dim(isAscii ? '.' : '·');
+        if (row !== undefined) row[x] = style.dim('·');
       }
     }
   }
 }
 
-type Draw = (
+/** Draws each unbroken piece separately on the same scale, because asciichart does not support gaps. */
+function drawLines(
   canvas: string[][],
   values: readonly (number | null)[],
-  scale: RoundScale,
+  { low, high }: RoundScale,
   style: (text: string) => string,
-  look: Look,
-) => void;
-
-const BRAILLE = 0x2800;
-/** Bits of the dots of a braille character, by row and column (Unicode 15, Braille Patterns). */
-const DOTS = [
-  [0x01, 0x08],
-  [0x02, 0x10],
-  [0x04, 0x20],
-  [0x40, 0x80],
-] as const;
-
-const drawDots: Draw = (canvas, values, { low, high }, style) => {
-  const [rows, width] = [canvas.length, canvas[0]?.length ?? 0];
-  const bits = new Map<number, number>();
-  for (const [step, value] of values.entries()) {
-    if (value === null) continue;
-    const x = columnOf(step, values.length, width * 2);
-    // The label of a row is at its middle.
-    const y = Math.round(((high - value) / (high - low)) * (rows - 1) * DOTS.length + (DOTS.length - 1) / 2);
-    const place = Math.floor(y / DOTS.length) * width + (x >> 1);
-    bits.set(place, (bits.get(place) ?? 0) | (DOTS[y % DOTS.length]?.[x % 2] ?? 0));
-  }
-  for (const [place, set] of bits) {
-    const row = canvas[Math.floor(place / width)];
-    if (row !== undefined) row[place % width] = style(String.fromCodePoint(BRAILLE + set));
-  }
-};
-
-const ASCII_SYMBOLS = ['+', '|', '-', '-', '-', '`', '.', '.', "'", '|'];
-
-/** Draws each unbroken piece separately on the same scale, because asciichart does not support gaps. */
-const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
+): void {
   const width = canvas[0]?.length ?? 0;
   for (const { start, own } of pieces(stretched(values, width))) {
     const heights = own.map((value) => ((value - low) / (high - low)) * (canvas.length - 1));
@@ -211,7 +176,6 @@ const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
       height: canvas.length - 1,
       offset: 1,
       format: () => ' ',
-      ...(isAscii ? { symbols: ASCII_SYMBOLS } : {}),
     });
     for (const [y, line] of drawn.split('\n').entries()) {
       for (const [x, character] of Array.from(line.slice(1)).entries()) {
@@ -220,7 +184,7 @@ const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
       }
     }
   }
-};
+}
 
 /** One value for each column: the median of its steps, or of the nearest step. */
 function stretched(values: readonly (number | null)[], width: number): (number | null)[] {
@@ -249,8 +213,7 @@ const LABEL_GAP = 4;
 
 /** The axis: ticks with as many labels as fit, and marks instead of ticks. */
 function axisOf({ labels, look, marks }: HistoryChart, width: number, left: number): string[] {
-  const isAscii = look.isAscii;
-  const line: string[] = Array.from({ length: width }, () => (isAscii ? '-' : '─'));
+  const line: string[] = Array.from({ length: width }, () => '─');
   const widest = Math.max(0, ...labels.map(textWidth)) + LABEL_GAP;
   const room = look.columns - left - 2;
   let text = '';
@@ -260,11 +223,11 @@ function axisOf({ labels, look, marks }: HistoryChart, width: number, left: numb
     const isNext = text === '' || column >= widest * Math.ceil(textWidth(text) / widest);
     if (!isFree || !isNext || label === '' || column + textWidth(label) > room) continue;
     text = padEnd(text, column) + label;
-    line[column] = isAscii ? '+' : '┬';
+    line[column] = '┬';
   }
   for (const [step, mark] of marks) line[columnOf(step, labels.length, width)] = mark;
   const indent = ' '.repeat(left + 1);
-  return [`${indent}${isAscii ? '+' : '└'}${line.join('')}`, `${indent} ${text}`.trimEnd()];
+  return [`${indent}└${line.join('')}`, `${indent} ${text}`.trimEnd()];
 }
 
 interface RoundScale {

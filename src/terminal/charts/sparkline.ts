@@ -2,7 +2,6 @@ import { median } from '../../statistics/order-statistics.ts';
 
 /** An odd number of blocks, so that the level lies in the middle of one. */
 const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
-const ASCII_BLOCKS = ['_', '_', '.', '-', '=', '^', '^'];
 
 /** The scale shows at least this on either side of the level, so that noise does not look like a change. */
 const LEAST_SCALE_PERCENT = 2;
@@ -21,7 +20,6 @@ export interface SparkScale {
   readonly level: number | null;
   /** Both ends of the scale in percent of the level. */
   readonly percent: number;
-  readonly isAscii?: boolean;
 }
 
 /**
@@ -30,16 +28,15 @@ export interface SparkScale {
 export function sparkline(
   values: readonly (number | null)[],
   width: number,
-  { level, percent, isAscii = false }: SparkScale = { level: null, percent: LEAST_SCALE_PERCENT },
+  { level, percent }: SparkScale = { level: null, percent: LEAST_SCALE_PERCENT },
 ): string {
   const newest = values.slice(-width);
   const middle = level ?? median(newest.flatMap((value) => value ?? []));
-  const blocks = isAscii ? ASCII_BLOCKS : BLOCKS;
   return newest
     .map((value) => {
       if (value === null || middle === null || middle === 0) return ' ';
       const place = (value / middle - 1) / (percent / 100);
-      return Math.abs(place) > 1 ? '!' : (blocks[Math.min(6, Math.floor((place + 1) * 3.5))] ?? ' ');
+      return Math.abs(place) > 1 ? '!' : (BLOCKS[Math.min(6, Math.floor((place + 1) * 3.5))] ?? ' ');
     })
     .join('');
 }

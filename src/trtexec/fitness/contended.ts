@@ -41,23 +41,34 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   // Without a CUDA graph GPU times include each launch's wait for its CPU.
   if (isHostStarved(facts, compute)) return null;
   const text = `${percent(slow.share)} of the queries took more than ${SLOW} times the undisturbed ${shortMs(fastMs)} ms`;
-  if (delayedByHost(facts, compute)) return hostJitter(slow.meanRatio, `${text}, and were enqueued slowly`);
+  const host = hostsOwn(facts, compute);
+  if (host !== null) return hostJitter(slow.meanRatio, `${text}, ${host}`);
   const effect = exceeds(slow, CERTAIN) ? 'excluded' : 'widened';
   return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
 }
 
 /** From this ratio on, the usual query takes as long as its enqueue: the host decides its time. */
 const LAUNCHES_DECIDE = 0.95;
+/** A GPU that two processes use in turns is never idle for long: at least 98.8 % busy in the recorded cells. */
+const TAKEN_IN_TURNS = 0.9;
+
 function launchesDecide({ derived }: FitnessFacts): boolean {
   return (derived.enqueueRatio ?? 0) >= LAUNCHES_DECIDE;
 }
 
-/** Whether the host delayed the slow queries. */
-function delayedByHost(facts: FitnessFacts, compute: ComputeTimes): boolean {
-  if (!mayHoldLaunches(facts) || facts.times === null) return false;
+function idleText({ derived: { gpuBusy, transferBound } }: FitnessFacts): string | null {
+  return gpuBusy === null || gpuBusy >= TAKEN_IN_TURNS || transferBound !== null
+    ? null
+    : `the GPU idle ${percent(1 - gpuBusy)} of the time`;
+}
+
+/** Evidence that the host delayed the slow queries; null if there is none. */
+function hostsOwn(facts: FitnessFacts, compute: ComputeTimes): string | null {
+  if (!mayHoldLaunches(facts) || facts.times === null) return null;
   // If the rest, without the slowly enqueued queries, looks like a quiet GPU, the host is the cause.
   const slow = slowWithoutHost(facts.times, compute);
-  return launchesDecide(facts) || (slow !== null && !exceeds(slow, SEEN));
+  const isEnqueued = launchesDecide(facts) || (slow !== null && !exceeds(slow, SEEN));
+  return isEnqueued ? 'and were enqueued slowly' : idleText(facts);
 }
 
 /**
@@ -83,9 +94,14 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   const text = `mean GPU time ${shortMs(mean)} ms, undisturbed ${shortMs(times.min)} ms`;
   const enqueue = facts.log.measurement?.enqueueMs;
   const enqueueTail = (enqueue?.mean ?? 0) - (enqueue?.median ?? 0);
-  const isHost = enqueueTail > OF_HOST * (mean - times.min) || launchesDecide(facts);
-  return mayHoldLaunches(facts) && isHost
-    ? hostJitter(meanRatio, `${text}; the enqueues take as long`)
+  const host =
+    enqueueTail > OF_HOST * (mean - times.min)
+      ? 'the enqueues have a tail as long'
+      : launchesDecide(facts)
+        ? 'the enqueues take as long'
+        : idleText(facts);
+  return mayHoldLaunches(facts) && host !== null
+    ? hostJitter(meanRatio, `${text}; ${host}`)
     : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
 }
 

@@ -7,7 +7,6 @@ import { roleOf } from '../../../src/artefacts/read/identify.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
 
 /** A copy of a recorded folder under another name, with the files that are named. */
 function copyOf(recording: string, name: string, parent = temporaryFolder()): string {
@@ -166,14 +165,6 @@ describe('engines of imported runs', () => {
     const expectSaid = (stderr: string) => expect(words.exec(stderr)?.[1]).toBe(paths.join(', '));
     expectSaid((await bench(['import', TIMED, '--sweep', 'both', '--db', db])).stderr);
     expectSaid((await bench(['show', 'both', '--db', db])).stderr);
-    const sql = 'SELECT run_id AS id, cell_key AS cell, sweep_id AS sweep FROM runs LIMIT 1';
-    const [run] = queryStore<{ id: string; cell: string; sweep: string }>(db, sql);
-    const cell = await bench(['show', run?.cell ?? '', '--json', '--db', db]);
-    expectSaid(cell.stderr);
-    expect(JSON.parse(cell.stdout).mixedEngines).toEqual([{ sweepId: run?.sweep, paths }]);
-    const shown = await bench(['show', run?.id ?? '', '--json', '--db', db]);
-    expectSaid(shown.stderr);
-    expect(JSON.parse(shown.stdout).cellEngines).toEqual(paths);
   });
 
   test('two logs of engines with other names: compare says why nothing is on both sides', async () => {

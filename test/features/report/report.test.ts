@@ -63,8 +63,8 @@ describe('bench report', () => {
   test.each([
     [[], 'which format? --html'],
     [['--md', '--csv'], 'only one thing can go to standard output'],
-    [['a', '--night', '--md'], '--night takes no sides'],
-    [['a', '--as-of', '2026-01-01', '--md'], '--as-of and BASE HEAD cannot be used together'],
+    [['a', '--night', '--md'], '--night judges one sweep'],
+    [['a', '--as-of', '2026-01-01', '--md'], '--as-of judges one sweep'],
     [['nope', '--md'], 'nope'],
   ])('%j is one clear line', async (args, line) => expect(await inStore(...args)).toEqual(refusal(line)));
 

@@ -102,9 +102,7 @@ describe('bench serve', () => {
   });
 
   test('what comes into the store is there on the next look', async () => {
-    const before = await ask('/version');
     simulateNights(db, { cells, nights: 2, repeats: 2, value, after: 3 });
-    expect((await ask('/version')).body).not.toBe(before.body);
     expect(pageDataIn((await ask('/')).body).sweeps).toHaveLength(5);
   });
 
@@ -170,7 +168,7 @@ describe('bench report --upgrade', () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16');
     expect(stdout).toMatch(/^reasons against an upgrade: 1 cell that ran before: no result, accuracy fell in vit/);
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');
-    expect(md).toMatch(/^\*\*reasons against an upgrade: 1 cell that ran before: no result/);
+    expect(md).toContain('> reasons against an upgrade: 1 cell that ran before: no result');
     expect(md).toContain('vit fp16 9x3x224x224');
     await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');
@@ -192,7 +190,6 @@ describe('bench report --upgrade', () => {
   test.each([
     [['trt=10.6'], '--upgrade takes two sides'],
     [['trt=10.6', 'trt=10.1'], 'trt=10.1: no finished sweep was measured there'],
-    [['trt=10.6', 'trt=10.16', '--junit'], '--junit is not for --upgrade'],
   ])('%j is one clear line', async (args, line) => expect(await upgrade(...args)).toEqual(refusal(line)));
 
   test('driver= and gpu= choose as well, by a part of the name and whole numbers of a version', async () => {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { MIGRATIONS, migrationsOf, oldStore, TAGS } from '../../support/old-store.ts';
+import { MIGRATIONS, oldStore, TAGS } from '../../support/old-store.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { change, queryStore } from '../../support/store-dump.ts';
 
@@ -18,17 +18,6 @@ function filesIn(folder: string): string[] {
 }
 
 const RUNS = 'SELECT run_id, sweep_id, environment_id, outcome FROM runs';
-
-/** It adds indexes and leaves every row as it is. */
-const INDEXES = '0010_indexes-of-builds-and-series';
-
-test('a store that only lacks indexes gets them without a word, and no copy is made', () => {
-  const path = oldStore(TAGS.indexOf(INDEXES));
-  const opened = openStore(path, migrationsOf(TAGS.indexOf(INDEXES) + 1));
-  opened.close();
-  expect([opened.copyBefore, filesIn(dirname(path))]).toEqual([null, ['bench.sqlite']]);
-  expect(queryStore(path, `SELECT name FROM sqlite_master WHERE name = 'sweeps_by_series'`)).toHaveLength(1);
-});
 
 const OLDER = TAGS.map((tag, migrations) => ({ tag, migrations })).slice(1);
 

@@ -122,20 +122,24 @@ describe('limits', () => {
   const other = { ...NO_TELEMETRY, otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 9 }] };
 
   /** Every so many queries one is slow, and its enqueue too when the host is to blame. Made up. */
-  function run(every: number, slowEnqueue: boolean, options: readonly string[], seen = false) {
+  function run(every: number, slowEnqueue: boolean, options: readonly string[], seen = false, throughputQps = 990) {
     const slow = (query: number): boolean => query % every === 0;
     const times = queriesOf(Array.from({ length: 2000 }, (_, query) => (slow(query) ? 10 : 1)));
     const startEnqMs = Float64Array.from(times.columns.startComputeMs ?? []);
     const endEnqMs = startEnqMs.map((start, query) => start + (slowEnqueue && slow(query) ? 9.8 : 0.8));
     const columns = { ...times.columns, startEnqMs, endEnqMs };
     const more = seen ? { telemetry: other } : {};
-    return sharing(findFlags(factsOf(syntheticLog({ options }), { ...times, columns }, more)));
+    return sharing(findFlags(factsOf(syntheticLog({ options, throughputQps }), { ...times, columns }, more)));
   }
 
   test.each([
     ['slow enqueues without a graph are the host', run(20, true, NO_GRAPH), 'hostJitter explained'],
     ['the same queries enqueued as ever are not', run(20, false, NO_GRAPH), 'contended widened'],
     ['with a graph a query is one launch', run(20, true, GRAPH), 'contended widened'],
+    // Two processes that take turns leave no GPU idle.
+    ['a GPU that idles half of it waits for the host', run(20, false, NO_GRAPH, false, 500), 'hostJitter explained'],
+    ['unless somebody was seen on it', run(20, false, NO_GRAPH, true, 500), 'contended widened'],
+    ['or its queries are one launch each', run(20, false, GRAPH, false, 500), 'contended widened'],
     ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],
     ['one in 200 is little where nobody was seen', run(200, false, NO_GRAPH), null],
     ['and enough where somebody was', run(200, false, NO_GRAPH, true), 'contended widened'],
@@ -206,7 +210,7 @@ test('copies that take long, but not all of the time: the host leaves the GPU id
   expect(bound(copies(1.4, 0.1, 300, TRANSFERS))).toBe('host');
 });
 
-test("trtexec's profiler makes launches wait for the GPU: --exportProfile", () => {
+test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --exportProfile", () => {
   const log = syntheticLog({ enqueueMs: 1.01 });
   const profiled = log.replace(
     /^.*=== Inference Options ===/m,

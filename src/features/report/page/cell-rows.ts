@@ -141,7 +141,7 @@ const MIDDLE = HEIGHT / 2;
  * The newest values as a thin line on a scale that rows share. Gaps stay gaps, and a mark at the edge shows a value
  * beyond the scale.
  */
-function sparkline(values: readonly (number | null)[], { level, percent }: Omit<SparkScale, 'isAscii'>): Markup {
+function sparkline(values: readonly (number | null)[], { level, percent }: SparkScale): Markup {
   const newest = values.slice(-SPARK_SWEEPS);
   const known = newest.filter((value) => value !== null);
   const middle = level ?? median(known);
@@ -214,8 +214,8 @@ export function commitLink({ forge }: Pick<ReportData, 'forge'>, commit: string)
   return linked(text, forge === null ? null : commitUrl(forge, commit));
 }
 
-function linked(text: Markup | string, url: string | null): Markup {
-  return url === null ? markup`${text}` : markup`<a href="${url}" rel="noreferrer">${text}</a>`;
+function linked(text: Markup, url: string | null): Markup {
+  return url === null ? text : markup`<a href="${url}" rel="noreferrer">${text}</a>`;
 }
 
 export type Fact = readonly [term: string, says: Markup];
@@ -232,9 +232,6 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   ];
 }
 
-/** Maximum number of cells listed for a finding. */
-const LISTED = 50;
-
 function firstBadFact(
   { commits, firstBad, lastGood }: CheckedFinding,
   edge: ReturnType<typeof sentences>['edges'],
@@ -243,21 +240,16 @@ function firstBadFact(
   if (firstBad === null) return [];
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
   if (bad === null) return [[capitalized(`${edge.first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
-  if (good === bad) {
-    return [['Commit', markup`${commitLink(data, bad)} in both sweeps: the cause is not a commit`]];
-  }
-  const subject = commits.find(({ commit }) => commit === bad)?.subject;
-  const before = edge.last === 'last good' ? 'last good one' : 'one before';
-  const number = commits.length < LISTED ? String(commits.length) : `${LISTED} or more`;
-  const range = commits.length < 2 ? `compare with the ${before}` : `one of ${number} commits`;
+  const subject = commits.find(({ commit }) => commit === bad)?.subject ?? null;
   const compared = good === null || data.forge === null ? null : compareUrl(data.forge, good, bad);
-  const isShown = commits.length > 1 || compared !== null;
-  return [
-    [
-      capitalized(`${edge.first} commit`),
-      markup`${commitLink(data, bad)}${subject === undefined ? null : markup` “${shortened(subject)}”`}${isShown ? markup` <span class="none">${linked(range, compared)}</span>` : null}`,
-    ],
-  ];
+  const says =
+    good === bad
+      ? markup` in both sweeps: the cause is not a commit`
+      : [
+          subject === null ? null : markup` “${shortened(subject)}”`,
+          compared === null ? null : markup` ${linked(markup`compare with the one before`, compared)}`,
+        ];
+  return [[capitalized(`${edge.first} commit`), markup`${commitLink(data, bad)}${says}`]];
 }
 
 export function factList(facts: readonly Fact[]): Markup | null {

@@ -24,18 +24,13 @@ export function cellsView(data: ReportData): Markup {
   const { cells, compare, series } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
   const rows = rowsOf(data);
-  const shared = sharedReasons(rows);
   const hasLevels = rows.some(({ before }) => before !== null);
-  const columns = columnsOf(data, words, shared, hasLevels).filter(({ show }) =>
-    rows.some((row) => show(row) !== null),
-  );
+  const columns = columnsOf(data, words, hasLevels).filter(({ show }) => rows.some((row) => show(row) !== null));
   const metrics = [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
   const against = compare === null ? 'the last accepted level of each cell' : shortRef(compare.baseRef);
-  const notes = [
-    hasLevels ? `worst first: verdict and change against ${against}` : null,
-    ...shared,
-    words.caption,
-  ].filter((note) => note !== null);
+  const notes = [hasLevels ? `worst first: verdict and change against ${against}` : null, words.caption].filter(
+    (note) => note !== null,
+  );
   return markup`
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
@@ -48,13 +43,6 @@ ${rows.map((row) => cellRow(row, columns))}</tbody></table></div>
 </section>`;
 }
 
-/** Reasons for the absence of a verdict that all rows share. */
-function sharedReasons(rows: readonly Row[]): string[] {
-  return (rows[0]?.reasons ?? []).filter(
-    (reason) => rows.length > 1 && rows.every((row) => row.reasons.includes(reason)),
-  );
-}
-
 interface Column {
   readonly header: string;
   /** Classes of its head and its cells. A narrow window hides `roomy` columns. */
@@ -64,7 +52,7 @@ interface Column {
 }
 
 /** @param hasLevels whether any cell has a reference */
-function columnsOf(data: ReportData, words: CellWords, shared: readonly string[], hasLevels: boolean): Column[] {
+function columnsOf(data: ReportData, words: CellWords, hasLevels: boolean): Column[] {
   const { sweeps } = data;
   const sparks = cellSparks(data);
   const shown = Math.min(SPARK_SWEEPS, sweeps.length);
@@ -82,7 +70,7 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
       kind: 'number change',
       show: ({ changePercent }) => (changePercent === null ? null : formatPercent(changePercent)),
     },
-    { header: 'change, 95 % interval', kind: 'roomy', show: (row) => intervalOf(row, shared) },
+    { header: 'change, 95 % interval', kind: 'roomy', show: intervalOf },
     { header: data.compare === null ? 'reference' : 'base', kind: 'number roomy', show: levelOf },
     { header: 'now', kind: hasLevels ? 'number roomy' : 'number', show: valueOf },
     { header: 'bound by', kind: 'roomy', show: ({ report }) => report.boundBy },
@@ -116,11 +104,10 @@ function nameOf(cell: KeyedCell, { wordsOf }: CellWords): Markup {
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
 }
 
-/** Interval of the shown change; without a verdict, the reason. */
-function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): string | null {
+/** Interval of the shown change; without a verdict, the reasons. */
+function intervalOf({ ciPercent, reasons }: Row): string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
-  const own = reasons.filter((reason) => !shared.includes(reason));
-  return own.length === 0 ? null : shortened(own.join('; '), 160);
+  return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
 }
 
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];

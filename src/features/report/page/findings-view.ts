@@ -2,7 +2,7 @@ import { type HtmlColumn, htmlTable, type Markup, markup, shortened, shortRef } 
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
-import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
+import { changeText, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { CHANGE_WORDS } from '../../layers/index.ts';
 import {
@@ -10,19 +10,16 @@ import {
   aboutText,
   capitalized,
   cellLink,
-  cellSparks,
   cellsText,
   commitLink,
   factList,
   factsOf,
   findingAnchor,
   namesOf,
-  rowsByKey,
 } from './cell-rows.ts';
 import type { FindingLayers, ReportData } from './report-data.ts';
 
 const SHOWN_COMMITS = 10;
-const SHOWN_CELLS = 12;
 const SHOWN_LAYERS = 5;
 const SHOWN_FUSIONS = 3;
 const FUSIONS: readonly string[] = [CHANGE_WORDS.split, CHANGE_WORDS.merged];
@@ -75,34 +72,18 @@ function findingView(finding: Finding, data: ReportData, isAbove: boolean): Mark
 <h3 id="${anchor}-title"><span class="${direction}">${what}</span>${size} <small>finding <code>${id.slice(0, 8)}</code></small></h3>
 <p>${aboutText(finding, data)}</p>
 ${isAbove ? null : factList(factsOf(finding, data))}
-${smallMultiples(finding, data)}
 ${layers === null ? null : layersView(layers, data)}
 ${commits.length < 2 ? null : markup`<details><summary>${count(commits.length, 'commit')}, the newest first</summary><ul class="list">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li>${commitLink(data, commit)} ${shortened(subject)}</li>`)}${more > 0 ? markup`<li>and ${more} more</li>` : null}</ul></details>`}
-<details><summary>Before and after, by cell and metric</summary>${htmlTable(`Before and after of ${what}${size}`, columns, details)}</details>
+<details open><summary>Before and after, by cell and metric</summary>${htmlTable(`Before and after of ${what}${size}`, columns, details)}</details>
 </article>`;
 }
 
-/** A chart of each cell, all on one scale. */
-function smallMultiples(finding: Finding, data: ReportData): Markup {
-  const [names, rows, sparks] = [namesOf(data), rowsByKey(data), cellSparks(data)];
-  const changes = firstOfEach(finding);
-  const rest = changes.length - SHOWN_CELLS;
-  return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
-    const row = rows.get(change.key);
-    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change).replace(' %', '\u00a0%')}</b>${row === undefined ? null : sparks.of(row)}</li>`;
-  })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
-}
-
 /** The few layers that changed most, and lost or gained fusions. */
-function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportData): Markup {
-  const { baseMs, headMs, moreRows, rows, title } = diff;
-  const shown = rows.slice(0, SHOWN_LAYERS);
-  const rest = rows.length - shown.length + moreRows;
-  const restMs = shown.reduce((left, row) => left - (row.headMs - row.baseMs), headMs - baseMs);
+function layersView({ baseMs, cell, command, headMs, notes, rows, title }: FindingLayers, data: ReportData): Markup {
   const fusions = rows.filter(({ change }) => FUSIONS.includes(change)).slice(0, SHOWN_FUSIONS);
   const columns: readonly HtmlColumn<(typeof rows)[number]>[] = [
     { header: 'ONNX nodes', show: ({ label }) => label },
-    { header: 'change, ms', kind: 'number', show: (row) => signedNumber(row.headMs - row.baseMs) },
+    { header: 'change, ms', kind: 'number', show: ({ deltaMs }) => signedNumber(deltaMs) },
     { header: 'before, ms', kind: 'number', show: (row) => formatNumber(row.baseMs, 3) },
     { header: 'after, ms', kind: 'number', show: (row) => formatNumber(row.headMs, 3) },
     { header: 'what', show: ({ change }) => change },
@@ -111,8 +92,7 @@ function layersView({ cell, command, diff, notes }: FindingLayers, data: ReportD
 <p>${cellLink(cell, namesOf(data).get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} → ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)}</p>
 <ul class="commands"><li><code>${command}</code></li></ul>
 ${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
-${htmlTable('Largest changes', columns, shown)}
-${rest === 0 ? null : markup`<p class="none">${count(rest, 'other change')}: ${signedNumber(restMs)} ms</p>`}`;
+${htmlTable('Largest changes', columns, rows.slice(0, SHOWN_LAYERS))}`;
 }
 
 function signedNumber(ms: number): string {

@@ -1,7 +1,7 @@
-import { type Markup, markup, shortened, shortRef, withOptions } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { median } from '../../../statistics/order-statistics.ts';
-import { count, formatPercent, intervalText, meanChangeText } from '../../../terminal/numbers.ts';
+import { count, formatPercent, meanChangeText } from '../../../terminal/numbers.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
 import {
   type CheckedFinding,
@@ -86,11 +86,7 @@ function findingStory(worst: CheckedFinding, data: ReportData): Story {
 
 /** For a sweep without findings: the change that would have been detected. */
 function detectableText({ cells }: ReportData): string {
-  const effects = cells.flatMap(({ judgement }) =>
-    judgement.kind === 'values' || (judgement.kind === 'compared' && judgement.verdict === 'unclear')
-      ? []
-      : (judgement.mdePercent ?? []),
-  );
+  const effects = cells.flatMap(({ judgement }) => (judgement.kind === 'values' ? [] : (judgement.mdePercent ?? [])));
   const middle = median(effects);
   if (middle === null) return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
   return `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${effects.length === cells.length ? 'all of them' : `${effects.length} of ${cells.length}`}. Smaller ones show after more sweeps.`;
@@ -102,53 +98,35 @@ function steadiest(data: ReportData): string | null {
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
-/** Headline without a clear change. It counts cells that lack a result on one side or cannot be compared. */
-function quietHeadline({ cells, counts }: NonNullable<ReportData['compare']>): Story['headline'] {
-  const without = counts.missing + counts.failed + counts.incomparable;
-  if (cells.length === without) return ['Nothing to compare', ` in ${count(without, 'cell')}`];
-  const rest = without === 0 ? '' : `, ${without} not compared`;
-  return [counts.unclear > 0 ? 'No clear change' : 'No change', ` in ${count(cells.length - without, 'cell')}${rest}`];
-}
-
 function sizeOf({ changePercent }: ComparedCell): number {
   return Math.abs(changePercent ?? 0);
 }
 
+/** Of two named sides: how many cells changed, and by how much. */
 function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
   const { cells, counts } = compare;
   const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
   const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
-  const changed = cells.filter(({ verdict }) => verdict === tone).toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  const [worst = null] = changed;
-  const ends = [...new Set([changed.at(-1), worst].map((one) => formatPercent(one ? sizeOf(one) : null, false)))];
-  const largest = (cell: ComparedCell): Markup =>
-    markup` The ${tone === 'slower' ? 'worst' : 'largest'}: <b>${shortened(namesOf(data).get(cell.key) ?? cell.label, 80)}</b>, ${formatPercent(cell.changePercent)}.`;
+  const [worst = null, ...others] = cells
+    .filter(({ verdict }) => verdict === tone)
+    .toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  const ends = [...new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && sizeOf(one), false)))];
+  const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
   const notes = [compare.base.note, compare.head.note].flatMap((note) =>
-    note === null ? [] : ` ${shortened(note, 200)}.`,
+    note === null ? [] : `${shortened(note, 200)}.`,
   );
-  const cause = worst?.cause ?? null;
-  const interval = worst?.ciPercent ?? null;
+  const unclear = counts.unclear === 0 ? [] : [`${count(counts.unclear, 'cell')} unclear: too few runs.`];
   return {
     tone,
     headline:
       worst === null
-        ? quietHeadline(compare)
+        ? ['No clear change', ` in ${count(judged, 'compared cell')}`]
         : [
-            `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
+            `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
             ` by ${ends.join(' to ').replace(' % to', ' to')}`,
           ],
-    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>.${worst === null ? ` ${detectableText(data)}` : largest(worst)}${counts.unclear === 0 ? null : ` ${count(counts.unclear, 'cell')} unclear: too few runs.`}${notes}`,
-    facts: [
-      ...(cause === null ? [] : [['Likeliest cause', withOptions(shortened(cause.title, 300))] as const]),
-      ...(worst === null || interval === null
-        ? []
-        : [
-            [
-              'Evidence',
-              markup`95 % interval ${intervalText(interval).replace(' … ', ' to ')}, ${worst.runs.join(' and ')} runs`,
-            ] as const,
-          ]),
-    ],
+    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`,
+    facts: [],
     commands: [
       ...(worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])]),
       shellLine(['bench', 'compare', baseRef, headRef]),
@@ -232,5 +210,5 @@ function tile(number: string | number, text: string, tone = ''): Markup {
 
 function aboutSeries({ others, series }: ReportData): Markup {
   return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
-${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}${other.headline === null ? null : markup` · <b>${shortened(other.headline, 200)}</b>`}</li>`)}</ul></details>`}`;
+${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}`;
 }

@@ -1,4 +1,4 @@
-import type { DrawnCell, ReportLayersDiff } from '../../../html/page-data.ts';
+import type { DrawnCell } from '../../../html/page-data.ts';
 import type { BoundBy } from '../../../records/bound.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import type { Environment } from '../../../records/environment.ts';
@@ -46,17 +46,31 @@ export interface ReportData {
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
   /** Other series of the store, which are never mixed with this one. */
-  readonly others: readonly (Series & { readonly sweeps: number; readonly headline: string | null })[];
+  readonly others: readonly (Series & { readonly sweeps: number })[];
 }
 
-/** Layers before and after the change, in one cell of a finding. */
+/** Layers before and after the change, in one cell of a finding. Times are of one query. */
 export interface FindingLayers {
   readonly cell: CellKey;
-  readonly diff: ReportLayersDiff;
+  /** The two compared profiles in words. */
+  readonly title: string;
+  readonly baseMs: number;
+  readonly headMs: number;
+  /** Largest change first. */
+  readonly rows: readonly ChangedLayer[];
   /** Command that shows the full diff. */
   readonly command: string;
   /** What weakens the comparison. */
   readonly notes: readonly string[];
+}
+
+interface ChangedLayer {
+  readonly change: string;
+  readonly label: string;
+  readonly detail: string;
+  readonly baseMs: number;
+  readonly headMs: number;
+  readonly deltaMs: number;
 }
 
 type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;

@@ -21,13 +21,12 @@ export interface PageAssets {
 }
 
 /** The content security policy, which allows only the page's own script and style. */
-export function pagePolicy({ script, style }: PageAssets, connect: "'none'" | "'self'"): string {
+export function pagePolicy({ script, style }: PageAssets): string {
   return [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
     `style-src '${hashOf(style)}'`,
     'img-src data:',
-    `connect-src ${connect}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
@@ -37,11 +36,8 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/**
- * The page as one self-contained file.
- * @param live if served, the version for refreshing; else null
- */
-export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
+/** The page as one self-contained file. */
+export function reportPage(data: ReportData, assets: PageAssets): string {
   const { series } = data;
   const story = storyOf(data);
   const views = [
@@ -53,19 +49,18 @@ export function reportPage(data: ReportData, assets: PageAssets, live: string | 
   ] as const;
   const shown = views.filter(([, , view]) => view !== null);
   const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.headline.join('')} · ${series.provenance} · bench report`;
-  const policy = pagePolicy(assets, live === null ? "'none'" : "'self'");
   return markup`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(assets)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="trtbench ${data.toolVersion}">
 <title>${title}</title>
 <style>${inline(assets.style)}</style>
 </head>
-<body data-live="${live ?? ''}">
+<body>
 <a class="skip" href="#cells">Skip to the table of cells</a>
 ${firstScreen(data, story)}
 <nav aria-label="Views"><ul>${shown.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>

@@ -4,8 +4,8 @@ import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
-import { choiceColumns, RATIO, tallyText } from '../../choose/index.ts';
-import { type Row, cellLink, cellWords, isChange, namesOf, rowsByKey } from './cell-rows.ts';
+import { choiceColumns, tallyText } from '../../choose/index.ts';
+import { type Row, cellLink, cellWords, factList, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
 
 /** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
@@ -26,57 +26,30 @@ export function matrixView(data: ReportData): Markup {
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
-<p>The newest value of each cell, colored where it changed.</p>
-<p>${legend()}</p>
+<p>The newest value of each cell, and its change.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Newest values"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
-    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map((column) =>
-      square(entries.flatMap((entry) => (entry.column === column ? (entry.cell ?? []) : []))),
+    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map(
+      (column) =>
+        markup`<td>${entries.flatMap((entry) => (entry.column === column && entry.cell ? square(entry.cell) : []))}</td>`,
     )}</tr>
 `,
   )}</tbody></table></div>
 </section>`;
 }
 
-/** Percentage at both ends of the scale; one shade per percent. */
-const HEAT_END = 5;
-
-/** CSS class of a square. @param percent relative change; `isWorse` gives its direction */
-export function heatClass(percent: number, isWorse: boolean): string {
-  const depth = Math.min(HEAT_END, Math.round(Math.abs(percent)));
-  return depth === 0 ? 'h0' : `${isWorse ? 'worse' : 'better'}${depth}`;
-}
-
 function byNumber(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }
 
-function square(rows: readonly Row[]): Markup {
-  const [first] = rows;
-  if (first === undefined) return markup`<td class="empty"></td>`;
-  const { changePercent, verdict } = first;
-  const shade = isChange(first) ? heatClass(changePercent ?? 0, verdict === 'slower') : 'h0';
-  return markup`<td class="heat ${shade}">${rows.map(squareLink)}</td>`;
-}
-
-function squareLink(row: Row): Markup {
+function square(row: Row): Markup {
   const { changePercent, now, report, verdict } = row;
   const { cell, metric } = report;
   const value = now === null ? 'no result' : `${formatNumber(now)} ${metricOf(metric).unit}`;
   const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
-  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${change}</small></a>`;
+  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<b class="${verdict ?? ''}">${change}</b></a>`;
 }
-
-function legend(): Markup {
-  const steps = Array.from({ length: 2 * HEAT_END + 1 }, (_, place) => place - HEAT_END);
-  return markup`<span class="legend">faster ${steps.map((percent) => {
-    const size = Math.abs(percent);
-    return markup`<i class="${heatClass(percent, percent > 0)}">${size === HEAT_END ? `≥${size}` : size}</i>`;
-  })} % slower</span>`;
-}
-
-type Pareto = NonNullable<ReportData['pareto']>;
 
 /** The same data as `bench choose`; null if no cell has a measurement. */
 export function paretoView(data: ReportData): Markup | null {
@@ -92,46 +65,25 @@ export function paretoView(data: ReportData): Markup | null {
       .filter(({ text }) => choices.some((choice) => text(choice) !== ''))
       .map(({ header, text }) => ({ header, show: text, kind: 'number' })),
   ];
-  const tables = pareto.workloads.map((workload) =>
-    htmlTable(
-      `${shortened(workload[0]?.model ?? '')}; * Pareto-optimal: no other is at least as good on every axis`,
-      columns,
-      withCells(workload, cells),
-    ),
-  );
+  const table = htmlTable('* Pareto-optimal: no other is at least as good on every axis', columns, choices);
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
 ${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
-${tallies(pareto)}
+${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((tally) => markup`<li>${tallyText(tally).words}</li>`)}</ul>`}
 <div id="pareto-chart" class="script"></div>
-<details class="behind"><summary>Show as table</summary>${tables}</details>
+<details class="behind"><summary>Show as table</summary>${table}</details>
 </section>`;
-}
-
-function tallies({ precisions }: Pareto): Markup | null {
-  if (precisions.length === 0) return null;
-  return markup`<ul>${precisions.map((tally) => {
-    const { kind, words } = tallyText(tally);
-    const ratios = words.match(RATIO) ?? [];
-    const between = words
-      .split(RATIO)
-      .map((text, place) => markup`${text}<b class="${kind}">${ratios[place] ?? null}</b>`);
-    return markup`<li>${between}</li>`;
-  })}</ul>`;
 }
 
 /** The environment of the numbers, and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
-  const known = environments
-    .map((environment) =>
-      ENVIRONMENT_FIELDS.filter(([field]) => environment[field] !== null).map(([field, name, unit]) => ({
-        name,
-        text: `${environment[field]}${unit}`,
-      })),
-    )
-    .filter(({ length }) => length > 0);
-  if (known.length === 0 && environmentChanges.length === 0) return null;
+  const newest = environments.at(-1);
+  const facts = ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
+    const value = newest?.[field] ?? null;
+    return value === null ? [] : [[name, markup`${shortened(`${value}${unit}`)}`] as const];
+  });
+  if (facts.length === 0 && environmentChanges.length === 0) return null;
   const columns = [
     { header: 'date', show: ({ sweep }: EnvironmentChange) => sweeps[sweep]?.startedAt?.slice(0, 10) ?? 'unknown' },
     {
@@ -145,14 +97,10 @@ export function environmentView({ environments, environmentChanges, sweeps, cell
     },
     { header: 'cells', kind: 'number', show: (change: EnvironmentChange) => `${change.cells} of ${cells.length}` },
   ];
-  const tables = known.map((facts, place) => {
-    const caption = known.length === 1 ? 'What is known of the machine' : `Machine ${place + 1} of ${known.length}`;
-    return markup`<table class="facts"><caption>${caption}</caption><tbody>${facts.map(({ name, text }) => markup`<tr><th scope="row">${name}</th><td>${shortened(text)}</td></tr>\n`)}</tbody></table>`;
-  });
   return markup`
 <section id="environment" aria-labelledby="environment-title">
 <h2 id="environment-title">Environment</h2>
 ${environmentChanges.length === 0 ? markup`<p>Nothing that is known of the machine changed over these sweeps.</p>` : htmlTable('What changed', columns, environmentChanges)}
-<div class="columns">${tables}</div>
+${factList(facts)}
 </section>`;
 }
