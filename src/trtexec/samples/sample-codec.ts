@@ -323,7 +323,7 @@ class IntegerCoder {
 /** Number of queries that are packed at once. */
 const PIECE_ROWS = 1 << 16;
 
-export function packTimes(times: QueryTimes): Buffer {
+function packTimes(times: QueryTimes): Buffer {
   const coder = new IntegerCoder(null);
   codeTimes(coder, times);
   return coder.end();

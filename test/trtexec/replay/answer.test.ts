@@ -66,7 +66,11 @@ describe('a replayed trtexec', () => {
     const folder = temporaryFolder();
     replay(BUILD, folder);
     const { status, stderr, stdout } = replay([...RUN, '--infStreams=2'], folder);
-    expect([status, stdout.length, stderr]).toEqual([2, 0, expect.stringMatching(/^replay error: ".*" has no recording of this timed run\n$/)]);
+    expect([status, stdout.length, stderr]).toEqual([
+      2,
+      0,
+      expect.stringMatching(/^replay error: ".*" has no recording of this timed run\n$/),
+    ]);
   });
 
   test('an engine that is none of its own is refused', () => {
