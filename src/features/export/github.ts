@@ -202,7 +202,7 @@ function causesOf(rows: readonly Row[]): string[] {
 }
 
 /** Escapes untrusted text: no markup, mention, link or table cell. */
-export function markdown(text: string): string {
+function markdown(text: string): string {
   return printable(text)
     .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/:\/\//g, '&#58;//')

@@ -3,13 +3,7 @@ import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import {
-  type CellSamples,
-  type LeftOut,
-  type RunSamples,
-  type SweepColumns,
-  histogramOf,
-} from '../../html/page-data.ts';
+import { type CellSamples, type LeftOut, type SweepColumns, histogramOf } from '../../html/page-data.ts';
 import type { ReportCell } from './page/report-data.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
@@ -58,7 +52,7 @@ export function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): 
   });
 }
 
-/** Maximum number of runs that can be distinguished in a chart. */
+/** Maximum number of runs whose queries are read. */
 const SHOWN_RUNS = 6;
 
 /** By cell key: query times of the newest runs, and of those before the last change of level. */
@@ -95,11 +89,10 @@ export function newestSamples(
 }
 
 /** GPU compute times of the queries of some runs; those with samples that cannot be read are omitted. */
-function samplesOf(db: StoreDatabase, runs: readonly CellRun[]): RunSamples[] {
+function samplesOf(db: StoreDatabase, runs: readonly CellRun[]): Float64Array[] {
   return runs.slice(-SHOWN_RUNS).flatMap(({ runId }) => {
     try {
-      const values = runSamples(db, runId)?.columns.computeMs;
-      return values === undefined ? [] : [{ runId: runId.slice(0, 8), values }];
+      return runSamples(db, runId)?.columns.computeMs ?? [];
     } catch {
       // A blob of another program, or a damaged one. The rest of the report stays valid.
       return [];
