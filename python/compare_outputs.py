@@ -2,17 +2,18 @@
 
     python3 compare_outputs.py JOB.json
 
-Needs numpy and onnxruntime; only numpy for {"exported": [reference, variant]}, the outputs of two engines, each
-[{"name", "dimensions", "values"}]. Prints one JSON object on standard output: {"outputs": ...}, or {"problem":
-"..."} for a problem that the user can fix. The result is only an emulation: the kernels of an engine round
-differently.
+Needs numpy and onnxruntime; only numpy for {"exported": [reference, variant]}, two files that engines wrote with
+trtexec --exportOutput. Answer: {"samples", "outputs": {name: figures}, "versions"}. The result of two models is only an
+emulation: the kernels of an engine round differently.
 """
 
 import json
 import math
 import platform
-import sys
 
+from helper import Problem, first_line, needs, run
+
+(numpy,) = needs("numpy")
 FLOATS = {
     "tensor(float16)": "float16",
     "tensor(float)": "float32",
@@ -20,39 +21,24 @@ FLOATS = {
 }
 
 
-class Problem(Exception):
-    """A problem that the user can fix, in one line."""
-
-
-class Lacking(Problem):
-    """A package is not installed."""
-
-
-def main(path):
-    with open(path, encoding="utf-8") as file:
-        job = json.load(file)
-    try:
-        import numpy
-
-        if "exported" in job:
-            return exported(numpy, *job["exported"])
-        import onnxruntime
-    except ImportError as error:
-        raise Lacking(f"{error}: {sys.executable} -m pip install numpy onnxruntime")
+def main(job):
+    if "exported" in job:
+        return exported(*job["exported"])
+    _, onnxruntime = needs("numpy", "onnxruntime")
     reference = open_model(onnxruntime, job["reference"])
     variant = open_model(onnxruntime, job["variant"])
     same_names("inputs", reference.get_inputs(), variant.get_inputs())
     same_names("outputs", reference.get_outputs(), variant.get_outputs())
     batch = batch_of(reference, variant, job["batch"])
-    inputs = from_file(numpy, job, reference) if job["data"] else seeded(numpy, job, reference, batch)
+    inputs = from_file(job, reference) if job["data"] else seeded(job, reference, batch)
     samples = min(len(values) for values in inputs.values())
     samples -= samples % (batch if is_static(reference) or is_static(variant) else 1)
     if samples == 0:
         raise Problem(f"fewer samples than the batch of {batch} that the model has")
-    found = {output.name: Comparison(numpy) for output in reference.get_outputs()}
+    found = {output.name: Comparison() for output in reference.get_outputs()}
     for start in range(0, samples, batch):
         part = {name: values[start : min(start + batch, samples)] for name, values in inputs.items()}
-        a, b = run(reference, part), run(variant, part)
+        a, b = outputs_of(reference, part), outputs_of(variant, part)
         for name, comparison in found.items():
             comparison.add(name, a[name], b[name])
     return {
@@ -66,18 +52,30 @@ def main(path):
     }
 
 
-def exported(numpy, reference, variant):
-    others = {output["name"]: output for output in variant}
-    results, samples = {}, 1
-    for output in reference:
-        name, shape = output["name"], output["dimensions"]
-        a, b = (numpy.array(each["values"], numpy.float64).reshape(shape) for each in (output, others[name]))
-        comparison = Comparison(numpy)
-        comparison.add(name, a, b)
+def exported(*paths):
+    reference, variant = (outputs_in(path) for path in paths)
+    shapes = [{name: list(values.shape) for name, values in outputs.items()} for outputs in (reference, variant)]
+    if shapes[0] != shapes[1]:
+        raise Problem(f"the two have different outputs: {shapes[0]} and {shapes[1]}")
+    results = {}
+    for name, values in reference.items():
+        comparison = Comparison()
+        comparison.add(name, values, variant[name])
         results[name] = comparison.result(name)
-    if reference and reference[0]["dimensions"]:
-        samples = reference[0]["dimensions"][0]
-    return {"samples": samples, "outputs": results, "versions": {}}
+    return {"samples": min(len(values) for values in reference.values()), "outputs": results, "versions": {}}
+
+
+def outputs_in(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            outputs = json.load(file)
+        shapes = [[int(size) for size in output["dimensions"].split("x")] for output in outputs]
+        return {
+            output["name"]: numpy.array(output["values"], numpy.float64).reshape(shape)
+            for output, shape in zip(outputs, shapes)
+        }
+    except (KeyError, OSError, TypeError, ValueError):
+        raise Problem(f"{path}: not a file of trtexec --exportOutput, or it has values that are not finite")
 
 
 def open_model(onnxruntime, path):
@@ -89,10 +87,6 @@ def open_model(onnxruntime, path):
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's classes have no other common base
         raise Problem(f"{path}: onnxruntime cannot load it: {first_line(error)}")
-
-
-def first_line(error):
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
 
 
 def same_names(what, reference, variant):
@@ -112,12 +106,10 @@ def batch_of(reference, variant, wanted):
         for value in model.get_inputs()
         if value.shape and isinstance(value.shape[0], int)
     }
-    if len(fixed) > 1:
-        raise Problem(f"inputs have different fixed first dimensions: {sorted(fixed)}")
     return fixed.pop() if fixed else wanted
 
 
-def seeded(numpy, job, model, batch):
+def seeded(job, model, batch):
     """Normal (mean 0, deviation 1) or uniform (0 to 1) values, the same for the same seed and numpy."""
     generator = numpy.random.default_rng(job["seed"])
     samples = math.ceil(job["samples"] / batch) * batch if is_static(model) else job["samples"]
@@ -141,7 +133,7 @@ def seeded(numpy, job, model, batch):
     return inputs
 
 
-def from_file(numpy, job, model):
+def from_file(job, model):
     try:
         loaded = numpy.load(job["data"], allow_pickle=False)
     except Exception as error:
@@ -155,19 +147,14 @@ def from_file(numpy, job, model):
     if missing:
         raise Problem(f"{job['data']}: no array for {missing}; it has {sorted(loaded)}")
     inputs = {name: loaded[name] for name in names}
-    for name, values in inputs.items():
-        if values.ndim == 0 or len(values) == 0:
-            raise Problem(f"{job['data']}: {name} has no samples along its first dimension")
-        if values.dtype.kind == "f" and not numpy.isfinite(values).all():
-            raise Problem(f"{job['data']}: {name} has values that are not finite")
-    counts = {len(values) for values in inputs.values()}
-    if len(counts) > 1:
-        raise Problem(f"{job['data']}: arrays with different numbers of samples: {sorted(counts)}")
+    counts = {values.shape[:1] for values in inputs.values()}
+    if len(counts) > 1 or counts & {(), (0,)}:
+        raise Problem(f"{job['data']}: the arrays have no samples, or different numbers of them: {sorted(counts)}")
     limit = job["samples"]
     return {name: values[:limit] for name, values in inputs.items()} if limit else inputs
 
 
-def run(model, inputs):
+def outputs_of(model, inputs):
     typed = {
         value.name: inputs[value.name].astype(FLOATS[value.type]) if value.type in FLOATS else inputs[value.name]
         for value in model.get_inputs()
@@ -182,14 +169,12 @@ def run(model, inputs):
 class Comparison:
     """Compares one output over all batches, in double precision."""
 
-    def __init__(self, numpy):
-        self.numpy = numpy
+    def __init__(self):
         self.signal = self.noise = self.largest = 0.0
         self.cosines = []
         self.top1 = self.ranked = 0
 
     def add(self, name, reference, variant):
-        numpy = self.numpy
         if reference.shape != variant.shape:
             raise Problem(f"output {name} has the shape {list(reference.shape)}, in the variant {list(variant.shape)}")
         a, b = reference.astype(numpy.float64), variant.astype(numpy.float64)
@@ -221,9 +206,4 @@ class Comparison:
         }
 
 
-if __name__ == "__main__":
-    try:
-        answer = main(sys.argv[1])
-    except Problem as problem:
-        answer = {"problem": str(problem), "isLacking": isinstance(problem, Lacking)}
-    print(json.dumps(answer))
+run(main)

@@ -3,13 +3,14 @@
     python3 measure_work.py JOB.json
 
 Needs onnx, for its shape inference. JOB: {"jobs": [{"model", "shapes": {input: dims}}]}; static inputs need no dims.
-Prints one JSON object on standard output: {"networks": [...]} in the order of the jobs, each {"nodes": ...} or
-{"problem": "..."}, or {"problem": "..."} for a problem that the user can fix.
+Answer: {"networks": [...]} in the order of the jobs, each {"nodes": ...} or {"problem": "..."}.
 """
 
-import json
 import math
-import sys
+
+from helper import first_line, needs, run
+
+(onnx,) = needs("onnx")
 
 # These only change the view or the type of a tensor: in an engine their output is not a separate tensor.
 VIEWS = set("Cast Dropout Flatten Identity QuantizeLinear DequantizeLinear Reshape Squeeze Unsqueeze".split())
@@ -20,24 +21,17 @@ UNKNOWN = set("Attention ConvInteger DeformConv DFT If Loop QLinearConv QLinearM
 MOST_VALUES = 1024
 
 
-def main(path):
-    with open(path, encoding="utf-8") as file:
-        jobs = json.load(file)["jobs"]
-    try:
-        import onnx
-    except ImportError as error:
-        return {"problem": f"{error}: {sys.executable} -m pip install onnx", "isLacking": True}
+def main(job):
     networks = []
-    for job in jobs:
+    for each in job["jobs"]:
         try:
-            networks.append(network(onnx, job["model"], job["shapes"]))
+            networks.append(network(each["model"], each["shapes"]))
         except Exception as error:  # protobuf, files and shape inference have no other common base
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
-            networks.append({"problem": f"onnx cannot infer its shapes: {reason}"})
+            networks.append({"problem": f"onnx cannot infer its shapes: {first_line(error)}"})
     return {"networks": networks}
 
 
-def network(onnx, path, shapes):
+def network(path, shapes):
     model = onnx.load(path, load_external_data=False)
     graph = model.graph
     weights = {tensor.name: list(tensor.dims) for tensor in graph.initializer}
@@ -65,7 +59,7 @@ def network(onnx, path, shapes):
     return {
         "weights": sorted(weights),
         "outputs": [sources.get(value.name, value.name) for value in graph.output],
-        "nodes": [described(onnx, node, sizes, sources) for node in graph.node],
+        "nodes": [described(node, sizes, sources) for node in graph.node],
         "tensors": {name: [types.get(name, 0), math.prod(dims)] for name, dims in sizes.items()},
     }
 
@@ -84,7 +78,7 @@ def set_inputs(graph, shapes):
     return named
 
 
-def described(onnx, node, sizes, sources):
+def described(node, sizes, sources):
     is_view = node.op_type in VIEWS
     picked = math.prod(sizes[node.output[0]]) if node.op_type in PICKS and node.output[0] in sizes else None
     inputs = [] if is_view else [sources.get(name, name) for name in node.input if name]
@@ -92,14 +86,14 @@ def described(onnx, node, sizes, sources):
         # TensorRT's parser names a node without a name after its first output.
         "name": node.name or f"node_of_{node.output[0]}",
         "operator": f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type,
-        "flops": flops(onnx, node, [sizes.get(name) for name in node.input], sizes.get(node.output[0])),
+        "flops": flops(node, [sizes.get(name) for name in node.input], sizes.get(node.output[0])),
         "inputs": inputs,
         "outputs": [] if is_view else list(node.output),
         "picked": picked,
     }
 
 
-def flops(onnx, node, inputs, output):
+def flops(node, inputs, output):
     """Floating-point operations: two for a multiply-add. Nodes without products count 0; None if unknown."""
     operator = node.op_type
     if node.domain not in ("", "ai.onnx") or operator in UNKNOWN:
@@ -148,4 +142,4 @@ FORMULAS = {
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1])))
+    run(main)

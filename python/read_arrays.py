@@ -2,32 +2,25 @@
 
     python3 read_arrays.py JOB.json
 
-Needs numpy. JOB: {"path"}. Prints one JSON object on standard output: {"arrays": [{"name", "descr", "shape",
-"notFinite"}]}, the name empty for the only array of an npy, or {"problem": "..."} for a problem that the user can
-fix.
+Needs numpy. JOB: {"path"}. Answer: {"arrays": [{"name", "descr", "shape", "notFinite"}]}, the name empty for the only
+array of an npy.
 """
 
-import json
-import sys
+from helper import Problem, needs, run
+
+(numpy,) = needs("numpy")
 
 
-def main(path):
-    with open(path, encoding="utf-8") as file:
-        source = json.load(file)["path"]
+def main(job):
     try:
-        import numpy
-    except ImportError as error:
-        return {"problem": f"{error}: {sys.executable} -m pip install numpy", "isLacking": True}
-    try:
-        loaded = numpy.load(source, allow_pickle=False)
+        loaded = numpy.load(job["path"], allow_pickle=False)
         names = [""] if isinstance(loaded, numpy.ndarray) else loaded.files
-        return {"arrays": [facts(numpy, name, loaded) for name in names]}
+        return {"arrays": [facts(name, loaded) for name in names]}
     except Exception:  # zipfile, zlib and numpy have no other common base
-        problem = "it is no npz file (numpy.savez writes them) and no npy file, or it is damaged"
-        return {"problem": problem, "isLacking": False}
+        raise Problem("it is no npz file (numpy.savez writes them) and no npy file, or it is damaged")
 
 
-def facts(numpy, name, loaded):
+def facts(name, loaded):
     try:
         values = loaded if name == "" else loaded[name]
     except ValueError as error:
@@ -38,5 +31,4 @@ def facts(numpy, name, loaded):
     return {"name": name, "descr": values.dtype.str, "shape": list(values.shape), "notFinite": bad}
 
 
-if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1])))
+run(main)

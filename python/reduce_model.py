@@ -4,21 +4,14 @@
 
 Needs onnx. JOB: {"model", "output", "layers": [[names of ONNX nodes]], "wanted": [places in layers], "around":
 layers to take on each side, "shapes": [{input: dims}]}; dims of the cut are fixed where they are equal for all
-shapes. Prints one JSON object on standard output: {"nodesBefore": ...}, or {"problem": "..."} for a problem that the
-user can fix.
+shapes. Answer: {"nodesBefore": ...}.
 """
 
-import json
 import os
-import sys
 
+from helper import Problem, first_line, needs, run
 
-class Problem(Exception):
-    """A problem that the user can fix, in one line."""
-
-
-class Lacking(Problem):
-    """A package is not installed."""
+(onnx,) = needs("onnx")
 
 
 class Graph:
@@ -97,26 +90,16 @@ def read_by(node):
     return names
 
 
-def main(path):
-    with open(path, encoding="utf-8") as file:
-        job = json.load(file)
+def main(job):
     try:
-        import onnx
-    except ImportError as error:
-        raise Lacking(f"{error}: {sys.executable} -m pip install onnx, or name another Python, --python PATH")
-    try:
-        return reduce(onnx, job)
+        return reduce(job)
     except Problem:
         raise
     except Exception as error:  # onnx and protobuf have no other common base
         raise Problem(f"{job['model']}: onnx cannot reduce it: {first_line(error)}")
 
 
-def first_line(error):
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:400]
-
-
-def reduce(onnx, job):
+def reduce(job):
     model = onnx.load(job["model"], load_external_data=False)
     graph = Graph(model.graph)
     layers = [{graph.places[name] for name in names if name in graph.places} for names in job["layers"]]
@@ -126,7 +109,7 @@ def reduce(onnx, job):
         raise Problem(f"{job['model']} has none of the ONNX nodes of this layer ({', '.join(names[:3]) or 'it names none'})")
     core = graph.between(wanted)
     chosen = graph.between(grown(graph, layers, core, job["around"]))
-    types, sizes = inferred(onnx, model, job["shapes"])
+    types, sizes = inferred(model, job["shapes"])
     chosen = completed(graph, types, chosen)
     inputs, outputs = graph.read_from_outside(chosen), graph.read_outside(chosen)
     for name in [*inputs, *outputs]:
@@ -204,7 +187,7 @@ INTEGERS = {6, 7}
 PLAIN = INTEGERS | {1, 9, 10, 16}
 
 
-def inferred(onnx, model, all_shapes):
+def inferred(model, all_shapes):
     """Types by name that keep the names of dimensions, and sizes by name for each set of shapes."""
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
@@ -257,9 +240,4 @@ def shape_of(name, dims):
     return sizes
 
 
-if __name__ == "__main__":
-    try:
-        answer = main(sys.argv[1])
-    except Problem as problem:
-        answer = {"problem": str(problem), "isLacking": isinstance(problem, Lacking)}
-    print(json.dumps(answer))
+run(main)

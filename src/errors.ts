@@ -78,8 +78,6 @@ export interface Mistake {
   readonly at: SourcePosition;
   /** What is wrong and what to do, without the place. */
   readonly problem: string;
-  /** Set for an unknown key, which may cause other mistakes and therefore comes first. */
-  readonly isCause?: boolean;
 }
 
 const MOST_MISTAKES = 10;

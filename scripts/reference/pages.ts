@@ -4,7 +4,8 @@ import { makeProgram } from '../../src/cli.ts';
 import { COMMON_OPTIONS, commandsOf } from '../../src/cli/define-command.ts';
 import { processIo } from '../../src/cli/io.ts';
 import { EXIT_CODE_TEXTS } from '../../src/exit-codes.ts';
-import { EXPLAINED_NUMBERS, metricText } from '../../src/features/help/help.ts';
+import { metricText } from '../../src/features/help/help.ts';
+import { METRIC_IDS } from '../../src/records/metric.ts';
 import { BOUND_ADVICE } from '../../src/judge/bound.ts';
 import { matrixJsonSchema } from '../../src/matrix/schema/schema.ts';
 import { BOUND_WORDS, BOUNDS } from '../../src/records/bound.ts';
@@ -103,7 +104,7 @@ function outcomesPage(): string {
     ),
     '\n## Metrics\n',
     '`bench help NAME` adds the source and the caveats of a metric.\n',
-    ...EXPLAINED_NUMBERS.map((id) => {
+    ...METRIC_IDS.map((id) => {
       const { label, says, unit, word } = metricText(id);
       return `- \`${word}\`: ${label}, ${unit} (in JSON \`${id}\`). ${says}`;
     }),

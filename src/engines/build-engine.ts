@@ -37,7 +37,8 @@ export async function buildEngine(
 ): Promise<EngineState> {
   const { cache, onEvent } = context;
   const record = variant?.record ?? null;
-  const name = engineName(engineKey, build.number);
+  const name = engineName({ engineKey, number: build.number });
+  const buildId = randomBytes(16).toString('hex');
   onEvent({ kind: 'buildStarted', build });
   const temporary = await cache.temporaryPath(name);
   const timingPath = temporary + TIMING;
@@ -69,20 +70,20 @@ export async function buildEngine(
       inspect: async (): Promise<Partial<RunManifest>> => {
         const engineBytes = (await fileBytes(temporary)) ?? 0;
         const engineSha256 = engineBytes > 0 ? (await sha256OfFile(temporary)).sha256 : null;
-        return { engineBytes, engineSha256, buildId: randomBytes(16).toString('hex') };
+        return { engineBytes, engineSha256, buildId };
       },
     });
     const { outcome, log, exports, artefactFolder } = await ended.store();
-    const found = isFine(outcome) ? await cache.find(name) : null;
-    if (found?.kind !== 'ready') {
+    const engine = isFine(outcome) ? await cache.findBuild(buildId) : null;
+    if (engine === null) {
       onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
       return { kind: 'failed', outcome };
     }
-    await cache.timing.keep(found.engine.note.sha256, timing, timedOn(context));
+    await cache.timing.keep(engine.note.sha256, timing, timedOn(context));
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
     const { engineBuiltS: buildS } = log.build;
     onEvent({ kind: 'buildReady', build, how: 'built', buildS, engineBytes: exports.engineBytes });
-    return readyEngine(found.engine, record, [], variant?.path ?? null);
+    return readyEngine(engine, record, [], variant?.path ?? null);
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });

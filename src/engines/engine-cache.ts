@@ -1,5 +1,5 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { access, copyFile, rm, stat } from 'node:fs/promises';
+import { access, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
@@ -8,6 +8,7 @@ import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
   ENDINGS,
+  type EngineIdentity,
   EngineIndex,
   type EngineNote,
   EngineUses,
@@ -15,6 +16,7 @@ import {
   engineNoteSchema,
   removeStaleUses,
   usersOf,
+  writing,
 } from './engine-index.ts';
 import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
@@ -22,30 +24,23 @@ import { isPidRunning } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
-import { errorCode, UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
-  /** Name in the index; two builds of one key have two names. */
+  /** Of all builds of its key and number. */
   readonly name: string;
   readonly path: string;
   readonly note: EngineNote;
 }
-
-type EngineFinding =
-  | { readonly kind: 'ready'; readonly engine: CachedEngine }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'changed'; readonly note: EngineNote };
 
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
 
 /**
- * Engines next to the store. A file is named by the hash of its content. The index links the name of an engine, the
- * hash of everything that decides it, to that file. An engine with flipped bits can run and report numbers, so bench
- * checks its hash before each use.
+ * Engines next to the store. A file is named by the hash of its content. The index links each build to its file, with
+ * the hash of everything that decides it. An engine with flipped bits can run and report numbers, so bench checks its
+ * hash before each use.
  */
 export class EngineCache {
   readonly folder: string;
@@ -67,116 +62,66 @@ export class EngineCache {
     return this.uses.hold(name, waiting, work);
   }
 
-  /** Keeps this engine from being removed until `uses.release()`. */
+  /** Keeps the engines of this name from being removed until `uses.release()`. */
   async use(name: string, now: Date): Promise<void> {
     await this.prepare();
     this.uses.mark(name, now);
   }
 
-  async find(name: string): Promise<EngineFinding> {
-    const { [name]: note } = (await this.index.read()).links;
-    return note === undefined ? { kind: 'absent' } : this.look(name, note);
+  /** The builds that the index has, newest first, without a look at their files. */
+  async builds(isWanted: (note: EngineIdentity) => boolean): Promise<CachedEngine[]> {
+    const notes = Object.values((await this.index.read()).links).filter(isWanted);
+    return notes.toReversed().map((note) => ({ name: engineName(note), path: this.pathOf(note.sha256), note }));
   }
 
-  /** The engine of this build, under any name; null when it is gone or its content has changed. */
+  async isWhole({ path, note }: CachedEngine): Promise<boolean> {
+    return existsSync(path) && (await this.hashes.sha256Of(path)) === note.sha256;
+  }
+
+  /** Null when it is gone or its content has changed. */
   async findBuild(buildId: BuildId): Promise<CachedEngine | null> {
-    for (const [name, note] of Object.entries((await this.index.read()).links)) {
-      const found = note.buildId === buildId ? await this.look(name, note) : null;
-      if (found?.kind === 'ready') return found.engine;
-    }
-    return null;
+    const [engine] = await this.builds((note) => note.buildId === buildId);
+    return engine !== undefined && (await this.isWhole(engine)) ? engine : null;
   }
 
-  private async look(name: string, note: EngineNote): Promise<EngineFinding> {
-    const path = this.pathOf(note.sha256);
-    if (!existsSync(path)) return { kind: 'absent' };
-    const isWhole = (await this.hashes.sha256Of(path)) === note.sha256;
-    return isWhole ? { kind: 'ready', engine: { name, path, note } } : { kind: 'changed', note };
-  }
-
-  /**
-   * Links the file of a finished build. Returns null if another process was faster: runs already use its engine. Also
-   * null if no file has this content. After a kill, the next bench finds the file by its hash.
-   */
-  async link(note: EngineNote): Promise<CachedEngine | null> {
-    const name = engineName(note.engineKey, note.number);
-    return this.uses.tryHold(name, async () => {
-      const found = await this.find(name);
-      if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
+  /** Links the file of a finished build, if one has its content. After a kill, the next bench finds it by its hash. */
+  async link(note: EngineNote): Promise<void> {
+    const name = engineName(note);
+    await this.uses.tryHold(name, async () => {
       const path = this.pathOf(note.sha256);
-      const leftovers = namesIn(this.folder).filter((entry) => entry.startsWith(name + BUILDING));
-      const isThere = existsSync(path);
-      for (const file of [path, ...leftovers.map((entry) => join(this.folder, entry))]) {
-        if (file.endsWith(TIMING) || !existsSync(file)) continue;
-        const { bytes, sha256 } = await sha256OfFile(file);
-        if (sha256 !== note.sha256) continue;
-        const whole = { ...note, flags: [...note.flags], bytes };
+      const built = namesIn(this.folder).filter(
+        (entry) => entry.startsWith(name + BUILDING) && !entry.endsWith(TIMING),
+      );
+      for (const file of [path, ...built.map((entry) => join(this.folder, entry))]) {
+        const found = await sha256OfFile(file).catch(() => null);
+        if (found?.sha256 !== note.sha256) continue;
         await this.index.change((index) => {
-          // Keep an existing whole file: an engine of another key with the same content may be in use.
-          if (file !== path && (isThere || !existsSync(path))) renameSync(file, path);
-          index.links[name] = engineNoteSchema.parse(whole);
+          if (file !== path) renameSync(file, path);
+          index.links[note.buildId] = engineNoteSchema.parse({ ...note, bytes: found.bytes });
         });
-        return { name, path, note: whole };
+        return;
       }
-      return null;
     });
   }
 
-  /** Links a copy of a given engine, because its file may be replaced or overwritten. */
-  async linkCopy(path: string, note: EngineNote): Promise<void> {
-    if (note.engineKey in (await this.index.read()).links) return;
-    const copy = await this.temporaryPath(note.engineKey);
-    await copyFile(path, copy, constants.COPYFILE_FICLONE);
-    await this.link(note);
-    await rm(copy, { force: true });
-  }
-
-  /** Adds the build ID to the name of an engine, so that the name is free for another build of the same key. */
-  async relink({ name, note: { buildId }, path }: CachedEngine): Promise<string> {
-    await this.index.change(({ links }) => {
-      const { [name]: note } = links;
-      if (note === undefined) return;
-      links[`${name}@${buildId.slice(0, 8)}`] = note;
-      delete links[name];
-    });
-    return path;
-  }
-
-  /** Null if the engine is being built or used. */
-  async unlink(name: string): Promise<true | null> {
+  /** Null if an engine of this name is being built or used. */
+  async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<true | null> {
     return this.uses.tryHold(name, async (): Promise<true> => {
-      await this.index.change((index) => {
-        const { [name]: note } = index.links;
-        delete index.links[name];
-        delete index.pins[name];
-        for (const [definition, frozen] of Object.entries(index.frozen)) {
-          if (frozen.name === name) delete index.frozen[definition];
+      await this.index.change(({ frozen, links, pins }) => {
+        for (const [key, note] of Object.entries(links)) {
+          if (note.buildId !== buildId) continue;
+          delete links[key];
+          delete pins[key];
         }
-        const isShared = Object.values(index.links).some(({ sha256 }) => sha256 === note?.sha256);
-        if (note === undefined || isShared) return;
-        for (const ending of ENDINGS) rmSync(join(this.folder, note.sha256 + ending), { force: true });
+        for (const [definition, kept] of Object.entries(frozen)) {
+          if (kept.buildId === buildId) delete frozen[definition];
+        }
+        if (Object.values(links).some((note) => note.sha256 === sha256)) return;
+        for (const ending of ENDINGS) rmSync(join(this.folder, sha256 + ending), { force: true });
       });
       this.uses.forget(name);
       return true;
     });
-  }
-
-  /** For an engine whose bytes have changed: there is nothing to keep. */
-  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<void> {
-    await this.index.change(({ links }) => {
-      rmSync(this.pathOf(sha256), { force: true });
-      delete links[name];
-    });
-  }
-
-  /** Unlinks the copies of given engines that no store compares with any more. */
-  async unlinkGiven(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
-    await this.keepFor(storePath, lastGood);
-    const { lastGood: wanted, links } = await this.index.read();
-    const kept = new Set(Object.values(wanted).flat());
-    for (const [name, note] of Object.entries(links)) {
-      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name);
-    }
   }
 
   /**
@@ -218,15 +163,10 @@ export class EngineCache {
 
   /** @throws UsageError if the folder cannot be written */
   async prepare(): Promise<void> {
-    try {
+    await writing(this.folder, async () => {
       await makeOwnFolder(this.folder);
       await access(this.folder, constants.W_OK);
-    } catch (error) {
-      if (!['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) throw error;
-      throw new UsageError(`${printable(this.folder)} cannot be written: make it writable, or use another --db`, {
-        cause: error,
-      });
-    }
+    });
   }
 
   pathOf(sha256: string): string {
@@ -238,11 +178,16 @@ export class EngineCache {
     const { folder } = this;
     const { frozen, links, pins } = await this.index.read();
     const names = namesIn(folder);
-    const since = new Map(Object.values(frozen).map((each) => [each.name, each.since]));
+    const since = new Map(Object.values(frozen).map((each) => [each.buildId, each]));
+    const stateOf = async (engine: CachedEngine): Promise<KeptEngine['state']> => {
+      if (!existsSync(engine.path)) return 'missing';
+      if (!hashes) return sizeOf(engine.path) === engine.note.bytes ? 'unchecked' : 'changed';
+      return (await this.isWhole(engine)) ? 'asBuilt' : 'changed';
+    };
     const engines: KeptEngine[] = [];
-    for (const [name, note] of Object.entries(links)) {
-      const { engineKey: key, flags, isGiven: _given, schemaVersion: _schema, variant: _variant, ...known } = note;
-      const path = this.pathOf(note.sha256);
+    for (const [link, note] of Object.entries(links)) {
+      const { engineKey: key, flags, schemaVersion: _schema, variant: _variant, ...known } = note;
+      const [name, path] = [engineName(note), this.pathOf(note.sha256)];
       engines.push({
         ...known,
         flags: [...flags],
@@ -251,12 +196,13 @@ export class EngineCache {
         path,
         bytes: sizeOf(path),
         timingCacheBytes: sizeOf(join(folder, `${note.sha256}.cache`)),
-        state: await this.stateOf(name, note, hashes),
+        state: await stateOf({ name, path, note }),
         lastUsedAt: this.uses.lastUsed(name)?.toISOString() ?? null,
-        pinnedAt: pins[name] ?? null,
-        frozenSince: since.get(name) ?? null,
+        pinnedAt: pins[link] ?? null,
+        frozenSince: since.get(note.buildId)?.since ?? null,
         usedBy: usersOf(folder, name, names),
       });
+      since.delete(note.buildId);
     }
     const known = new Set(engines.map(({ sha256 }) => sha256));
     const loose = names.filter((entry) => {
@@ -269,15 +215,8 @@ export class EngineCache {
       engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
       loose: loose.map((entry) => ({ path: join(folder, entry), bytes: sizeOf(join(folder, entry)) })),
       timingCacheBytes: timing.reduce((sum, entry) => sum + sizeOf(join(folder, entry)), 0),
-      lost: [...since].flatMap(([name, day]) => (name in links ? [] : [{ name, since: day }])),
+      lost: [...since.values()].map((each) => ({ name: each.name, since: each.since })),
     };
-  }
-
-  private async stateOf(name: string, note: EngineNote, hashes: boolean): Promise<KeptEngine['state']> {
-    const path = this.pathOf(note.sha256);
-    if (!existsSync(path)) return 'missing';
-    if (!hashes) return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
-    return (await this.look(name, note)).kind === 'ready' ? 'asBuilt' : 'changed';
   }
 }
 

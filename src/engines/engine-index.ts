@@ -3,12 +3,14 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
+import { errorCode, UsageError } from '../errors.ts';
 import { writeNote } from '../files/files.ts';
 import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
 import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
 import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
+import { printable } from '../text/printable.ts';
 import { variantRecord } from '../records/conversion.ts';
 
 const textOrUnknown = z.string().nullable().default(null);
@@ -40,22 +42,22 @@ export const engineNoteSchema = z.object({
   /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: textOrUnknown,
   variant: variantRecord.nullable().default(null),
-  /** A copy of a file that the matrix names. Its key is the start of its hash. */
-  isGiven: z.boolean().default(false),
 });
 
 export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
 
-/** Key, the build number if not 1, and the build ID if another build has taken its place. */
-const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?$/;
-
-const frozenSchema = z.object({ name: z.string().regex(ENGINE_NAME), buildId: z.string(), since: z.string() });
+/** The name has the key, and the number of the build if it is not 1. */
+const frozenSchema = z.object({
+  name: z.string().regex(/^[0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?$/),
+  buildId: z.string(),
+  since: z.string(),
+});
 
 const indexSchema = z.object({
   schemaVersion: z.literal(1),
-  /** Facts by engine name. A file without an entry is not an engine. */
-  links: z.record(z.string().regex(ENGINE_NAME), engineNoteSchema),
-  /** Time of pinning, by name. */
+  /** Facts by build, oldest first; in older folders by name. A file without an entry is not an engine. */
+  links: z.record(z.string(), engineNoteSchema),
+  /** Time of pinning, by the key of the link. */
   pins: z.record(z.string(), z.string()),
   /** The engine that represents a build definition, whatever else changes. */
   frozen: z.record(z.string(), frozenSchema),
@@ -91,11 +93,13 @@ export class EngineIndex {
 
   /** @param edit changes the index and the files that it names; if it throws, the index stays unchanged */
   async change<Result>(edit: (index: Index) => Promise<Result> | Result): Promise<Result> {
+    return writing(this.folder, () => this.locked(edit));
+  }
+
+  private async locked<Result>(edit: (index: Index) => Promise<Result> | Result): Promise<Result> {
     await makeOwnFolder(this.folder);
-    const lock = await acquire(join(this.folder, 'index.lock'), {
-      signal: new AbortController().signal,
-      onWait: () => {},
-    });
+    const waiting = { signal: new AbortController().signal, onWait: () => {} };
+    const lock = await acquire(join(this.folder, 'index.lock'), waiting);
     try {
       const hasIndex = existsSync(join(this.folder, INDEX));
       const index = hasIndex ? this.now() : takenFromOlder(this.folder);
@@ -110,6 +114,19 @@ export class EngineIndex {
 
   private now(): Index {
     return readJson(join(this.folder, INDEX), indexSchema) ?? emptyIndex();
+  }
+}
+
+/** @throws UsageError if the folder cannot be written */
+export async function writing<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = errorCode(error);
+    if (!['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR'].includes(code)) throw error;
+    throw new UsageError(`${printable(folder)} cannot be written (${code}): make it writable, or name another place`, {
+      cause: error,
+    });
   }
 }
 
@@ -153,15 +170,17 @@ function takenFromOlder(folder: string): Index {
 const SHORTEST_NAME = 4;
 
 /** Matches the start of a key or build ID; `KEY-2` for one of several builds. */
-export function isNamed(stated: string, name: string, buildId: string): boolean {
-  const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
+export function isNamed(stated: string, { engineKey, number, buildId }: EngineIdentity): boolean {
+  const [, key = stated, wanted] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
   if (key.length < SHORTEST_NAME) return false;
-  const [ownKey = '', ownNumber = '1'] = name.replace(/@.*/, '').split('-');
-  const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
-  return isKey || (number === undefined && buildId.startsWith(key));
+  if (engineKey.startsWith(key)) return wanted === undefined || Number(wanted) === number;
+  return wanted === undefined && buildId.startsWith(key);
 }
 
-export function engineName(engineKey: string, number: number): string {
+export type EngineIdentity = Pick<EngineNote, 'buildId' | 'engineKey' | 'number'>;
+
+/** Builds of one key and number share a name, under which they are built, used and locked. */
+export function engineName({ engineKey, number }: Pick<EngineNote, 'engineKey' | 'number'>): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
 }
 

@@ -5,7 +5,6 @@ import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
-import { engineNoteSchema } from './engine-index.ts';
 import { definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
@@ -22,46 +21,14 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
   }
   const problem = await loadProblem(context, path);
   if (problem !== null) {
-    return refusedEngine(context, build, 'engineInvalid', `${path}: ${problem}: build it again`);
+    return refusedEngine(context, build, 'engineInvalid', `${path} ${problem}: build it again`);
   }
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes });
   const buildId = sha256.slice(0, 32);
-  if (context.program.recordings === null) await keepGiven(context, build, { path, sha256, bytes: engineBytes });
   return {
     kind: 'ready',
     engine: { path, sha256, engineKey: null, buildId, variant: null, variantPath: null, notes: [] },
   };
-}
-
-/**
- * Copies a given engine, so that it can serve as the last good one after its file changes. If the copy fails, only that
- * comparison is lost.
- */
-async function keepGiven(
-  { cache, environment, library, now, onEvent, plan }: SweepContext,
-  build: PlannedBuild,
-  { path, ...file }: { readonly path: string; readonly sha256: string; readonly bytes: number },
-): Promise<void> {
-  const buildId = file.sha256.slice(0, 32);
-  const note = engineNoteSchema.parse({
-    ...environment,
-    ...build,
-    ...file,
-    schemaVersion: 1,
-    number: 1,
-    engineKey: buildId,
-    buildId,
-    tensorrt: plan.tensorrt,
-    tensorrtLibrary: library?.version ?? null,
-    builtAt: now().toISOString(),
-    isGiven: true,
-  });
-  try {
-    await cache.linkCopy(path, note);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : '';
-    onEvent({ kind: 'note', text: `${build.label}: its engine is not kept for later comparisons: ${why}` });
-  }
 }
 
 /** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */
@@ -70,34 +37,26 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
   if (frozen === undefined) return null;
   await cache.use(frozen.name, now());
-  const found = await cache.hold(frozen.name, lockWait(context, build), () => cache.find(frozen.name));
-  const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
-  const isOther = found.kind === 'ready' && found.engine.note.buildId !== frozen.buildId;
-  if (found.kind === 'absent' || isOther) {
-    const text = `the engine that it is frozen to since ${frozen.since.slice(0, 10)} was removed: ${advice}`;
-    return refusedEngine(context, build, 'engineMissing', text);
+  const engine = await cache.hold(frozen.name, lockWait(context, build), () => cache.findBuild(frozen.buildId));
+  const problem = engine === null ? 'has changed or was removed' : await frozenProblem(context, engine);
+  if (engine === null || problem !== null) {
+    const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
+    const text = `its engine, frozen since ${frozen.since.slice(0, 10)}, ${problem}: ${advice}`;
+    return refusedEngine(context, build, engine === null ? 'engineMissing' : 'engineInvalid', text);
   }
-  if (found.kind === 'changed') {
-    const text = `its frozen engine file has changed: ${advice}`;
-    return refusedEngine(context, build, 'engineInvalid', text);
-  }
-  const { engine } = found;
-  const { bytes, builtAt, tensorrt, tensorrtLibrary } = engine.note;
-  const loaded = context.library?.version ?? null;
-  const isSameLibrary = loaded === null || tensorrtLibrary === null || loaded === tensorrtLibrary;
-  const isLoadable = tensorrt === context.plan.tensorrt && isSameLibrary;
-  const problem = isLoadable ? null : await loadProblem(context, engine.path);
-  if (problem !== null) {
-    return refusedEngine(context, build, 'engineInvalid', `its frozen engine was ${problem}: ${advice}`);
-  }
-  onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null, engineBytes: bytes });
+  onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null, engineBytes: engine.note.bytes });
   const modelSha256 = build.variantRef === null ? await modelIdentity(context, build) : null;
   if (modelSha256 !== null && (await engineKeyOf(context, build, modelSha256)) !== engine.note.engineKey) {
-    const day = (builtAt ?? frozen.since).slice(0, 10);
-    const text = `${build.label} runs its frozen engine of ${day}: model, TensorRT or driver have changed since`;
+    const text = `${build.label} runs its frozen engine of ${frozen.since.slice(0, 10)}: model, TensorRT or driver have changed since`;
     onEvent({ kind: 'note', text });
   }
   return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);
+}
+
+async function frozenProblem(context: SweepContext, { note, path }: CachedEngine): Promise<string | null> {
+  const loaded = context.library?.version ?? null;
+  const isSameLibrary = loaded === null || note.tensorrtLibrary === null || loaded === note.tensorrtLibrary;
+  return note.tensorrt === context.plan.tensorrt && isSameLibrary ? null : loadProblem(context, path);
 }
 
 /** From now on this engine represents its build definition. */
@@ -123,7 +82,7 @@ async function loadProblem(
   if (built === null) return null;
   const running = library?.version ?? plan.tensorrt;
   const loading = loadingOf(built, running);
-  if (loading === 'never') return `built with TensorRT ${built}, which ${running} cannot load`;
+  if (loading === 'never') return `was built with TensorRT ${built}, which ${running} cannot load`;
   if (loading === 'maybe') {
     const text = `${path} was built with TensorRT ${built}: ${running} loads it only if it is version-compatible`;
     onEvent({ kind: 'note', text });

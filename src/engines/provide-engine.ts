@@ -85,8 +85,8 @@ async function intactEngine(
 }
 
 /**
- * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench moves it
- * aside. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
+ * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench removes
+ * it. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
  * equally. A given or frozen engine stays.
  */
 async function engineAfterRun(
@@ -100,13 +100,9 @@ async function engineAfterRun(
   const isUnloadable = outcome.kind === 'failed' && outcome.reason === 'engineInvalid';
   if (!isUnloadable || build === undefined || engineKey === null) return state;
   if (build.isFrozen || program.recordings !== null) return state;
-  const name = engineName(engineKey, build.number);
-  const aside = await cache.uses.tryHold(name, async () => {
-    const found = await cache.find(name);
-    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.relink(found.engine) : null;
-  });
-  const where = aside === null ? '' : `; ${aside} is kept, and the next sweep builds it again`;
-  onEvent({ kind: 'note', text: `the engine ${build.label} does not load${where}` });
+  for (const engine of await cache.builds((note) => note.buildId === buildId))
+    await cache.unlink({ ...engine.note, ...engine });
+  onEvent({ kind: 'note', text: `the engine ${build.label} does not load; the next sweep builds it again` });
   return { kind: 'failed', outcome };
 }
 
@@ -135,10 +131,10 @@ export async function provideEngine(
   const modelSha256 = variant?.record.sha256 ?? (await modelIdentity(context, build));
   const engineKey = await engineKeyOf(context, build, modelSha256);
   const { cache, now } = context;
-  const name = engineName(engineKey, build.number);
+  const name = engineName({ engineKey, number: build.number });
   await cache.use(name, now());
   return cache.hold(name, lockWait(context, build), async () => {
-    const cached = await usableEngine(context, build, name);
+    const cached = await usableEngine(context, build, engineKey);
     if (cached !== null) {
       const { bytes } = cached.note;
       context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null, engineBytes: bytes });
@@ -150,35 +146,35 @@ export async function provideEngine(
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
-    const built = state.kind === 'ready' && build.isFrozen ? await cache.find(name) : null;
-    if (built?.kind === 'ready') await freeze(context, build, built.engine);
+    const buildId = state.kind === 'ready' && build.isFrozen ? state.engine.buildId : null;
+    const built = buildId === null ? null : await cache.findBuild(buildId);
+    if (built !== null) await freeze(context, build, built);
     return state;
   });
 }
 
-/** A cached engine that may be loaded. Others are set aside with a warning. */
+/** The newest cached engine that this TensorRT may load. One whose bytes have changed is removed. */
 async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
-  name: string,
+  engineKey: string,
 ): Promise<CachedEngine | null> {
-  const found = await cache.find(name);
-  if (found.kind === 'absent') return null;
-  if (found.kind === 'changed') {
-    await cache.unlinkChanged(name, found.note);
+  const loaded = library?.version ?? null;
+  const known = await cache.builds((note) => note.engineKey === engineKey && note.number === build.number);
+  const isLoadable = ({ note: { tensorrtLibrary } }: CachedEngine): boolean =>
+    tensorrtLibrary === null || loaded === null || tensorrtLibrary === loaded;
+  for (const engine of known.filter(isLoadable)) {
+    if (await cache.isWhole(engine)) return engine;
+    await cache.unlink({ ...engine.note, ...engine });
     const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`;
     onEvent({ kind: 'note', text });
-    return null;
   }
-  const { tensorrtLibrary } = found.engine.note;
-  const loaded = library?.version ?? null;
-  if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    await cache.relink(found.engine);
-    const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, but ${loaded} is loaded here: bench builds it again`;
+  const other = known.find((engine) => !isLoadable(engine));
+  if (other !== undefined) {
+    const text = `the engine ${build.label} was built by the TensorRT library ${other.note.tensorrtLibrary}, but ${loaded} is loaded here: bench builds it again`;
     onEvent({ kind: 'note', text });
-    return null;
   }
-  return found.engine;
+  return null;
 }
 
 /** A resumed sweep must not mix runs of two engines. It measures the model as it was at its start. */

@@ -2,8 +2,8 @@ import * as z from 'zod';
 
 import type { MetricId } from '../records/metric.ts';
 import {
+  type JsonReport,
   OUTPUT_THROUGHPUT,
-  PERCENTILES,
   REQUEST_LATENCY,
   REQUEST_THROUGHPUT,
   TTFT,
@@ -16,11 +16,11 @@ import {
 import {
   countSetting,
   defineHarness,
-  firstOf,
   type FoundReport,
   inJson,
   limitSettings,
   option,
+  partOf,
   statedIdentity,
   textSetting,
 } from './define-harness.ts';
@@ -34,7 +34,10 @@ const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
     program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: textSetting('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
+    url: z
+      .string()
+      .regex(/^https?:\/\/[^@\s]+$/, 'write one such as http://localhost:8000, without name and password')
+      .describe('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
     model: textSetting('The model, as the server calls it'),
     endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
       .describe('chat, completions, or another that AIPerf knows. Default: chat')
@@ -68,58 +71,6 @@ const aiperfSettings = z
 
 type AiperfSettings = z.infer<typeof aiperfSettings>;
 
-const one = (unit: string) => z.object({ unit: z.literal(unit), avg: z.number() });
-const number = z.number();
-const spread = (unit: string) =>
-  one(unit)
-    .extend({ min: number, max: number, ...PERCENTILES })
-    .transform(({ avg, ...times }) => ({ mean: avg, ...times }));
-
-const tokens = z.object({ mean: number, stddev: number.optional() });
-
-const inputConfig = z
-  .object({
-    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
-    endpoint: z
-      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
-      .partial(),
-    datasets: z.array(
-      z.object({ random_seed: number, prompts: z.object({ isl: tokens, osl: tokens }).partial() }).partial(),
-    ),
-    phases: z.array(z.object({ name: z.string(), requests: number, concurrency: number, rate: number }).partial()),
-  })
-  .partial();
-
-/**
- * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in
- * aiperf/common/models/export_models.py. Fields that depend on streaming or on tokens are optional.
- */
-const aiperfReport = z.object({
-  aiperf_version: z.string().optional(),
-  input_config: inputConfig.optional(),
-  was_cancelled: z.boolean().optional(),
-  is_complete: z.boolean().optional(),
-  error_summary: z
-    .array(
-      z.object({
-        error_details: z.object({ code: z.union([z.number(), z.string()]).nullish(), type: z.string().nullish() }),
-        count: z.number(),
-      }),
-    )
-    .optional(),
-  error_request_count: one('requests').optional(),
-  request_count: one('requests'),
-  request_throughput: one('requests/sec'),
-  request_latency: spread('ms'),
-  output_token_throughput: one('tokens/sec').optional(),
-  total_token_throughput: one('tokens/sec').optional(),
-  output_token_throughput_per_user: spread('tokens/sec/user').optional(),
-  time_to_first_token: spread('ms').optional(),
-  inter_token_latency: spread('ms').optional(),
-});
-
-type AiperfReport = z.infer<typeof aiperfReport>;
-
 /** At a fixed request rate, throughput is an input, so the cell is judged by latency. */
 function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
   if (hasRate) return isStreamed ? TTFT : REQUEST_LATENCY;
@@ -139,14 +90,11 @@ export const aiperfDriver = defineHarness({
   metric: REQUEST_THROUGHPUT,
   mark: /"aiperf_version"/,
   report: 'profile_export_aiperf.json',
-  // AIPerf prints errors on standard output.
-  errorLine: /^\d\d:\d\d:\d\d\.\d+ ERROR +(.+?)(?: \(\w+\.py:\d+\))?$/gm,
   hashed: ({ config, tokenizer }) => [
     ['config', config],
     ['tokenizer', isFolder(tokenizer) ? `${tokenizer}/tokenizer.json` : undefined],
   ],
   refused,
-  ownArgs: ['--url', '-u', '--artifact-dir', '--output-artifact-dir', '--config', '-f'],
   started: (settings, { hashes, resolve }) => ({
     metric: judgedBy(isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
     identity: {
@@ -162,12 +110,7 @@ export const aiperfDriver = defineHarness({
     ...(hasTokens(settings) ? ['outputThroughput'] : []),
     ...(isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
   ],
-  found: inJson(
-    aiperfReport,
-    'is it a report of AIPerf 0.13?',
-    (value) => 'aiperf_version' in value && 'benchmark_id' in value,
-    (report) => [reportOf(report)],
-  ),
+  found: inJson('is it a report of AIPerf 0.13?', /"aiperf_version"/, (report) => [reportOf(report)]),
 });
 
 /** Options with secrets; a header may be `Authorization`. */
@@ -175,17 +118,10 @@ const SECRET_ARGS = ['--api-key', '--header', '-H'];
 const KEY_PLACE =
   'name a variable instead of the key in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
 
-function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, string] | null {
+function refused({ apiKey, extraArgs = [] }: AiperfSettings): [string, string] | null {
   if (apiKey !== undefined) return ['apiKey', `bench stores settings: ${KEY_PLACE}`];
-  const secret = firstOf(extraArgs, SECRET_ARGS);
-  if (secret !== null) return ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];
-  const address = URL.parse(url);
-  if (address === null || !/^https?:/.test(url)) {
-    return ['url', 'not a server address: write one such as http://localhost:8000'];
-  }
-  return address.password === '' && address.username === ''
-    ? null
-    : ['url', 'bench stores the address: leave name and password out'];
+  const secret = extraArgs.map((arg) => arg.replace(/=.*$/, '')).find((arg) => SECRET_ARGS.includes(arg));
+  return secret === undefined ? null : ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];
 }
 
 /** `aiperf profile` with the options of 0.13.0. */
@@ -234,64 +170,91 @@ function hasTokens({ endpointType = 'chat' }: AiperfSettings): boolean {
   return endpointType === 'chat' || endpointType === 'completions';
 }
 
+/** Units of the numbers, which each of them states. */
+const UNITS = {
+  request_throughput: 'requests/sec',
+  request_latency: 'ms',
+  time_to_first_token: 'ms',
+  inter_token_latency: 'ms',
+  output_token_throughput: 'tokens/sec',
+  total_token_throughput: 'tokens/sec',
+  output_token_throughput_per_user: 'tokens/sec/user',
+};
+const time = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
+const TIMES = {
+  requestLatency: time('request_latency'),
+  ttft: time('time_to_first_token'),
+  itl: time('inter_token_latency'),
+};
+const TOKENS_PER_S = {
+  outputThroughput: 'output_token_throughput.avg',
+  totalThroughput: 'total_token_throughput.avg',
+  outputThroughputPerUser: 'output_token_throughput_per_user.avg',
+};
+
 /** Why the report is unusable; null if it is fine. */
-function flawOf(report: AiperfReport): string | null {
-  if (report.was_cancelled === true) return 'the run was cancelled';
-  const failed = report.error_request_count?.avg ?? 0;
-  if (failed > 0) {
-    const all = failed + report.request_count.avg;
-    const [first] = report.error_summary ?? [];
-    const { code, type } = first?.error_details ?? {};
-    const what = [code, type].filter((part) => part !== null && part !== undefined).join(' ');
-    return `${failed} of ${all} requests failed${what === '' ? '' : `, the first by ${what}`}`;
-  }
-  return report.is_complete === false ? 'not complete: some records are missing' : null;
+function flawOf({ at, number }: JsonReport): string | null {
+  if (at('was_cancelled') === true) return 'the run was cancelled';
+  const failed = at('error_request_count') === undefined ? 0 : number('error_request_count.avg');
+  if (failed > 0) return `${failed} of ${failed + number('request_count.avg')} requests failed`;
+  const other = Object.entries(UNITS).find(([name, unit]) => at(name) !== undefined && at(`${name}.unit`) !== unit);
+  if (other !== undefined) return `${other[0]} is not in ${other[1]}`;
+  return at('is_complete') === false ? 'not complete: some records are missing' : null;
 }
 
+const tokenCounts = z.object({ mean: z.number(), stddev: z.number().optional() });
+const inputConfig = z
+  .object({
+    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
+    endpoint: z
+      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
+      .partial(),
+    datasets: z.array(
+      z
+        .object({ random_seed: z.number(), prompts: z.object({ isl: tokenCounts, osl: tokenCounts }).partial() })
+        .partial(),
+    ),
+    phases: z.array(
+      z.object({ name: z.string(), requests: z.number(), concurrency: z.number(), rate: z.number() }).partial(),
+    ),
+  })
+  .partial()
+  .default({});
+
 /**
- * AIPerf's report repeats its settings, which are nearly the cell of a matrix. Its start time is local without a zone
- * and therefore not used.
+ * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in
+ * aiperf/common/models/export_models.py. It repeats its settings, which are nearly the cell of a matrix. Its start time
+ * is local without a zone and therefore not used.
  */
-function reportOf(report: AiperfReport): FoundReport {
+function reportOf(report: JsonReport): FoundReport {
+  const { at, number } = report;
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
-  const latency = report.request_latency;
-  const { input_config: config, time_to_first_token: ttft } = report;
-  const phase = config?.phases?.find(({ name }) => name === 'profiling');
-  const dataset = config?.datasets?.[0];
-  const warmUp = config?.phases?.find(({ name }) => name === 'warmup');
+  const { datasets: [dataset] = [], endpoint = {}, models, phases = [] } = partOf(report, 'input_config', inputConfig);
+  const phase = phases.find(({ name }) => name === 'profiling');
+  const warmUp = phases.find(({ name }) => name === 'warmup');
+  const has = (name: string): boolean => at(name) !== undefined;
+  const asked = {
+    endpointType: endpoint.type,
+    concurrency: phase?.concurrency,
+    requestRate: phase?.rate,
+    inputTokens: dataset?.prompts?.isl,
+    outputTokens: dataset?.prompts?.osl,
+    seed: dataset?.random_seed,
+  };
   return {
-    harnessVersion: report.aiperf_version ?? null,
+    harnessVersion: String(at('aiperf_version') ?? ''),
     inFlight: phase?.concurrency ?? null,
-    warmUpRuns: config === undefined ? null : (warmUp?.requests ?? 0),
-    timedRuns: report.request_count.avg,
-    latencyMs: latencyOf(latency),
-    values: llmValues(
-      report.request_throughput.avg,
-      { requestLatency: latency, ttft, itl: report.inter_token_latency },
-      {
-        outputThroughput: report.output_token_throughput?.avg,
-        totalThroughput: report.total_token_throughput?.avg,
-        outputThroughputPerUser: report.output_token_throughput_per_user?.mean,
-      },
-    ),
-    metric: judgedBy(ttft !== undefined, report.output_token_throughput !== undefined, phase?.rate !== undefined),
+    warmUpRuns: has('input_config') ? (warmUp?.requests ?? 0) : null,
+    timedRuns: number('request_count.avg'),
+    latencyMs: latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
+    values: llmValues(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
+    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), phase?.rate !== undefined),
     stated: {
-      model: config?.models?.items[0]?.name ?? null,
+      model: models?.items[0]?.name ?? null,
       identity: statedIdentity({
-        ...workload(
-          {
-            endpointType: config?.endpoint?.type,
-            concurrency: phase?.concurrency,
-            requestRate: phase?.rate,
-            inputTokens: dataset?.prompts?.isl,
-            outputTokens: dataset?.prompts?.osl,
-            seed: dataset?.random_seed,
-          },
-          phase?.requests,
-          config?.endpoint?.streaming === true,
-        ),
-        ...extraInputs(config?.endpoint?.extra),
+        ...workload(asked, phase?.requests, endpoint.streaming === true),
+        ...extraInputs(endpoint.extra),
       }),
     },
   };

@@ -134,8 +134,10 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
     const numbers = found.filter((value) => typeof value === 'number');
     const middle = numbers.length === found.length ? median(numbers) : null;
     if (middle === null || !Number.isFinite(middle)) {
-      const what = output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
-      return faulty(`${name}: ${what}`);
+      const bad = found.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
+      const where = found.length > 1 ? ` in object ${bad + 1} of ${found.length}` : '';
+      const problem = found[bad] === undefined ? `field ${path} is missing` : `${path} is not a number`;
+      return faulty(`${name}: ${output === 'text' ? `pattern of ${metric} finds no number` : problem + where}`);
     }
     values.push({ metric: customMetric(metric, better, unit), value: middle });
   }
@@ -156,16 +158,6 @@ const PATTERN_MS = 5000;
 const FIND_ALL = new Script(
   `[...text.matchAll(new RegExp(pattern, 'gm'))].map(([, group = '']) => group.replaceAll(/\\s/g, '')).join('\\n')`,
 );
-
-function missing(path: string, found: readonly unknown[]): string {
-  const place = found.findIndex((value) => typeof value !== 'number');
-  if (place === -1) return `${path} is not a finite number`;
-  const line = found.length > 1 ? ` in object ${place + 1} of ${found.length}` : '';
-  const value = found[place];
-  return value === undefined
-    ? `field ${path} is missing${line}`
-    : `${path} is not a number${line}: ${JSON.stringify(value).slice(0, 60)}`;
-}
 
 /** The objects of a text: one per line for JSON lines, otherwise the whole text or its last line that is an object. */
 function objectsIn(text: string, isLines: boolean): object[] | string {
@@ -243,10 +235,10 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   const lines = text.split(/\r?\n/).map((line) => line.replace(/#.*/, '').trim().replace(/,$/, ''));
   const numbers: string[] = [];
   for (const [place, line] of lines.entries()) {
+    // The first line may be the header of a column.
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
-    if (!Number.isFinite(Number(line))) {
+    if (!Number.isFinite(Number(line)))
       return faulty(`line ${place + 1} is not a number: ${JSON.stringify(line).slice(0, 60)}`);
-    }
     numbers.push(line);
   }
   if (numbers.length === 0) return faulty('it contains no number');

@@ -3,7 +3,6 @@ import { toDotPath } from 'zod/v4/core';
 
 import { type HarnessResult, type HarnessValue, type Method, TIMERS, type TimeStatistics } from '../records/harness.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
-import { isRecord } from '../text/unknown-values.ts';
 import {
   defineDriver,
   type DrivenCell,
@@ -11,8 +10,11 @@ import {
   type DriverPlace,
   type DriverPlan,
   faulty,
+  type JsonReport,
+  jsonReport,
   NOTHING_STATED,
   orAxis,
+  ReportFault,
   type StandaloneReport,
   wrong,
 } from './driver.ts';
@@ -134,8 +136,6 @@ interface HarnessRow<Settings extends z.ZodObject>
   readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined, string?])[];
   /** Setting and problem of a value that the program would refuse, or accept and ignore. */
   readonly refused?: (settings: z.infer<Settings>) => readonly [string, string] | null;
-  /** Arguments that bench sets itself, so that `extraArgs` may not. */
-  readonly ownArgs?: readonly string[];
   /** @param place includes the hashes of the files by setting */
   readonly started: (
     settings: z.infer<Settings>,
@@ -159,8 +159,6 @@ interface HarnessRow<Settings extends z.ZodObject>
   readonly stated?: (settings: z.infer<Settings>) => Pick<CommonSettings, 'inFlight' | 'warmUpRuns'>;
   /** True if a run may print reports of warm-ups, so that its last report counts. */
   readonly hasWarmUps?: boolean;
-  /** A line of standard output that says why there is no report. */
-  readonly errorLine?: RegExp;
   /** Pattern that the first MiB of each report matches; without one, `bench import` accepts no reports. */
   readonly mark?: RegExp;
 }
@@ -227,8 +225,6 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
       if (setting !== undefined && problem !== undefined) return wrong([setting], problem);
       const common = commonSettings.parse(settings);
       const { extraArgs = [], timer = row.timer } = common;
-      const own = firstOf(extraArgs, row.ownArgs ?? []);
-      if (own !== null) return wrong(['extraArgs'], `${own}: bench sets it from the settings`);
       const hashes: Record<string, string> = {};
       for (const [at, file, remedy = ''] of row.hashed?.(settings) ?? []) {
         if (file === undefined) continue;
@@ -246,12 +242,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
       const cwd = 'cwd' in row.settings.shape ? planned.cell.cwd : null;
       return { ...planned, cell: { ...planned.cell, cwd, ...(gpus === 1 ? {} : { gpus }) } };
     },
-    read: (settings, files) => {
-      const result = readReport(files.text(name), settings);
-      const said = row.errorLine === undefined ? [] : (files.text('stdout.log') ?? '').matchAll(row.errorLine);
-      const last = [...said].at(-1)?.[1]?.slice(0, MAX_SAID);
-      return result.kind === 'read' || last === undefined ? result : faulty(`${result.problem}: ${last}`);
-    },
+    read: (settings, files) => readReport(files.text(name), settings),
     reports: (text) => {
       const found = row.mark === undefined ? [] : (row.found(text, true) ?? []);
       return found.map((one) => ({
@@ -266,7 +257,6 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
 
 /** This many digits of a hash distinguish the files of a project. */
 const HASH_DIGITS = 12;
-const MAX_SAID = 200;
 
 /** Undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
@@ -280,30 +270,29 @@ export function parsedJson(text: string): unknown {
 /**
  * Returns a function that reads the reports of a JSON file.
  * @param hint question for a wrong form: `is it a report of …?`
- * @param isOwn recognizes a standalone file as such a report, whose problems are then reported; a pattern also
- * recognizes a truncated file
+ * @param isOwn recognizes a standalone file as such a report, whose problems are then reported
  */
-export function inJson<Data>(
-  schema: z.ZodType<Data>,
-  hint: string,
-  isOwn: RegExp | ((value: Readonly<Record<string, unknown>>) => boolean),
-  reportsIn: (data: Data) => readonly FoundReport[],
-) {
+export function inJson(hint: string, isOwn: RegExp | null, reportsIn: (report: JsonReport) => readonly FoundReport[]) {
   return (text: string, isStandalone: boolean): readonly FoundReport[] | null => {
+    if (isStandalone && isOwn?.test(text) !== true) return null;
     const value = parsedJson(text);
-    const isSuch = isOwn instanceof RegExp ? isOwn.test(text) : isRecord(value) && isOwn(value);
-    if (isStandalone && !isSuch) return null;
     if (value === undefined) return [{ problem: `not complete JSON: ${hint}` }];
-    const checked = schema.safeParse(value, { reportInput: true });
-    if (checked.success) return reportsIn(checked.data);
-    const [issue] = checked.error.issues;
-    const field = toDotPath(issue?.path ?? []);
-    return [
-      {
-        problem: `${issue?.input === undefined ? `field ${field} is missing` : `${field}: ${issue.message}`}: ${hint}`,
-      },
-    ];
+    try {
+      return reportsIn(jsonReport(value));
+    } catch (error) {
+      if (!(error instanceof ReportFault)) throw error;
+      return [{ problem: `${error.message}: ${hint}` }];
+    }
   };
+}
+
+/** Reads a part of a report whose form is a list. @throws ReportFault */
+export function partOf<Part>({ at }: JsonReport, path: string, schema: z.ZodType<Part>): Part {
+  if (at(path) === undefined) throw new ReportFault(`field ${path} is missing`);
+  const { data, error, success } = schema.safeParse(at(path));
+  if (success) return data;
+  const [issue] = error.issues;
+  throw new ReportFault(`${toDotPath([path, ...(issue?.path ?? [])])}: ${issue?.message ?? 'invalid'}`);
 }
 
 /** Requested settings as parts of a cell; unset ones are omitted. */
@@ -331,9 +320,4 @@ function identityOfArgs(args: readonly string[]): Record<string, string> {
     }
   }
   return identity;
-}
-
-/** The first of the refused arguments that is present, also as `--name=value`. */
-export function firstOf(args: readonly string[], refused: readonly string[]): string | null {
-  return args.map((arg) => arg.replace(/=.*$/, '')).find((arg) => refused.includes(arg)) ?? null;
 }

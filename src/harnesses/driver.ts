@@ -4,6 +4,7 @@ import { toDotPath } from 'zod/v4/core';
 import type { Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessResult, HarnessValue, TimeStatistics } from '../records/harness.ts';
 import { type CustomMetricId, type MetricId, customMetric } from '../records/metric.ts';
+import { isRecord } from '../text/unknown-values.ts';
 
 export interface DriverPlace {
   readonly model: string;
@@ -171,43 +172,69 @@ export function isStreaming({ streaming }: { readonly streaming?: boolean | stri
   return streaming === true || streaming === 'on';
 }
 
-/** Statistics of one time, in milliseconds. */
-interface Times {
-  readonly mean: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p95: number;
-  readonly p99: number;
+/** A JSON report, read by paths such as `request_latency.avg`. */
+export interface JsonReport {
+  readonly at: (path: string) => unknown;
+  /** @throws ReportFault if it is no number */
+  readonly number: (path: string) => number;
 }
 
-const number = z.number();
+export class ReportFault extends Error {}
 
-/** Percentiles in reports of language model harnesses. */
-export const PERCENTILES = { p50: number, p90: number, p95: number, p99: number } as const;
+export function jsonReport(value: unknown): JsonReport {
+  const at = (path: string): unknown =>
+    path.split('.').reduce<unknown>((inner, step) => (isRecord(inner) ? inner[step] : undefined), value);
+  const number = (path: string): number => {
+    const found = at(path);
+    if (typeof found === 'number') return found;
+    throw new ReportFault(found === undefined ? `field ${path} is missing` : `${path} is not a number`);
+  };
+  return { at, number };
+}
+
+const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
+
+/** Where a report has the mean of a time; percentiles are beside it, or under `percentiles`. In milliseconds. */
+export interface TimePaths {
+  readonly mean: string;
+  readonly percentiles: string;
+}
 
 /**
- * Numbers of a report. Omits those that it lacks.
- * @param timesMs mean and percentiles become separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`
+ * Numbers of a report of requests. Omits those that it lacks.
+ * @param times mean and percentiles become separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`
+ * @param tokensPerS paths of throughputs
  */
 export function llmValues(
-  requestsPerS: number,
-  timesMs: Readonly<Record<string, Times | undefined>>,
-  tokensPerS: Readonly<Record<string, number | undefined>>,
+  { at, number }: JsonReport,
+  requestsPerS: string,
+  times: Readonly<Record<string, TimePaths>>,
+  tokensPerS: Readonly<Record<string, string>>,
 ): HarnessValue[] {
   return [
-    { metric: REQUEST_THROUGHPUT, value: requestsPerS },
-    ...Object.entries(tokensPerS).flatMap(([name, value]) =>
-      value === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value }],
+    { metric: REQUEST_THROUGHPUT, value: number(requestsPerS) },
+    ...Object.entries(tokensPerS).flatMap(([name, path]) =>
+      at(path) === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value: number(path) }],
     ),
-    ...Object.entries(timesMs).flatMap(([name, times]) =>
-      Object.entries(
-        times === undefined ? {} : { Mean: times.mean, P50: times.p50, P90: times.p90, P95: times.p95, P99: times.p99 },
-      ).map(([suffix, value]) => ({ metric: customMetric(`${name}${suffix}`, 'lower', 'ms'), value })),
-    ),
+    ...Object.entries(times)
+      .filter(([, { mean }]) => at(mean) !== undefined)
+      .flatMap(([name, { mean, percentiles }]) => {
+        const paths = PERCENTILES.map((percent) => [percent.toUpperCase(), `${percentiles}.${percent}`] as const);
+        return [['Mean', mean] as const, ...paths].map(([suffix, path]) => ({
+          metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
+          value: number(path),
+        }));
+      }),
   ];
 }
 
-export function latencyOf(times: Times & { readonly min: number; readonly max: number }) {
-  const { min, max, mean, p50, p90, p95, p99 } = times;
-  return { min, max, mean, median: p50, percentiles: { '90': p90, '95': p95, '99': p99 } } satisfies TimeStatistics;
+/** @param names of the fields of the smallest and the largest time */
+export function latencyOf(
+  { number }: JsonReport,
+  path: string,
+  [min, max, mean]: readonly [string, string, string],
+): TimeStatistics {
+  const field = (name: string): number => number(`${path}.${name}`);
+  const percentiles = { '90': field('p90'), '95': field('p95'), '99': field('p99') };
+  return { min: field(min), max: field(max), mean: field(mean), median: field('p50'), percentiles };
 }

@@ -2,25 +2,21 @@ import * as z from 'zod';
 
 import { customMetric, type CustomMetricId, metricOf } from '../records/metric.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { defineHarness, inJson, programSettings, runSetting, textSetting } from './define-harness.ts';
+import { defineHarness, inJson, partOf, programSettings, runSetting, textSetting } from './define-harness.ts';
 
 const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
 /** Format of `src/json_reporter.cc` in google/benchmark since 1.5. Aggregates follow from the repetitions. */
-const reportSchema = z.object({
-  context: z.object({ library_version: z.string().optional() }).optional(),
-  benchmarks: z.array(
-    z.object({
-      name: z.string(),
-      run_name: z.string().optional(),
-      run_type: z.string().optional(),
-      error_occurred: z.boolean().optional(),
-      error_message: z.string().optional(),
-      real_time: z.number().optional(),
-      time_unit: z.enum(['ns', 'us', 'ms', 's']).default('ns'),
-    }),
-  ),
-});
+const benchmarks = z.array(
+  z.object({
+    name: z.string(),
+    run_name: z.string().optional(),
+    run_type: z.string().optional(),
+    error_message: z.string().optional(),
+    real_time: z.number().optional(),
+    time_unit: z.enum(['ns', 'us', 'ms', 's']).default('ns'),
+  }),
+);
 
 /** Programs linked with google-benchmark, read from the JSON of `--benchmark_out`. */
 export const googleBenchmarkDriver = defineHarness({
@@ -45,25 +41,17 @@ export const googleBenchmarkDriver = defineHarness({
     run: [...run, '--benchmark_out={runFolder}/benchmark.json', '--benchmark_out_format=json'],
   }),
   expected: ({ benchmark }) => [metricOf(metricIdOf(benchmark)).label],
-  found: inJson(
-    reportSchema,
-    'is it a report of google-benchmark?',
-    () => false,
-    ({ benchmarks, context }) => {
-      const runs = benchmarks.filter(({ run_type: type }) => type !== 'aggregate');
-      const broken = runs.find(({ error_occurred: hasError }) => hasError === true);
-      if (broken !== undefined) {
-        return [{ problem: `${broken.name}: ${broken.error_message ?? 'an error without a message'}` }];
-      }
-      const untimed = runs.find(({ real_time: time }) => time === undefined);
-      if (untimed !== undefined) return [{ problem: `${untimed.name}: real_time is missing` }];
-      const values = [...Map.groupBy(runs, (run) => run.run_name ?? run.name)].flatMap(([name, all]) => {
-        const value = median(all.map(({ real_time: time = Number.NaN, time_unit: unit }) => time * NS[unit]));
-        return value === null ? [] : [{ metric: metricIdOf(name), value }];
-      });
-      return [{ harnessVersion: context?.library_version ?? null, values }];
-    },
-  ),
+  found: inJson('is it a report of google-benchmark?', null, (report) => {
+    const all = partOf(report, 'benchmarks', benchmarks).filter(({ run_type: type }) => type !== 'aggregate');
+    const broken = all.find(({ real_time: time }) => time === undefined);
+    if (broken !== undefined) return [{ problem: `${broken.name}: ${broken.error_message ?? 'real_time is missing'}` }];
+    const values = [...Map.groupBy(all, (run) => run.run_name ?? run.name)].flatMap(([name, runs]) => {
+      const value = median(runs.map(({ real_time: time = Number.NaN, time_unit: unit }) => time * NS[unit]));
+      return value === null ? [] : [{ metric: metricIdOf(name), value }];
+    });
+    const version = report.at('context.library_version');
+    return [{ harnessVersion: typeof version === 'string' ? version : null, values }];
+  }),
 });
 
 /** Returns `BM_copy.4096:lower:ns` for `BM_copy/4096`, because names of metrics have no slashes. */

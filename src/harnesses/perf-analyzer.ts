@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import * as z from 'zod';
 
 import type { HarnessValue } from '../records/harness.ts';
-import { customMetric, metricOf } from '../records/metric.ts';
+import { customMetric } from '../records/metric.ts';
 import {
   argumentList,
   countSetting,
@@ -82,11 +82,9 @@ function tableOf(text: string): string[][] {
 }
 
 function rowReport(kind: string, load: string, values: readonly HarnessValue[], line: string): FoundReport {
-  const broken = values.find(({ value }) => !Number.isFinite(value));
   const p50 = values.find(({ metric }) => metric === P50);
-  if (broken !== undefined) return { problem: `${line}: ${metricOf(broken.metric).label} is not a number` };
-  if (p50 === undefined) return { problem: `${line}: no column "p50 latency"` };
-  if (!(Number(load) > 0)) return { problem: `${line}: ${kind} is ${load}` };
+  const isWhole = values.every(({ value }) => Number.isFinite(value)) && Number(load) > 0;
+  if (p50 === undefined || !isWhole) return { problem: `${line}: not a load with the numbers of perf_analyzer` };
   return {
     ...(kind === 'concurrency' ? { inFlight: Number(load) } : {}),
     values: [p50, ...values.filter((one) => one !== p50)],

@@ -2,12 +2,10 @@ import * as z from 'zod';
 
 import type { TimeStatistics } from '../records/harness.ts';
 import { quantileSorted } from '../statistics/order-statistics.ts';
-import { defineHarness, inJson, programSettings, runSetting } from './define-harness.ts';
+import { defineHarness, inJson, partOf, programSettings, runSetting } from './define-harness.ts';
 
-/** Format of `--save-outputs`: polygraphy's RunResults. The outputs themselves are ignored. */
-const resultsSchema = z.object({
-  lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
-});
+/** Runners of polygraphy's RunResults, with seconds. The outputs themselves are ignored. */
+const runners = z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive() })).min(1)]));
 
 const MARK = /^\s*\{\s*"lst"\s*:\s*\[/;
 
@@ -33,8 +31,8 @@ export const polygraphyDriver = defineHarness({
   report: 'results.json',
   advice: 'add --save-outputs {runFolder}/results.json',
   started: ({ run }) => ({ run }),
-  found: inJson(resultsSchema, 'are they results of polygraphy?', MARK, ({ lst }) =>
-    lst.map(([runner, iterations]) => ({
+  found: inJson('are they results of polygraphy?', MARK, (report) =>
+    partOf(report, 'lst', runners).map(([runner, iterations]) => ({
       latencyMs: statisticsOf(iterations.map(({ runtime }) => runtime * 1000)),
       timedRuns: iterations.length,
       // Two runners in one file are two ways to run the model: `onnxrt-runner` of `onnxrt-runner-N0-03/11/26-10:02:11`.

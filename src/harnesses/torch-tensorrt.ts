@@ -101,37 +101,28 @@ function secondsOf(text: string): number {
 
 /** The comments above a line, without their `#`. */
 function commentsAbove(lines: readonly string[], header: number): string[] {
-  const comments: string[] = [];
-  for (let place = header - 1; place >= 0; place -= 1) {
-    const comment = COMMENT.exec(lines[place] ?? '')?.[1];
-    if (comment === undefined) break;
-    comments.unshift(comment);
-  }
-  return comments;
+  const first = lines.slice(0, header).findLastIndex((line) => !COMMENT.test(line)) + 1;
+  return lines.slice(first, header).map((line) => COMMENT.exec(line)?.[1] ?? '');
 }
 
+/** @returns a text for a problem */
 function statisticsBelow(lines: readonly string[], header: number): TimeStatistics | string {
   const rows = new Map<string, number>();
-  for (let place = header + 1; place < lines.length; place += 1) {
-    const [, name, value = ''] = ROW.exec(lines[place] ?? '') ?? [];
+  for (const line of lines.slice(header + 1)) {
+    const [, name, value = ''] = ROW.exec(line) ?? [];
     if (name === undefined) break;
-    const ms = Number(value);
-    if (!(ms >= 0 && Number.isFinite(ms))) return `line ${place + 1}: ${name} is not a time: ${value}`;
-    rows.set(name, ms);
-  }
-  const missing = ROWS.filter((name) => !rows.has(name));
-  if (missing.length > 0) {
-    return `line ${header + 1}: the block of latencies has no ${missing.join(', ')}`;
+    rows.set(name, Number(value));
   }
   const ms = (name: string): number => rows.get(name) ?? Number.NaN;
+  const wrong = ROWS.filter((name) => !(ms(name) >= 0 && Number.isFinite(ms(name))));
+  if (wrong.length > 0) return `line ${header + 1}: the block of latencies has no time for ${wrong.join(', ')}`;
+  const percentiles = [...rows].filter(([name]) => /^P\d/.test(name)).map(([name, value]) => [name.slice(1), value]);
   return {
     min: ms('Min'),
     max: ms('Max'),
     mean: ms('Mean'),
     median: ms('Median'),
-    percentiles: Object.fromEntries(
-      [...rows].flatMap(([name, value]) => (/^P\d/.test(name) ? [[name.slice(1), value]] : [])),
-    ),
+    percentiles: Object.fromEntries(percentiles),
   };
 }
 
@@ -146,12 +137,15 @@ function statedIn(comments: readonly string[]): {
   const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));
   const [precision] = precisions;
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
-  const graph = /\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(text);
+  const graph = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(
+    text,
+  );
+  const word = graph?.[2] ?? graph?.[1];
   return {
     // Two precisions are ambiguous.
     precision: precisions.length === 1 ? (precision ?? null) : null,
     shapes: batch === undefined ? null : { input: [Number(batch)] },
-    cudaGraph: graph === null ? null : graphOf(text, graph),
+    cudaGraph: word === undefined ? null : ['on', 'enabled', 'true', 'with'].includes(word),
   };
 }
 
@@ -162,10 +156,4 @@ function notesIn(comments: readonly string[]): string[] {
     const isStated = cudaGraph !== null || precision !== null || shapes !== null;
     return comment.trim() !== '' && (!isStated || /\b(?:min|opt|max)_shape\b/.test(comment));
   });
-}
-
-function graphOf(text: string, { index, 1: after }: RegExpExecArray): boolean | null {
-  if (after !== undefined) return ['on', 'enabled', 'true'].includes(after);
-  const before = /\b(no|without|with)\s*$/.exec(text.slice(0, index))?.[1];
-  return before === undefined ? null : before === 'with';
 }

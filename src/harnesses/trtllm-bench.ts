@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
-import { isRecord } from '../text/unknown-values.ts';
 import {
+  type JsonReport,
   OUTPUT_THROUGHPUT,
-  PERCENTILES,
   REQUEST_LATENCY,
   isStreaming,
   latencyOf,
@@ -66,62 +65,6 @@ const trtllmSettings = z
 
 type TrtllmSettings = z.infer<typeof trtllmSettings>;
 
-/**
- * In milliseconds. TensorRT-LLM measures in nanoseconds but reports milliseconds: `PercentileStats` of statistics.py.
- */
-const number = z.number();
-const statistics = z
-  .object({ minimum: number, maximum: number, average: number, ...PERCENTILES })
-  .transform(({ average, maximum, minimum, ...times }) => ({ mean: average, min: minimum, max: maximum, ...times }));
-
-/**
- * The file of `--report_json`. Source: `ReportUtility.get_statistics_dict` in
- * tensorrt_llm/bench/dataclasses/reporting.py of NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Unused fields are
- * omitted, and fields added later are optional.
- */
-const trtllmReport = z.object({
-  engine: z.object({
-    model: z.string(),
-    version: z.string(),
-    /** `TRT`, or `Pytorch` for the other two backends. */
-    backend: z.string(),
-    dtype: z.string().nullish(),
-    quantization: z.string().nullish(),
-  }),
-  world_info: z.object({
-    tp_size: number.optional(),
-    pp_size: number.optional(),
-    ep_size: number.nullish(),
-    world_size: number.optional(),
-  }),
-  request_info: z.object({
-    num_requests: number,
-    avg_num_concurrent_requests: number,
-    avg_input_length: number,
-    avg_output_length: number,
-  }),
-  performance: z.object({
-    request_throughput_req_s: number,
-    system_output_throughput_tok_s: number,
-    system_total_throughput_tok_s: number.optional(),
-    output_throughput_per_user_tok_s: number,
-    output_throughput_per_gpu_tok_s: number,
-    avg_request_latency_ms: number,
-    request_latency_percentiles_ms: statistics,
-  }),
-  streaming_metrics: z
-    .object({
-      token_output_speed_tok_s: number,
-      avg_ttft_ms: number,
-      avg_tpot_ms: number,
-      ttft_percentiles: statistics,
-      tpot_percentiles: statistics,
-    })
-    .optional(),
-});
-
-type TrtllmReport = z.infer<typeof trtllmReport>;
-
 /** TensorRT-LLM, measured by `trtllm-bench`. */
 export const trtllmBenchDriver = defineHarness({
   kind: 'trtllm-bench',
@@ -143,8 +86,6 @@ export const trtllmBenchDriver = defineHarness({
     ],
     ['config', config],
   ],
-  refused,
-  ownArgs: ['--model', '--model_path', '--dataset', '--report_json', '--backend'],
   started: (settings, { hashes, resolve }) => ({
     ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
     // Expert parallelism reuses the ranks of tensor parallelism.
@@ -165,34 +106,8 @@ export const trtllmBenchDriver = defineHarness({
     inFlight: concurrency === undefined ? (mode === 'latency' ? 1 : undefined) : Number(concurrency),
     warmUpRuns: Number(warmup ?? 2),
   }),
-  found: inJson(
-    trtllmReport,
-    'is it a report of trtllm-bench 1.2?',
-    (value) => ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block])),
-    (report) => [reportOf(report)],
-  ),
+  found: inJson('is it a report of trtllm-bench 1.2?', /"avg_num_concurrent_requests"/, (report) => [reportOf(report)]),
 });
-
-/** A setting that trtllm-bench would reject, or accept and ignore. */
-function refused(settings: TrtllmSettings): [string, string] | null {
-  const { backend = 'pytorch', engineDir, mode } = settings;
-  if (mode === 'latency') {
-    for (const path of ['streaming', 'maxBatchSize', 'maxNumTokens'] as const) {
-      if (settings[path] === undefined) continue;
-      const why = path === 'streaming' ? 'it always streams' : 'its batch is 1';
-      return [path, `mode: latency has no ${path}: ${why}`];
-    }
-  }
-  if (backend === 'tensorrt' && engineDir === undefined) {
-    return ['backend', 'backend: tensorrt needs engineDir, the built engine'];
-  }
-  if (backend === 'tensorrt' && settings.maxSeqLen !== undefined) {
-    return ['maxSeqLen', 'backend: tensorrt takes maxSeqLen when the engine is built'];
-  }
-  return backend === 'tensorrt' || engineDir === undefined
-    ? null
-    : ['engineDir', `engineDir is for backend: tensorrt, not for ${backend}`];
-}
 
 /** Settings that are options of the subcommand and part of the cell, in the order of the command line and the cell. */
 const CELL_OPTIONS = [
@@ -231,51 +146,55 @@ function runOf(settings: TrtllmSettings, resolve: (path: string) => string): str
   ];
 }
 
-/** A report has request sizes but no mode, concurrency or data set, so the sizes name the cell. */
-function reportOf(report: TrtllmReport): FoundReport {
-  const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
-  const latency = performance.request_latency_percentiles_ms;
-  return {
-    harnessVersion: engine.version,
-    timedRuns: requests.num_requests,
-    latencyMs: latencyOf(latency),
-    values: llmValues(
-      performance.request_throughput_req_s,
-      {
-        requestLatency: { ...latency, mean: performance.avg_request_latency_ms },
-        ttft: streamed && { ...streamed.ttft_percentiles, mean: streamed.avg_ttft_ms },
-        tpot: streamed && { ...streamed.tpot_percentiles, mean: streamed.avg_tpot_ms },
-      },
-      {
-        outputThroughput: performance.system_output_throughput_tok_s,
-        totalThroughput: performance.system_total_throughput_tok_s,
-        outputThroughputPerUser: performance.output_throughput_per_user_tok_s,
-        outputThroughputPerGpu: performance.output_throughput_per_gpu_tok_s,
-        generationThroughputPerUser: streamed?.token_output_speed_tok_s,
-      },
-    ),
-    stated: { model: engine.model, precision: precisionOf(engine), identity: identityOf(report) },
-  };
-}
+const LATENCY = 'performance.request_latency_percentiles_ms';
+const TIMES = {
+  requestLatency: { mean: 'performance.avg_request_latency_ms', percentiles: LATENCY },
+  ttft: { mean: 'streaming_metrics.avg_ttft_ms', percentiles: 'streaming_metrics.ttft_percentiles' },
+  tpot: { mean: 'streaming_metrics.avg_tpot_ms', percentiles: 'streaming_metrics.tpot_percentiles' },
+};
+const TOKENS_PER_S = {
+  outputThroughput: 'performance.system_output_throughput_tok_s',
+  totalThroughput: 'performance.system_total_throughput_tok_s',
+  outputThroughputPerUser: 'performance.output_throughput_per_user_tok_s',
+  outputThroughputPerGpu: 'performance.output_throughput_per_gpu_tok_s',
+  generationThroughputPerUser: 'streaming_metrics.token_output_speed_tok_s',
+};
 
-function identityOf({ engine, request_info: info, streaming_metrics, world_info }: TrtllmReport) {
-  const { tp_size: tp = 1, pp_size: pp = 1 } = world_info;
+/**
+ * The file of `--report_json`, in milliseconds. It has request sizes but no mode, concurrency or data set, so the sizes
+ * name the cell. Source: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
+ * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976).
+ */
+function reportOf(report: JsonReport): FoundReport {
+  const { at, number } = report;
+  const text = (path: string): string => String(at(path) ?? '');
+  const backend = text('engine.backend').toLowerCase();
+  const parallel = (['tp', 'pp'] as const).map((name) => [name, at(`world_info.${name}_size`) ?? 1] as const);
   return {
-    backend: engine.backend.toLowerCase() === 'trt' ? 'tensorrt' : engine.backend.toLowerCase(),
-    requests: String(info.num_requests),
-    inputTokens: info.avg_input_length.toFixed(0),
-    outputTokens: info.avg_output_length.toFixed(0),
-    ...(streaming_metrics === undefined ? {} : { streaming: '' }),
-    ...(tp === 1 ? {} : { tp: String(tp) }),
-    ...(pp === 1 ? {} : { pp: String(pp) }),
+    harnessVersion: text('engine.version'),
+    timedRuns: number('request_info.num_requests'),
+    latencyMs: latencyOf(report, LATENCY, ['minimum', 'maximum', 'average']),
+    values: llmValues(report, 'performance.request_throughput_req_s', TIMES, TOKENS_PER_S),
+    stated: {
+      model: text('engine.model'),
+      precision: precisionOf(text('engine.dtype'), at('engine.quantization')),
+      identity: {
+        // `TRT`, or `Pytorch` for the other two backends.
+        backend: backend === 'trt' ? 'tensorrt' : backend,
+        requests: String(number('request_info.num_requests')),
+        inputTokens: number('request_info.avg_input_length').toFixed(0),
+        outputTokens: number('request_info.avg_output_length').toFixed(0),
+        ...(at('streaming_metrics') === undefined ? {} : { streaming: '' }),
+        ...Object.fromEntries(parallel.flatMap(([name, size]) => (size === 1 ? [] : [[name, String(size)]]))),
+      },
+    },
   };
 }
 
 const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
 
 /** Null for a quantization unknown to bench. */
-function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {
+function precisionOf(dtype: string, quantization: unknown): string | null {
   if (quantization === 'FP8') return 'fp8';
-  if (quantization !== null && quantization !== undefined) return null;
-  return PRECISION_OF_TYPE[dtype ?? ''] ?? null;
+  return quantization === null || quantization === undefined ? (PRECISION_OF_TYPE[dtype] ?? null) : null;
 }

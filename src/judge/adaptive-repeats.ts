@@ -11,20 +11,14 @@ import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
 import { valueRule } from './value-rule.ts';
 
-/**
- * A cell that still gets runs. `head` holds the runs of the newest sweep so far; `base` holds those to compare with, if
- * any.
- */
+/** A cell that still gets runs. */
 export interface GrowingCell extends TwoSides {
   readonly runS: number;
 }
 
 export type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
 
-/**
- * A cell with the runs of both sides so far.
- * @param past values of earlier sweeps at the level of the base
- */
+/** A cell with the runs of both sides so far. */
 export function growingCell(
   cell: KeyedCell,
   metric: MetricId,
@@ -66,9 +60,7 @@ export function anotherRun(plan: Plan, cellKey: CellKey, made: readonly CellRun[
 }
 
 /**
- * Returns a filter of items that fit into a time that begins now, in order. Each item uses up its time, whether it fits
- * or not.
- * @param budgetS seconds; null for no limit
+ * Returns a filter of items that fit into a time that begins now, in order. @param budgetS seconds; null for no limit
  */
 export function timeBudget(budgetS: number | null, now: () => Date) {
   const startMs = now().getTime();
@@ -84,23 +76,15 @@ export function timeBudget(budgetS: number | null, now: () => Date) {
 /** The detectable effect to aim at. */
 export interface Goal {
   readonly percent: number;
-  /**
-   * For a noisy cell: this many standard deviations of a single run, if that is more. With 0 the goal is the same for
-   * every cell.
-   */
+  /** For a noisy cell: this many standard deviations of a single run, if that is more. */
   readonly deviations: number;
 }
 
 const EARLY_Q = 0.01;
 
 /**
- * Selects cells for one more run. A cell is done when its change is significant at this look, or when its 95 % interval
- * no longer reaches the goal. Only the first rule could increase the number of false changes, so it alone spends 1 %
- * over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005). More
- * runs do not help if sweep-to-sweep noise dominates the error and alone keeps the interval open.
- * @param look number of this look at the growing runs, from 1
- * @returns keys of cells: `open` need one more run, most useful for their time first; `limitedBySweeps` stay open
- * because of sweep-to-sweep noise
+ * Selects cells for one more run. Only the first rule could increase the number of false changes, so it alone spends 1
+ * % over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005).
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });

@@ -26,11 +26,6 @@ export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null 
   return counts.toSorted((a, b) => b.count - a.count)[0]?.by ?? null;
 }
 
-/**
- * @param cell null if unknown
- * @param runs runs of the cell in order of time
- * @param gpuName null for any GPU
- */
 export function boundOf(
   cell: Launches | null,
   runs: readonly BoundRun[],

@@ -78,10 +78,7 @@ export interface DeploymentFacts {
 
 export type Deployments = ReturnType<typeof deploymentsOf>;
 
-/**
- * Deployments, with the precisions of a batch next to each other.
- * @returns `unmeasured`: cells without a measured run; `ineligible`: cells that are never a choice, with the reason
- */
+/** Deployments, with the precisions of a batch next to each other. */
 export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];
@@ -155,10 +152,7 @@ function precisionPlace({ precision }: KeyedCell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
-/**
- * Groups of comparable deployments: one model and item shape, measured by one method. Batch, precision, CUDA graph,
- * streams and flags are choices; harness, transfers, spin wait and inputs belong to the method.
- */
+/** Groups of comparable deployments: one model and item shape, measured by one method. */
 export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
   return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];
 }

@@ -46,11 +46,7 @@ export const abJudgementSchema = z.strictObject({
 
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
-/**
- * Whether B (head) is better than A (base) by more than the threshold, by less, or unclear. The comparison of two sides
- * and the mean of their cells are tested against the threshold instead of 0.
- * @returns `cells` in the order of the sides; `overall`: the mean over measured cells
- */
+/** Whether B (head) is better than A (base) by more than the threshold, by less, or unclear. */
 export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
   const { ratios, noises } = compareCells(sides, { sameSweep: true });
   const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }) => {
@@ -115,10 +111,7 @@ function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
   };
 }
 
-/**
- * The runs of A and B of one cell, and those that do not count. Flags that make B ineligible for baselines are ignored,
- * because the experiment sets them.
- */
+/** The runs of A and B of one cell, and those that do not count. */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];

@@ -22,11 +22,8 @@ export interface CellRatio {
 const UNCERTAINTY = 0.05;
 
 /**
- * Geometric mean of head over base with its interval, for these cells only. The noise of single cells averages out, but
- * the effect of a sweep on all cells does not. Degrees of freedom of the sum: Satterthwaite 1946. The mean is a
- * summary, not a verdict.
- * @param shared noise of the difference that all cells have in common, from `sharedNoise`
- * @returns null when no cell has a ratio
+ * Geometric mean of head over base with its interval, for these cells only. Degrees of freedom of the sum:
+ * Satterthwaite 1946.
  */
 export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
   const known = cells.flatMap(({ logRatio, ...cell }) =>
@@ -82,13 +79,7 @@ const SHARED = {
 /** Both sides are from one sweep, or were measured in turns. */
 export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
 
-/**
- * Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. It
- * comes from the median change of the cells from each sweep to the next, less the part from the noise of single cells,
- * combined with a prior. The median over sweeps ignores the few sweeps with real changes.
- * @param histories values of each cell by sweep, oldest first, before both sides; null for a missing value
- * @param levelSweeps number of sweeps in the level of the base
- */
+/** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
 export function sharedNoise(histories: readonly (readonly (number | null)[])[], levelSweeps: number = 1): Noise {
   const sweeps = Math.max(0, ...histories.map(({ length }) => length));
   const steps = Array.from({ length: Math.max(0, sweeps - 1) }, (_, sweep) => stepOf(histories, sweep)).filter(

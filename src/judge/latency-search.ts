@@ -95,11 +95,7 @@ export interface SearchStep {
   readonly isMonotone: boolean;
 }
 
-/**
- * Bisects for the largest point that holds the limit, and also measures the point above the first miss. If latencies do
- * not grow along the axis, it measures all points above the best one, from the largest down.
- * @param points points of one group, smallest first
- */
+/** Bisects for the largest point that holds the limit, and also measures the point above the first miss. */
 export function searchStep(points: readonly JudgedPoint[]): SearchStep {
   const isMonotone = growsAlong(points);
   const low = points.findLastIndex(({ state }) => state === 'holds');

@@ -4,10 +4,7 @@ import type { Method, PercentileRule, Timer } from '../records/harness.ts';
 /** Queries that trtexec keeps in flight per stream: one runs, and the next one is already enqueued. */
 const QUERIES_AHEAD = 2;
 
-/**
- * The method of trtexec. Source: sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT. It uses CUDA events
- * and percentiles of sorted times, and enqueues one query ahead unless `--exposeDMA` is set.
- */
+/** The method of trtexec. Source: sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT. */
 export function trtexecMethod(
   cell: Pick<Cell, 'dataTransfers' | 'streams'> | null,
   argv: readonly string[] | null,

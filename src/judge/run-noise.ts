@@ -14,10 +14,7 @@ export interface NoiseEstimate {
   readonly assumed: string | null;
   readonly from: NoiseSource;
   readonly sweeps: number;
-  /**
-   * Excess of the variance implied by past sweeps over `variance`, per run. Negative if sweeps vary less; 0 without a
-   * past.
-   */
+  /** Excess of the variance implied by past sweeps over `variance`, per run. */
   readonly beyond: number;
 }
 
@@ -51,11 +48,7 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
-/**
- * Run noise of each cell. With repeats, the variance of a cell is shrunk towards that of its kind, or of its own
- * earlier sweeps if there are any. Without repeats, it is estimated generously from the differences between the sides
- * over the cells of its kind, most of which did not change.
- */
+/** Run noise of each cell. */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
   const all = ofOthers(cells);
@@ -169,11 +162,7 @@ const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
  * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
- * regardless of the number of runs. The value of a sweep is the center of several runs, but the prior is for single
- * runs and is divided by their number. Deviations are therefore scaled to those of a run.
- * @param runsPerSweep number of runs for each value of the history
- * @param base only sweeps at the level of these runs count
- * @returns one value per sweep, oldest first; empty when there are too few
+ * regardless of the number of runs.
  */
 export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
@@ -211,12 +200,7 @@ export const LEAST_PERCENT = 0.5;
 /** 90 % quantile of the normal distribution. */
 const POWER_ERRORS = 1.2816;
 
-/**
- * Detectable effect at a power of 90 %, in standard errors of the difference. It is the critical t value plus the
- * variation of the difference and of its error (noncentral t; within 3 % from six degrees of freedom).
- * @param limit critical t value
- * @param degrees degrees of freedom of the error
- */
+/** Detectable effect at a power of 90 %, in standard errors of the difference. */
 export function detectableErrors(limit: number, degrees: number): number {
   const scatter = (POWER_ERRORS * limit) ** 2 / (2 * degrees);
   return limit + Math.sqrt(POWER_ERRORS ** 2 + scatter);
@@ -250,7 +234,7 @@ export interface KnownNoise {
 
 /**
  * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
- * log scale. The cell is one of many that are judged together. Null if the run noise is unknown.
+ * log scale.
  */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.
@@ -277,8 +261,8 @@ export interface ComparedRuns {
   readonly degrees: number;
   readonly runs: readonly [number, number];
   /**
-   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance between
-   * sweeps.
+   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance
+   * between sweeps.
    */
   readonly systematicError: number;
   readonly sweepVariance: number;
@@ -287,10 +271,7 @@ export interface ComparedRuns {
 const LEAST_RUNS = 3;
 const MOST_RUNS = 10_000;
 
-/**
- * Number of further runs per side until the error of the difference is small enough; null when no number suffices. The
- * variance estimate is rough, so it is raised such that the number suffices in four cases of five.
- */
+/** Number of further runs per side until the error of the difference is small enough; null when no number suffices. */
 export function moreRunsUntil(
   { variance, degrees, runs: [a, b], systematicError, sweepVariance }: ComparedRuns,
   isEnough: (error: number, degrees: number) => boolean,

@@ -40,10 +40,7 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 
 export const CLOCK_LEVEL = {
   leastKnown: 3,
-  /**
-   * Relative distance that indicates another state of the GPU. Smaller differences are usual: one or two clock steps of
-   * 15 MHz.
-   */
+  /** Relative distance that indicates another state of the GPU. */
   off: 0.04,
   /** Number of sweeps on either side that define the level, so that a lasting clock becomes the level. */
   neighborSweeps: 5,
@@ -55,10 +52,7 @@ export function clockLevelMhz(clocks: readonly (number | null)[]): number | null
   return known.length < CLOCK_LEVEL.leastKnown ? null : median(known);
 }
 
-/**
- * The flag of a run at another clock than the level of its cell; null if there is none. Under a power cap the clock
- * varies, and the cap explains it.
- */
+/** The flag of a run at another clock than the level of its cell; null if there is none. */
 export function clockOffLevel(
   run: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
@@ -81,10 +75,7 @@ type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
-/**
- * Cells of a sweep with disturbed runs.
- * @param repeats planned repeats per cell; runs with a higher repeat are replacements
- */
+/** Cells of a sweep with disturbed runs. */
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {

@@ -118,10 +118,7 @@ export interface SwitchPair<Row extends SwitchedCell> {
   readonly reasons: readonly string[];
 }
 
-/**
- * The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. A large gain of graphs
- * means that launching rather than computing is the limit without one. Largest gain or largest cost first.
- */
+/** The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
   const twins = [...byTwinKey.values()].flatMap((same) => {

@@ -32,8 +32,6 @@ const BETWEEN_SWEEPS = {
   leastGain: 1,
   /** Least number of cells with a history that show the noise between their sweeps. */
   leastWithPast: 5,
-  /** Cells with up to this many times the error of the quietest quarter count; the others hide the sweep effect. */
-  quietRatio: 2,
   /** Each cell is compared with this many others; all pairs of a large matrix would add nothing. */
   mostPartners: 40,
   /** Upper bound on the log scale; cells that differ by more have changed. */
@@ -43,9 +41,7 @@ const BETWEEN_SWEEPS = {
 /**
  * Variance of the sweep effect, which no number of runs reduces: the spread of the cells' differences beyond that of
  * the runs (empirical null: Efron 2004). It is estimated from the nearest quarter of all pairs of cells (scale Qn:
- * Rousseeuw and Croux 1993), which excludes a shared shift. If cells moved in one direction and two groups are likelier
- * than one, it is the spread within the groups. 0 with fewer than twenty cells.
- * @param called keys of cells reported as changed without it
+ * Rousseeuw and Croux 1993), which excludes a shared shift.
  */
 export function varianceBetweenSweeps(cells: readonly Difference[], called: ReadonlySet<string>): number {
   const { changedShare, leastCells, leastGain, leastUnchanged, mostPartners, oneWayErrors } = BETWEEN_SWEEPS;
@@ -54,7 +50,7 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
   const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
   const areChanges = count - rest.length <= changedShare * count && rest.length >= leastUnchanged;
   // Sorts by the key, which is a hash, so that partners are random and independent of the order of cells.
-  const drawn = quietest(areChanges ? rest : cells).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
+  const drawn = (areChanges ? rest : cells).toSorted((a, b) => (a.cellKey < b.cellKey ? -1 : 1));
   const degrees = median(drawn.map((cell) => cell.degrees)) ?? 1;
   const nearest = tQuantile(0.75, 2 * degrees);
   const needed = drawn.flatMap((a, place) =>
@@ -68,32 +64,20 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
     needed.toSorted((a, b) => a - b),
     0.25,
   );
-  const quiet = quietest(cells);
-  const mean = quiet.reduce((sum, { difference }) => sum + difference, 0) / quiet.length;
-  const squares = quiet.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
-  const isOneWay = Math.abs(mean) > oneWayErrors * Math.sqrt(squares / (quiet.length - 1) / quiet.length);
-  const groups = isOneWay ? twoGroups(quiet) : null;
+  const mean = cells.reduce((sum, { difference }) => sum + difference, 0) / count;
+  const squares = cells.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
+  const isOneWay = Math.abs(mean) > oneWayErrors * Math.sqrt(squares / (count - 1) / count);
+  const groups = isOneWay ? twoGroups(cells) : null;
   return limited(groups !== null && groups.gain >= leastGain ? Math.min(variance, groups.variance) : variance);
 }
 
-/**
- * Sweep effect beyond the errors of cells with a history. The median ignores erratic histories.
- * @param cells `beyond`: variance between sweeps beyond the error; negative if they differ less
- */
+/** Sweep effect beyond the errors of cells with a history. */
 export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
-  return cells.length < BETWEEN_SWEEPS.leastWithPast
-    ? 0
-    : limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);
+  return cells.length < BETWEEN_SWEEPS.leastWithPast ? 0 : limited(median(cells.map(({ beyond }) => beyond)) ?? 0);
 }
 
 function limited(variance: number): number {
   return Math.min(Math.max(0, variance), BETWEEN_SWEEPS.mostError ** 2);
-}
-
-function quietest<Cell extends Change>(cells: readonly Cell[]): readonly Cell[] {
-  const sorted = cells.toSorted((a, b) => a.error - b.error);
-  const limit = BETWEEN_SWEEPS.quietRatio * (sorted[Math.floor(sorted.length / 4)]?.error ?? 0);
-  return sorted.filter(({ error }, place) => error <= limit || place < BETWEEN_SWEEPS.leastUnchanged);
 }
 
 const SHIFT = {
@@ -115,10 +99,7 @@ export interface Shift {
   readonly error: number;
 }
 
-/**
- * The change that nearly all cells share; null if there is none. A change of half the cells does not count, because the
- * other half would appear changed.
- */
+/** The change that nearly all cells share; null if there is none. */
 export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;

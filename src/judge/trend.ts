@@ -43,10 +43,6 @@ export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUni
   return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
 
-/**
- * @param runs runs of one cell, oldest first
- * @param planned sweeps that planned the cell; those without a result are gaps
- */
 export function trendSteps(
   runs: readonly TrendRun[],
   planned: readonly TrendSweep[],
@@ -77,10 +73,7 @@ interface TrendEntry extends TrendSweep {
   readonly value: number | null;
 }
 
-/**
- * Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). Runs without a time keep the order of
- * the store.
- */
+/** Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). */
 function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));
   const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
@@ -97,10 +90,7 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
 /** Longest span of a sweep counted as one day: imports may span months. */
 const LONGEST_SWEEP_MS = 36 * 3_600_000;
 
-/**
- * UTC date of the start of the sweep, so that a sweep over midnight is one step. Without times, all runs share one
- * step.
- */
+/** UTC date of the start of the sweep, so that a sweep over midnight is one step. */
 function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
   if (start === undefined) return 'unknown';
   const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
@@ -131,10 +121,7 @@ export interface ReportedChange {
   readonly changePercent: number;
 }
 
-/**
- * The reported changes of one metric of a cell.
- * @param said acknowledgements by finding ID, and IDs of the sweeps that were judged last
- */
+/** The reported changes of one metric of a cell. */
 export function reportedChanges(
   findings: readonly Finding[],
   said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
@@ -185,10 +172,7 @@ export const trendMarkSchema = z.strictObject({
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
-/**
- * Changes of level: the reported ones as reported, and lasting ones that were not reported.
- * @param places indices of the sweeps in order of time
- */
+/** Changes of level: the reported ones as reported, and lasting ones that were not reported. */
 function changeMarks(
   steps: readonly MarkedStep[],
   places: ReadonlyMap<string, number>,

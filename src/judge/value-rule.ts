@@ -10,11 +10,7 @@ interface ValuedRun {
   readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
 }
 
-/**
- * The kind of values that count. Centers of samples vary less than printed medians and are lower, so that only one kind
- * is compared: centers if every run with a value has one. Values must be above 0.
- * @param runs runs of one cell on all compared sides
- */
+/** The kind of values that count. Values must be above 0. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
   const isKept = ({ centres, values }: ValuedRun): boolean =>
     isPositive(centres[metric]) || !isPositive(values[metric]);

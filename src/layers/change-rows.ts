@@ -66,12 +66,6 @@ function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
   return [...new Set(isPattern ? names.map(withoutNumbers) : names)].toSorted();
 }
 
-export function partRows({ parts }: ChangeRow): ChangeRow[] {
-  return parts
-    .map((part) => rowOf([part], USUAL_SCATTER))
-    .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
-}
-
 /** The node names of a single part; for several parts, their common names. */
 function labelOf(parts: readonly ChangedLayers[]): string {
   const [first] = parts;

@@ -23,7 +23,6 @@ export interface ChangedLayers extends LayerMatch {
   readonly baseMs: number;
   readonly headMs: number;
   readonly deltaMs: number;
-  readonly moved: boolean;
 }
 
 export interface LayersDiff {
@@ -42,11 +41,10 @@ export interface LayersDiff {
 /** Pairs the layers of two engines. Times are per query, with the profiler attached. */
 export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayersDiff {
   const matches = matchLayers(base, head);
-  const moved = movedMatches(matches);
   const parts = matches.map((match): ChangedLayers => {
     const baseMs = sumMs(match.base);
     const headMs = sumMs(match.head);
-    return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs, moved: moved.has(match) };
+    return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs };
   });
   const baseMs = sumMs(base);
   const headMs = sumMs(head);
@@ -98,31 +96,4 @@ function commonPercent(parts: readonly ChangedLayers[]): number | null {
   const tolerance = Math.max(UNIFORM, UNIFORM_SHARE * Math.abs(Math.log(middle)));
   const uniform = ratios.filter((ratio) => Math.abs(Math.log(ratio / middle)) <= tolerance);
   return uniform.length >= UNIFORM_LAYERS * ratios.length ? (middle - 1) * 100 : null;
-}
-
-function movedMatches(matches: readonly LayerMatch[]): Set<LayerMatch> {
-  const pairs = matches
-    .filter(({ base, head }) => base.length === 1 && head.length === 1)
-    .toSorted((a, b) => (a.base[0]?.index ?? 0) - (b.base[0]?.index ?? 0));
-  const kept = longestIncreasing(pairs.map(({ head }) => head[0]?.index ?? 0));
-  return new Set(pairs.filter((_, place) => !kept.has(place)));
-}
-
-/** Indices of a longest strictly increasing subsequence (Fredman 1975: patience sorting). */
-function longestIncreasing(values: readonly number[]): Set<number> {
-  const tops: number[] = [];
-  const before: (number | undefined)[] = [];
-  values.forEach((value, place) => {
-    let [low, high] = [0, tops.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((values[tops[middle] ?? 0] ?? 0) < value) low = middle + 1;
-      else high = middle;
-    }
-    before[place] = low === 0 ? undefined : tops[low - 1];
-    tops[low] = place;
-  });
-  const kept = new Set<number>();
-  for (let place = tops.at(-1); place !== undefined; place = before[place]) kept.add(place);
-  return kept;
 }

@@ -18,7 +18,7 @@ import {
   takeGuard,
   writeRecord,
 } from './clock-records.ts';
-import { type ChosenClocks, type ClockRequest, type SupportedClocks, chooseClocks } from './requests.ts';
+import { type ChosenClocks, type ClockRequest, chooseClocks } from './requests.ts';
 
 export interface ClockLock {
   /** As stored with each run, such as `locked 1590 MHz`. */
@@ -52,13 +52,12 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   const clocks = chooseClocks(request, supportedClocks(ask, gpu), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   claim(path, newRecord({ ...gpu, policy: clocks.policy }, around.now()));
-  let isMemoryLocked = false;
   let isReleased = false;
   const release = (): void => {
     if (isReleased) return;
     isReleased = true;
     process.off('exit', release);
-    const problem = resetClocks(ask, gpu.gpuUuid, isMemoryLocked);
+    const problem = resetClocks(ask, gpu.gpuUuid);
     if (problem === null) dropRecord(path);
     if (problem === null) around.say(`clocks of ${gpuOf(gpu)} released`);
     else {
@@ -71,15 +70,13 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   process.on('exit', release);
   const refusal = lockGraphics(ask, gpu, clocks);
   if (refusal !== null) {
-    if (refusal.kind === 'unchanged') {
+    if (refusal.isUnchanged) {
       process.off('exit', release);
       dropRecord(path);
     } else release();
     throw new EnvironmentLackingError(refusal.problem);
   }
-  isMemoryLocked = lockMemory(ask, gpu, clocks, around.say);
-  const memory = isMemoryLocked ? `, memory at ${clocks.memoryMhz} MHz` : '';
-  around.say(`clocks of ${gpuOf(gpu)} ${clocks.policy}${memory}`);
+  around.say(`clocks of ${gpuOf(gpu)} ${clocks.policy}`);
   return { policy: clocks.policy, release };
 }
 
@@ -130,8 +127,8 @@ const NO_PERMISSION = 4;
 const LOOKS = 5;
 
 interface LockRefusal {
-  /** Whether nvidia-smi may have changed the clocks in spite of the refusal. */
-  readonly kind: 'unchanged' | 'perhapsChanged';
+  /** False if nvidia-smi may have changed the clocks in spite of the refusal. */
+  readonly isUnchanged: boolean;
   readonly problem: string;
 }
 
@@ -144,14 +141,13 @@ function lockGraphics(
   const { exitCode, problem, text } = ask(['-i', gpu.gpuUuid, '-lgc', bounds]);
   if (exitCode === NO_PERMISSION || NEEDS_RIGHTS.test(text)) {
     return {
-      kind: 'unchanged',
+      isUnchanged: true,
       problem: `no permission to lock the clocks of ${gpuOf(gpu)}: run bench as root (in a container with CAP_SYS_ADMIN), or without --lock-clocks; nothing was measured`,
     };
   }
   if (problem !== null || !IS_SET.test(text)) {
-    const kind = exitCode === null ? 'perhapsChanged' : 'unchanged';
     const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
-    return { kind, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${reason}` };
+    return { isUnchanged: exitCode !== null, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${reason}` };
   }
   if (limitMhz === null) return null;
   let nowMhz: number | null = null;
@@ -161,26 +157,9 @@ function lockGraphics(
     if (nowMhz === null || nowMhz <= limitMhz) return null;
   }
   return {
-    kind: 'perhapsChanged',
+    isUnchanged: false,
     problem: `clocks of ${gpuOf(gpu)} did not stay locked: nvidia-smi said that they are ${policy}, but they are at ${nowMhz} MHz`,
   };
-}
-
-/**
- * Locks the memory clock. Many boards have only one under load, or cannot lock it, which is reported but not an error.
- */
-function lockMemory(
-  ask: AskNvidiaSmi,
-  gpu: LockableGpu,
-  { memoryMhz }: ChosenClocks,
-  say: (line: string) => void,
-): boolean {
-  if (memoryMhz === null) return false;
-  const { problem, text } = ask(['-i', gpu.gpuUuid, '-lmc', `${memoryMhz},${memoryMhz}`]);
-  if (problem === null && IS_SET.test(text)) return true;
-  const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
-  say(`note: memory clocks of ${gpuOf(gpu)} stay as they are: ${reason}`);
-  return false;
 }
 
 function firstLine(text: string): string {
@@ -192,21 +171,22 @@ export interface LockableGpu {
   readonly gpuName: string;
 }
 
-/** Empty lists if the GPU does not report them. */
-function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
+/** Graphics clocks in MHz, descending; empty if the GPU does not report them. */
+function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): readonly number[] {
   const query = '--query-supported-clocks=memory,graphics';
-  const { text } = ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']);
-  return parseSupportedClocks(text);
+  return parseSupportedClocks(ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']).text);
 }
 
-/** Parses `3201, 1980`, one combination per line. Any other text (`[N/A]`, an error) lists no clocks. */
-export function parseSupportedClocks(text: string): SupportedClocks {
+/**
+ * Graphics clocks at the highest memory clock. Parses `3201, 1980`, one combination per line. Any other text (`[N/A]`,
+ * an error) lists no clocks.
+ */
+export function parseSupportedClocks(text: string): readonly number[] {
   const found = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)];
   const pairs = found.map(([, memory, graphics]) => [Number(memory), Number(graphics)] as const);
-  const memoryMhz = [...new Set(pairs.map(([memory]) => memory))].toSorted((a, b) => b - a);
-  const ofHighest = pairs.filter(([memory]) => memory === memoryMhz[0]);
-  const graphicsMhz = [...new Set(ofHighest.map(([, graphics]) => graphics))];
-  return { memoryMhz, graphicsMhz: graphicsMhz.toSorted((a, b) => b - a) };
+  const highest = Math.max(...pairs.map(([memory]) => memory));
+  const graphics = pairs.flatMap(([memory, clock]) => (memory === highest ? [clock] : []));
+  return [...new Set(graphics)].toSorted((a, b) => b - a);
 }
 
 /** Null if the GPU does not report it. */

@@ -60,11 +60,14 @@ export function dropRecord(path: string): void {
   }
 }
 
-/** Returns why the reset failed, or null. Errors for the memory clocks count only if these were locked. */
-export function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, isMemoryLocked: boolean): string | null {
-  const graphics = ask(['-i', gpuUuid, '-rgc']).problem;
-  const memory = ask(['-i', gpuUuid, '-rmc']).problem;
-  return graphics ?? (isMemoryLocked ? memory : null);
+/**
+ * Returns why the reset failed, or null. Earlier versions also locked the memory clocks, which not every board has:
+ * that their reset fails does not count.
+ */
+export function resetClocks(ask: AskNvidiaSmi, gpuUuid: string): string | null {
+  const { problem } = ask(['-i', gpuUuid, '-rgc']);
+  ask(['-i', gpuUuid, '-rmc']);
+  return problem;
 }
 
 export function resetByHand(gpuUuid: string): string {
@@ -98,8 +101,7 @@ function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => v
       return;
     }
     if (ownerState(record.owner) !== 'gone') return;
-    // A killed bench may not have recorded that it locked the memory clocks.
-    const problem = resetClocks(ask, record.gpuUuid, false);
+    const problem = resetClocks(ask, record.gpuUuid);
     if (problem !== null) {
       say(stillLocked(record, path, problem));
       return;

@@ -132,11 +132,3 @@ export async function pythonFacts(
   const answer = await ask(interpreter, args, { env, timeoutMs });
   return { interpreter, isNamed, answer };
 }
-
-/** The CUDA version of the TensorRT package: `10.6.0.26-1+cuda12.6`. Only Debian packages state it. */
-export async function packageCuda(major: number, env: EnvironmentVariables, timeoutMs: number): Promise<number | null> {
-  const args = ['--show', '--showformat=${Version}', `libnvinfer${major}`];
-  const answer = await ask('dpkg-query', args, { env, timeoutMs });
-  const cuda = answer.kind === 'answered' ? /\+cuda(\d+)\./.exec(answer.text)?.[1] : undefined;
-  return cuda === undefined ? null : Number(cuda);
-}

@@ -14,40 +14,33 @@ export function readClockRequest(text: string): ClockRequest | null {
   return mhz > 0 ? mhz : null;
 }
 
-/** Frequencies in MHz at the highest memory clock, descending; empty if the driver lists none. */
-export interface SupportedClocks {
-  readonly graphicsMhz: readonly number[];
-  readonly memoryMhz: readonly number[];
-}
-
 export type ChosenClocks = ReturnType<typeof chooseClocks>;
 
 /**
  * The clocks to request from nvidia-smi: bounds for `-lgc`, and the upper limit of the SM clock, null for `base`.
  * `base` is NVML's limit `tdp`, whose frequency only the driver knows. The default applications clock differs on newer
  * boards: on an H200 it is the highest.
+ * @param supported graphics clocks in MHz, descending; empty if the driver lists none
  * @param which GPU, in messages
  * @throws UsageError for a frequency that the GPU does not support
  * @throws EnvironmentLackingError when the driver lists no clocks, so that nothing can be checked
  */
-export function chooseClocks(request: ClockRequest, supported: SupportedClocks, which: string) {
-  const memoryMhz = supported.memoryMhz[0] ?? null;
-  if (request === 'base') return { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
-  const all = supported.graphicsMhz;
-  const [highest] = all;
-  const lowest = all.at(-1);
+export function chooseClocks(request: ClockRequest, supported: readonly number[], which: string) {
+  if (request === 'base') return { bounds: 'tdp,tdp', limitMhz: null, policy: 'locked base' };
+  const [highest] = supported;
+  const lowest = supported.at(-1);
   if (highest === undefined || lowest === undefined) {
     throw new EnvironmentLackingError(`clocks of ${which} cannot be checked: nvidia-smi lists none that it supports`);
   }
   const mhz = request === 'max' ? highest : request;
-  if (!all.includes(mhz)) {
-    const near = [all.findLast((clock) => clock > mhz), all.find((clock) => clock < mhz)];
+  if (!supported.includes(mhz)) {
+    const near = [supported.findLast((clock) => clock > mhz), supported.find((clock) => clock < mhz)];
     const nearest = near.filter((clock) => clock !== undefined).join(' and ');
     throw new UsageError(
       `clocks of ${which}: ${mhz} MHz is not one of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`,
     );
   }
-  return { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };
+  return { bounds: `${mhz},${mhz}`, limitMhz: mhz, policy: `locked ${mhz} MHz` };
 }
 
 /** The lock that a clock policy names; null for floating or unknown clocks. */

@@ -24,7 +24,7 @@ import {
 } from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
-import { type ModelPoints, pointsOf, shapePlaces, templatesOf } from './points/points.ts';
+import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
 /** A file with more cells is a mistake. */
@@ -50,10 +50,9 @@ export function expandMatrix(
   const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
   const hashed = hashFiles(points.flatMap(filesOf));
-  checkLimitNames(file.build, ['build'], namesOf(points), list);
-  for (const entry of points) {
-    checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
-  }
+  const names = namesOf(points);
+  checkLimitNames(file.build, ['build'], names, list);
+  for (const { model } of points) checkLimitNames(model.build, [...model.path, 'build'], names, list);
   const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   const lacking = new Map<CellKey, Unreachable>();
@@ -89,7 +88,7 @@ export function expandMatrix(
     keptLastGoodBytes: readKeptBytes(file, list),
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
-    notes: notesOf(file, cells),
+    notes: notesOf(cells),
   };
 }
 
@@ -129,11 +128,8 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
     const isInside = first === undefined || shapes === null || profileFor(shapes, profiles) !== -1;
     const outside = isInside ? null : outsideProfile(shapes, first);
     if (outside !== null) {
-      // The dimension may have its value from an axis.
-      const symbol = shaped.template?.[outside.input]?.[outside.place ?? -1];
-      const at = typeof symbol === 'string' ? point.get(symbol)?.at : undefined;
       const others = profiles.length > 1 ? `, and no other of the ${profiles.length} profiles has it` : '';
-      list.addAt(at ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}${others}`);
+      list.addAtKey(model.path, `model "${model.name}": ${outside.problem}${others}`);
       return [];
     }
     const found =
@@ -148,7 +144,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
         ...settingsOf(shaped, model, source, profiles, all),
         env: envOf(point),
         dimensions,
-        shapesAt: shapePlaces(model, shaped, list),
+        shapesAt: point.get('shapes')?.at ?? list.at([...model.path, 'shapes']),
         at: list.keyAt(model.path),
         precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),
         notes: [model.note, note].filter((each) => each !== null),
@@ -193,7 +189,7 @@ function cellOfPoint(model: MatrixModel, point: Point, { hashed, lacking, list }
     dataTransfers: isOn('dataTransfers'),
     streams: typeof streams === 'number' ? streams : 1,
     spinWait: isOn('spinWait'),
-    inputs: inputsOf(model, shapes, hashed, list),
+    inputs: inputsOf(model, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
   if (isLacking) lacking.set(cell.key, reached);
@@ -220,23 +216,20 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
   const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
-  const taken: string[] = [];
   (file.exclude ?? []).forEach((expression, index) => {
     const reading = readFilter(expression, known);
     if (reading.kind === 'faulty') {
-      const at = list.at(['exclude', index]);
-      list.addAt({ ...at, column: at.column + reading.offset }, reading.problem);
+      list.add(['exclude', index], reading.problem);
       return;
     }
     const left = kept.filter((entry) => !matches(entry, reading.filter));
     if (left.length === kept.length && list.mistakes.length === 0) {
       list.add(['exclude', index], `"${expression}" excludes none of the cells`);
     }
-    taken.push(`"${expression}" excludes ${kept.length - left.length}`);
     kept = left;
   });
   if (kept.length === 0 && cells.length > 0) {
-    list.addAtKey(['exclude'], `exclude leaves none of the ${cells.length} cells: ${taken.join(', ')}`);
+    list.addAtKey(['exclude'], `exclude leaves none of the ${cells.length} cells`);
   }
   return kept;
 }
@@ -262,17 +255,10 @@ export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boole
   return filter(cellFields(cell, dimensions));
 }
 
-/** With a longer duration, trtexec's float32 stamps are too coarse for short inferences. */
-const LONG_DURATION_S = 8;
-
-function notesOf(file: MatrixFile, cells: readonly MatrixCell[]): string[] {
-  const durationS = file.run?.durationS ?? MATRIX_DEFAULTS.durationS;
+function notesOf(cells: readonly MatrixCell[]): string[] {
   const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
   const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
   return [
-    durationS > LONG_DURATION_S
-      ? `run.durationS is ${durationS}: trtexec's stamps lose resolution after ${LONG_DURATION_S} s; several short runs say more than one long one`
-      : null,
     devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,
     cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
       ? 'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable'

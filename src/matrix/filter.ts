@@ -43,6 +43,10 @@ class FilterFault extends Error {
 /** The possible words of a field; those of other fields are unknown. */
 export type FieldWords = ReadonlyMap<string, readonly string[]>;
 
+const TRUE_WORDS = ['on', 'true', 'yes', '1'];
+const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
+const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'].map((name) => [name, SWITCH_WORDS] as const);
+
 /** @param cells all cells; a field or word that none of them has is an error */
 export function readFilter(
   expression: string,
@@ -50,8 +54,8 @@ export function readFilter(
   wordsOf: FieldWords = new Map(),
 ): FilterReading {
   try {
-    const parser = new FilterParser(tokenize(expression), cells, wordsOf);
-    return { kind: 'filter', filter: parser.whole() };
+    const filter = parsed(tokenize(expression), cells, new Map([...SWITCHES, ...wordsOf]));
+    return { kind: 'filter', filter };
   } catch (error) {
     if (!(error instanceof FilterFault)) throw error;
     return { kind: 'faulty', offset: error.offset, problem: error.message };
@@ -77,164 +81,104 @@ function tokenize(expression: string): Token[] {
   return tokens;
 }
 
-class FilterParser {
-  private readonly tokens: readonly Token[];
-  private readonly cells: readonly CellFields[];
-  private readonly known: readonly string[];
-  private readonly wordsOf: FieldWords;
-  private at = 0;
-
-  constructor(tokens: readonly Token[], cells: readonly CellFields[], wordsOf: FieldWords) {
-    this.tokens = tokens;
-    this.cells = cells;
-    this.wordsOf = wordsOf;
-    this.known = [...new Set([...CELL_FIELDS, ...wordsOf.keys(), ...cells.flatMap(({ names }) => names)])];
-  }
-
-  whole(): Filter {
-    const filter = this.expression();
-    const rest = this.peek();
-    if (rest.kind !== 'end') {
-      throw new FilterFault(`"&" or "|" is needed before "${rest.text}"`, rest.offset);
+/** @throws FilterFault */
+function parsed(tokens: readonly Token[], cells: readonly CellFields[], wordsOf: FieldWords): Filter {
+  const known = [...new Set([...CELL_FIELDS, ...wordsOf.keys(), ...cells.flatMap(({ names }) => names)])];
+  let place = 0;
+  const peek = (): Token => tokens[place] ?? { kind: 'end', text: 'the end', offset: 0 };
+  const next = (): Token => {
+    const token = peek();
+    if (token.kind !== 'end') place += 1;
+    return token;
+  };
+  const isNext = (...operators: readonly string[]): boolean =>
+    peek().kind === 'operator' && operators.includes(peek().text);
+  const takes = (operator: string): boolean => isNext(operator) && next() !== null;
+  const isTerm = ({ kind }: Token): boolean => kind === 'word' || kind === 'quoted';
+  const takesComma = (): boolean => {
+    const after = tokens[place + 2];
+    if (isNext(',') && after?.kind === 'operator' && COMPARISONS.some((word) => word === after.text)) {
+      throw new FilterFault('"," separates values of one field: "&" joins conditions', peek().offset);
     }
-    return filter;
-  }
+    return takes(',');
+  };
 
-  private expression(): Filter {
-    const parts = [this.conjunction()];
-    while (this.takeOperator('|')) parts.push(this.conjunction());
+  const either = (): Filter => {
+    const parts = [both()];
+    while (takes('|')) parts.push(both());
     return (cell) => parts.some((part) => part(cell));
-  }
-
-  private conjunction(): Filter {
-    const parts = [this.unary()];
-    while (this.takeOperator('&') || this.beginsTerm()) parts.push(this.unary());
+  };
+  const both = (): Filter => {
+    const parts = [unary()];
+    while (takes('&') || isTerm(peek()) || isNext('(', '!')) parts.push(unary());
     return (cell) => parts.every((part) => part(cell));
-  }
-
-  private unary(): Filter {
-    if (this.takeOperator('!')) {
-      const inner = this.unary();
+  };
+  const unary = (): Filter => {
+    if (takes('!')) {
+      const inner = unary();
       return (cell) => !inner(cell);
     }
-    if (this.takeOperator('(')) {
-      const inner = this.expression();
-      if (!this.takeOperator(')')) throw new FilterFault('a ")" is missing', this.peek().offset);
+    if (takes('(')) {
+      const inner = either();
+      if (!takes(')')) throw new FilterFault('a ")" is missing', peek().offset);
       return inner;
     }
-    const term = this.next();
-    if (term.kind !== 'word' && term.kind !== 'quoted') {
-      throw new FilterFault(`a word or a field is needed, not ${term.text}`, term.offset);
-    }
-    return isComparison(this.peek()) ? this.comparison(term) : this.words(term);
-  }
-
-  private beginsTerm(): boolean {
-    const { kind, text } = this.peek();
-    return kind === 'word' || kind === 'quoted' || text === '(' || text === '!';
-  }
-
-  /**
-   * Words separated by commas match if any of them does. They may also be one word, such as the shapes of several
-   * inputs.
-   */
-  private words(first: Token): Filter {
+    const term = next();
+    if (!isTerm(term)) throw new FilterFault(`a word or a field is needed, not ${term.text}`, term.offset);
+    return isNext(...COMPARISONS) ? comparison(term) : words(term);
+  };
+  // Words separated by commas may also be one word, such as the shapes of several inputs.
+  const words = (first: Token): Filter => {
     const terms = [first];
-    while (this.takeComma(terms.map(({ text }) => text).join(','))) terms.push(this.next());
+    while (takesComma()) terms.push(next());
     const whole = terms.map(({ text }) => text).join(',');
-    if (terms.length > 1 && this.cells.some(({ words }) => words.includes(whole.toLowerCase()))) {
-      return this.word({ ...first, text: whole });
-    }
-    const filters = terms.map((term) => this.word(term));
+    const isOne = cells.some((cell) => cell.words.includes(whole.toLowerCase()));
+    const filters = isOne ? [word({ ...first, text: whole })] : terms.map(word);
     return (cell) => filters.some((filter) => filter(cell));
-  }
-
-  private word({ text, offset }: Token): Filter {
-    const word = text.toLowerCase();
-    if (this.cells.some(({ words }) => words.includes(word))) return ({ words }) => words.includes(word);
-    const hasKey = ({ values }: CellFields): boolean => String(values.get('key') ?? '').startsWith(word);
-    if (KEY_START.test(word) && this.cells.some(hasKey)) return hasKey;
+  };
+  const word = ({ text, offset }: Token): Filter => {
+    const wanted = text.toLowerCase();
+    const hasWord = (cell: CellFields): boolean => cell.words.includes(wanted);
+    const hasKey = ({ values }: CellFields): boolean =>
+      KEY_START.test(wanted) && String(values.get('key') ?? '').startsWith(wanted);
     const inModel = ({ values }: CellFields): boolean =>
-      isEqual(String(values.get('model')).toLowerCase(), `*${word}*`);
-    if (this.cells.some(inModel)) return inModel;
-    const isField = this.known.includes(text);
-    const operators = COMPARISONS.join(' ');
-    const known = [...new Set(this.cells.flatMap(({ words }) => words))];
-    throw isField
-      ? new FilterFault(`one of ${operators} is needed after "${text}"`, this.peek().offset)
-      : new FilterFault(`no cell has "${text}"${didYouMean(text, [...known, ...this.known])}`, offset);
-  }
-
-  private comparison(field: Token): Filter {
-    if (!this.known.includes(field.text)) {
-      const hint = didYouMean(field.text, this.known) || ` (known: ${this.known.join(', ')})`;
-      throw new FilterFault(`unknown field "${field.text}"${hint}`, field.offset);
+      isEqual(String(values.get('model')).toLowerCase(), `*${wanted}*`);
+    const found = [hasWord, hasKey, inModel].find((has) => cells.some(has));
+    if (found !== undefined) return found;
+    const all = [...new Set(cells.flatMap((cell) => cell.words)), ...known];
+    throw known.includes(text)
+      ? new FilterFault(`one of ${COMPARISONS.join(' ')} is needed after "${text}"`, peek().offset)
+      : new FilterFault(`no cell has "${text}"${didYouMean(text, all)}`, offset);
+  };
+  const comparison = ({ text: field, offset }: Token): Filter => {
+    if (!known.includes(field)) {
+      const hint = didYouMean(field, known) || ` (known: ${known.join(', ')})`;
+      throw new FilterFault(`unknown field "${field}"${hint}`, offset);
     }
-    const operator = this.next().text;
-    const comparison = COMPARISONS.find((word) => word === operator) ?? '=';
-    const values = [this.value(field.text, comparison)];
-    while (this.takeComma(`${field.text}${comparison}${values.join(',')}`)) {
-      values.push(this.value(field.text, comparison));
-    }
+    const operator = next().text;
+    const compared = COMPARISONS.find((each) => each === operator) ?? '=';
+    const values = [value(field, compared)];
+    while (takesComma()) values.push(value(field, compared));
     // Some values contain commas: `memPoolSize=workspace:1GiB,dlaSRAM:1MiB`.
-    return compare(field.text, comparison, values.length > 1 ? [...values, values.join(',')] : values);
-  }
-
-  private value(field: string, operator: (typeof COMPARISONS)[number]): string {
-    const { kind, offset, text } = this.next();
-    if (kind !== 'word' && kind !== 'quoted') {
-      throw new FilterFault(`a value is needed, not ${text}`, offset);
-    }
+    return compare(field, compared, values.length > 1 ? [...values, values.join(',')] : values);
+  };
+  const value = (field: string, operator: (typeof COMPARISONS)[number]): string => {
+    const term = next();
+    const { offset, text } = term;
+    if (!isTerm(term)) throw new FilterFault(`a value is needed, not ${text}`, offset);
     const isEquality = operator === '=' || operator === '!=';
     if (!isEquality && (text.trim() === '' || !Number.isFinite(Number(text)))) {
       throw new FilterFault(`${operator} compares numbers, and "${text}" is not a number`, offset);
     }
-    const words = this.wordsOf.get(field);
-    if (words !== undefined && !text.includes('*') && !words.includes(text)) {
-      throw new FilterFault(
-        `"${text}" is not a value of ${field}${didYouMean(text, words)} (known: ${words.join(', ')})`,
-        offset,
-      );
-    }
-    if (SWITCHES.includes(field) && !SWITCH_WORDS.includes(text.toLowerCase())) {
-      throw new FilterFault(`${field} is on or off, not "${text}"`, offset);
-    }
-    return text;
-  }
+    const allowed = wordsOf.get(field);
+    if (allowed === undefined || text.includes('*') || allowed.includes(text.toLowerCase())) return text;
+    const hint = didYouMean(text, allowed);
+    throw new FilterFault(`"${text}" is not a value of ${field}${hint} (known: ${allowed.join(', ')})`, offset);
+  };
 
-  /** @param before text in front of the comma */
-  private takeComma(before: string): boolean {
-    const { offset } = this.peek();
-    if (!this.takeOperator(',')) return false;
-    const field = this.peek().text;
-    const comparison = this.peek(1);
-    if (!isComparison(comparison)) return true;
-    throw new FilterFault(
-      `"," separates values of one field: "&" joins conditions, as in ${before} & ${field}${comparison.text}…`,
-      offset,
-    );
-  }
-
-  private peek(ahead = 0): Token {
-    return this.tokens[this.at + ahead] ?? { kind: 'end', text: 'the end', offset: 0 };
-  }
-
-  private next(): Token {
-    const token = this.peek();
-    if (token.kind !== 'end') this.at += 1;
-    return token;
-  }
-
-  private takeOperator(text: string): boolean {
-    const token = this.peek();
-    if (token.kind !== 'operator' || token.text !== text) return false;
-    this.at += 1;
-    return true;
-  }
-}
-
-function isComparison({ kind, text }: Token): boolean {
-  return kind === 'operator' && COMPARISONS.some((word) => word === text);
+  const filter = either();
+  if (peek().kind === 'end') return filter;
+  throw new FilterFault(`"&" or "|" is needed before "${peek().text}"`, peek().offset);
 }
 
 function compare(field: string, operator: (typeof COMPARISONS)[number], values: readonly string[]): Filter {
@@ -253,10 +197,6 @@ const ORDERS = {
   '>': (actual: number, value: number) => actual > value,
   '>=': (actual: number, value: number) => actual >= value,
 };
-
-const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
-const TRUE_WORDS = ['on', 'true', 'yes', '1'];
-const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
 
 function isEqual(actual: FieldValue | undefined, value: string): boolean {
   if (actual === undefined) return false;

@@ -9,18 +9,12 @@ import {
   metricNames,
   unknownMetric,
 } from '../records/gated-metric.ts';
-import { didYouMean } from '../text/nearest.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
 import { readFilter } from './filter.ts';
 import { type CellFields, type MatrixCell, type Placed, cellFields } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
-
-type LimitReading =
-  | ({ readonly kind: 'limit' } & Pick<GateLimit, 'metric' | 'comparison' | 'value'>)
-  /** `offset` in characters, 0-based. */
-  | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
 
 /** Families of units in multiples of the first one. */
 const UNITS: readonly Readonly<Record<string, number>>[] = [
@@ -29,36 +23,27 @@ const UNITS: readonly Readonly<Record<string, number>>[] = [
   { qps: 1, 'queries/s': 1 },
 ];
 
-const LIMIT = /^(\s*)(.*?)(\s*)(<=|>=|[<>=≤≥]+)(\s*)(\S*?)(\s*)([^\s\d.]*)\s*$/;
+const LIMIT = /^\s*(.*?)\s*(<=|>=|[<>=≤≥]+)\s*(\S*?)\s*([^\s\d.]*)\s*$/;
 
 /**
  * Reads `p99 <= 2 ms`: a metric, `<=` or `>=`, and a number in any unit of its kind; default: the unit of the metric.
  * @param names names of the metrics
+ * @returns a text for a problem
  */
-export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId>): LimitReading {
-  const [, before = '', name = '', space = '', operator = '', between = '', number = '', gap = '', unit = ''] =
-    LIMIT.exec(text) ?? [];
-  if (name === '') return faulty(0, `"${text}" is not a limit: write METRIC <= VALUE, as in p99 <= 2 ms`);
+export function readLimit(
+  text: string,
+  names: ReadonlyMap<string, GatedMetricId>,
+): Pick<GateLimit, 'metric' | 'comparison' | 'value'> | string {
+  const [, name = '', operator = '', number = '', unit = ''] = LIMIT.exec(text) ?? [];
+  if (name === '') return `"${text}" is not a limit: write METRIC <= VALUE, as in p99 <= 2 ms`;
   const metric = names.get(name);
-  if (metric === undefined) {
-    return faulty(before.length, unknownMetric(name, names));
-  }
-  const operatorAt = before.length + name.length + space.length;
+  if (metric === undefined) return unknownMetric(name, names);
   const { betterIs, unit: own } = gatedMetricOf(metric);
-  const needed = betterIs === 'lower' ? '<=' : '>=';
-  if (operator !== needed) {
-    return faulty(operatorAt, `of ${name} ${betterIs} is better: write ${name} ${needed} ${number}${gap}${unit}`);
-  }
-  const numberAt = operatorAt + operator.length + between.length;
-  const value = number === '' ? Number.NaN : Number(number);
-  if (!Number.isFinite(value) || value < 0)
-    return faulty(numberAt, `write a number, 0 or more, not "${number}${gap}${unit}"`);
+  const comparison = betterIs === 'lower' ? '<=' : '>=';
   const scale = unit === '' ? 1 : scaleOf(unit, own);
-  if (scale === null) {
-    const others = Object.keys(familyOf(own) ?? { [own]: 1 });
-    return faulty(numberAt + number.length + gap.length, `${name} is in ${others.join(', ')}, not "${unit}"`);
-  }
-  return { kind: 'limit', metric, comparison: needed, value: value * scale };
+  const value = number === '' || scale === null ? Number.NaN : Number(number) * scale;
+  if (operator === comparison && Number.isFinite(value) && value >= 0) return { metric, comparison, value };
+  return `"${text}": write ${name} ${comparison} NUMBER, in ${Object.keys(familyOf(own) ?? { [own]: 1 }).join(', ')}`;
 }
 
 function familyOf(unit: string): Readonly<Record<string, number>> | undefined {
@@ -71,10 +56,6 @@ function scaleOf(unit: string, own: string): number | null {
   const family = familyOf(own);
   const [from, to] = [family?.[unit], family?.[own]];
   return from === undefined || to === undefined ? null : from / to;
-}
-
-function faulty(offset: number, problem: string): LimitReading {
-  return { kind: 'faulty', offset, problem };
 }
 
 type GateFile = NonNullable<MatrixFile['gate']>;
@@ -96,12 +77,11 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
       const text = isText ? entry : entry.limit;
       const filter = isText ? undefined : entry.filter;
       const reading = readLimit(text, reader.names);
-      if (reading.kind === 'faulty') {
-        reader.addInText(isText ? path : [...path, 'limit'], reading.offset, reading.problem);
-        return [];
+      if (typeof reading !== 'string') {
+        return [{ text, filter: filter ?? null, ...reading, cells: reader.cellsOf(filter, path) }];
       }
-      const { metric, comparison, value } = reading;
-      return [{ text, filter: filter ?? null, metric, comparison, value, cells: reader.cellsOf(filter, path) }];
+      list.add(path, reading);
+      return [];
     }),
     warn: (warn ?? []).map((entry, index) => {
       const path = ['gate', 'warn', index];
@@ -204,28 +184,14 @@ class EntryReader {
     const known = this.cells.map(({ fields }) => fields);
     const reading = readFilter(filter, known);
     if (reading.kind === 'faulty') {
-      this.addInText(path, reading.offset, reading.problem);
+      this.list.add(path, reading.problem);
       return [];
     }
     const matching = this.cells.filter(({ fields }) => reading.filter(fields));
     if (matching.length === 0 && this.areCellsWhole) {
-      this.list.add(path, `"${filter}" matches none of the cells${this.nearestValue(filter)}`);
+      this.list.add(path, `"${filter}" matches none of the cells`);
     }
     return matching.map(({ cell }) => cell.key);
-  }
-
-  addInText(path: SourcePath, offset: number, problem: string): void {
-    const at = this.list.at(path);
-    this.list.addAt({ ...at, column: at.column + offset }, problem);
-  }
-
-  /** For a value that no cell has, the most similar value of the field. */
-  private nearestValue(filter: string): string {
-    for (const [, field = '', value = ''] of filter.matchAll(/([\w.-]+)\s*=\s*["']?([^"'&|,()\s]+)/g)) {
-      const values = [...new Set(this.cells.map(({ fields }) => String(fields.values.get(field) ?? '')))];
-      if (!values.includes(value)) return didYouMean(value, values);
-    }
-    return '';
   }
 }
 

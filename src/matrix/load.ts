@@ -50,10 +50,6 @@ export const CODE_RULES: readonly Rule[] = [
 ];
 
 /** Everything that a matrix would start or load, including the files that it extends. */
-function executedCode(root: SourceNode): Mistake[] {
-  return [...codeUnder(root, [])];
-}
-
 function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Mistake> {
   if (node.kind === 'list') {
     for (const [index, item] of node.items.entries()) yield* codeUnder(item, [...path, String(index)]);
@@ -63,11 +59,7 @@ function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Mistak
     const rule = CODE_RULES.find((each) => each.key.test(key) && isAt(each.path, path));
     const isOff = entry.node.kind === 'scalar' && (entry.node.value === false || entry.node.value === null);
     if (rule === undefined || isOff) yield* codeUnder(entry.node, [...path, key]);
-    else {
-      const named = nameOf(entry.node);
-      const shown = named === null ? '' : ` (${printable(named)})`;
-      yield { at: entry.keyAt, problem: `${[...path, key].join('.')}: ${rule.what}${shown}` };
-    }
+    else yield { at: entry.keyAt, problem: printable(`${[...path, key].join('.')}: ${rule.what}`) };
   }
 }
 
@@ -77,25 +69,6 @@ function isAt(pattern: readonly string[], path: readonly string[]): boolean {
     return last.length <= path.length && isAt(last, path.slice(path.length - last.length));
   }
   return pattern.length === path.length && pattern.every((step, index) => step === '*' || step === path[index]);
-}
-
-const MOST_SHOWN = 80;
-
-function nameOf(node: SourceNode): string | null {
-  const command = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(' ');
-  if (command === '') return null;
-  return command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…` : command;
-}
-
-function texts(node: SourceNode): string[] {
-  switch (node.kind) {
-    case 'scalar':
-      return [String(node.value)];
-    case 'list':
-      return node.items.flatMap(texts);
-    case 'map':
-      return [...node.entries].map(([key, entry]) => `${key}: ${texts(entry.node).join(' ')}`);
-  }
 }
 
 export interface MatrixFiles extends NamedFiles {
@@ -114,11 +87,7 @@ export interface MatrixFiles extends NamedFiles {
 }
 
 const MAX_EXTENDS = 10;
-const MOST_TYPOS = 3;
 export const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`';
-/** Matches a text whose first line without a comment is a key. */
-const BEGINS_WITH_KEY = /^(?:\s*(?:#.*|---.*)?\n)*(?:\{|["']?\w+["']?\s*:)/;
-const KNOWN_KEY = new RegExp(`^(${Object.keys(matrixSchema.shape).join('|')})\\s*:`, 'm');
 
 /**
  * Reads, checks and expands a matrix.
@@ -134,20 +103,18 @@ export function loadMatrix(
   const mistakes: Mistake[] = [];
   const root = readLayers(shownPath, files, mistakes, []);
   if (root === null) throw new MatrixError(sortMistakes(mistakes));
-  const executes = executedCode(root);
+  const executes = [...codeUnder(root, [])];
   if (isUntrusted && executes.length > 0) {
     const refused = executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` }));
     throw new MatrixError(sortMistakes(refused));
   }
   const drivers = loadDrivers(root, files, mistakes);
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
-  const { file, source, mistakes: formal, misspelt } = readSchema(root, matrixSchemaWith(drivers));
-  mistakes.push(...formal);
-  if (file === null) throw new MatrixError(sortMistakes(mistakes));
-  const list = new MistakeList(source, files.cwd);
+  const { file, mistakes: formal } = readSchema(root, matrixSchemaWith(drivers));
+  if (file === null) throw new MatrixError(sortMistakes(formal));
+  const list = new MistakeList(root, files.cwd);
   const matrix = expandMatrix(file, shownPath, files, list);
-  mistakes.push(...list.apartFrom(misspelt));
-  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  if (list.mistakes.length > 0) throw new MatrixError(sortMistakes(list.mistakes));
   if (matrix.cells.length === 0) {
     throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells: it names no model' }]);
   }
@@ -192,14 +159,13 @@ function readLayers(
   }
   if (text === null) return refuse('file not found');
   const { root, mistakes: syntax } = readYaml(path, text);
+  const hasKnownKey = new RegExp(`^["']?(?:${Object.keys(matrixSchema.shape).join('|')})["']?\\s*:`, 'm').test(text);
+  if (text.trim() !== '' && !hasKnownKey) return refuse(NO_MATRIX);
   if (syntax.length > 0) {
-    if (!BEGINS_WITH_KEY.test(text) || !KNOWN_KEY.test(text)) return refuse(NO_MATRIX);
     mistakes.push(...syntax);
     return null;
   }
-  if (root.kind !== 'map') return refuse(`a matrix is a map that begins with models: or name: (${NO_MATRIX})`);
-  const keys = [...root.entries.keys()];
-  if (keys.length > MOST_TYPOS && !keys.some((key) => key in matrixSchema.shape)) return refuse(NO_MATRIX);
+  if (root.kind !== 'map') return refuse(NO_MATRIX);
   const stated = root.entries.get('extends')?.node;
   if (stated?.kind !== 'scalar' || typeof stated.value !== 'string') return root;
   const below = resolve(files.cwd, dirname(path), stated.value);

@@ -62,14 +62,6 @@ export type HashedFiles = ReadonlyMap<
   { readonly sha256: string; readonly bytes: number; readonly isZeros?: boolean }
 >;
 
-export interface ShapePlaces {
-  readonly whole: SourcePosition;
-  /** Each input by name, with its dimensions, which may be on an axis. */
-  readonly inputs: Readonly<
-    Record<string, { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }>
-  >;
-}
-
 export type TimingCacheChoice =
   /** `shared` is a cache next to the store for each GPU model and version. */
   { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
@@ -109,7 +101,8 @@ export interface MatrixCell {
   readonly dimensions: Readonly<Record<string, number>>;
   readonly method: RunMethod;
   readonly build: BuildRequest;
-  readonly shapesAt: ShapePlaces;
+  /** Position of the shapes: those of the model, or on an axis. */
+  readonly shapesAt: SourcePosition;
   readonly inputFiles: Readonly<Record<string, PlacedFile>>;
   readonly at: SourcePosition;
   readonly precisionAt: SourcePosition;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { count, type Immutable } from './scalars.ts';
 
-export const CAUSE_KINDS = [
+const CAUSE_KINDS = [
   'tactics',
   'fusion',
   'precision',
@@ -20,8 +20,6 @@ export const CAUSE_KINDS = [
   'options',
   'inputs',
 ] as const;
-
-export type CauseKind = (typeof CAUSE_KINDS)[number];
 
 export const causeSchema = z.strictObject({
   kind: z.enum(CAUSE_KINDS),

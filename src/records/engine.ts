@@ -6,9 +6,7 @@ import { sha256Schema } from './scalars.ts';
 const seconds = z.number().nullable();
 
 export const keptEngine = z.strictObject({
-  name: z
-    .string()
-    .describe('Key; plus `-2` for the second build of the key; plus `@BUILD` once another build replaced it'),
+  name: z.string().describe('Key; plus `-2` for the second build of the key'),
   key: id.describe('Hash of everything that determines the engine except build luck'),
   number: z.number().int().min(1).describe('Number of the build with this key'),
   buildId: id,
@@ -40,9 +38,7 @@ export const keptEngine = z.strictObject({
 export const engineFolder = z.strictObject({
   folder: z.string(),
   engines: z.array(keptEngine).describe('For pin, unpin and rm: the engines concerned'),
-  loose: z
-    .array(z.strictObject({ path: z.string(), bytes: count }))
-    .describe('Replaced engines, or engines without a record'),
+  loose: z.array(z.strictObject({ path: z.string(), bytes: count })).describe('Files of no engine'),
   timingCacheBytes: count,
   lost: z.array(z.strictObject({ name: z.string(), since: instant })).describe('Missing frozen engines'),
 });

@@ -23,7 +23,6 @@ import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import {
   outcomeIn,
-  type PassedFailure,
   passedFailureOf,
   waitForNextTry,
   type Attempt,
@@ -61,7 +60,6 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const tries: RunTry[] = [];
-  let before: string | null = null;
   return orRemoved(folder, async () => {
     for (;;) {
       await requireRoom(context, attempt);
@@ -73,10 +71,10 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
       if (started.isWell) {
         // Written before the next run starts, so that a kill from here on only interrupts the next run.
-        await writeManifest(folder, manifest, before, null);
+        await writeManifest(folder, manifest);
         const store = async (): Promise<RunRecord> => {
           const watched = await started.watched();
-          if (watched !== manifest.watched) await writeManifest(folder, { ...manifest, watched }, before, null);
+          if (watched !== manifest.watched) await writeManifest(folder, { ...manifest, watched });
           return finishRun(context, folder, attempt.runId);
         };
         return { isWell: true, store };
@@ -87,10 +85,9 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       if (outcomeReason(lastOutcome.outcome) === 'diskFull') await requireRoom(context, attempt);
       const passed = await passedFailureOf(context, manifest, lastOutcome);
       if (passed === null || passed.waitS === null) {
-        await writeManifest(folder, manifest, before, passed);
+        await writeManifest(folder, manifest);
         return { isWell: false, store: () => finishRun(context, folder, attempt.runId) };
       }
-      before = passed.what;
       tries.push(passed.ended);
       await waitForNextTry(context, attempt, folder, passed, passed.waitS);
     }
@@ -109,14 +106,8 @@ async function orRemoved<Result>(folder: string, work: () => Promise<Result>): P
   }
 }
 
-async function writeManifest(
-  folder: string,
-  manifest: RunManifest,
-  before: string | null,
-  last: PassedFailure | null,
-): Promise<void> {
-  const notes = [...manifest.notes, ...noteOf(manifest, before, last)];
-  await writeAtomically(join(folder, RUN_MANIFEST), manifestText({ ...manifest, notes }));
+function writeManifest(folder: string, manifest: RunManifest): Promise<void> {
+  return writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
 }
 
 /**
@@ -229,13 +220,6 @@ function watchOf({ watch }: SweepContext, { manifest }: Attempt): SweepContext['
 /** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
   return name.endsWith('stdout.log') || name.endsWith('stderr.log');
-}
-
-function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {
-  if (last !== null && tries.length > 0) {
-    return [`started ${tries.length + 1} times: ${last.what} each time`];
-  }
-  return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
 }
 
 /** Moves the folder of an ended process to its place and stores the run. Idempotent after a kill in between. */

@@ -14,7 +14,7 @@ import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type LockWait, holderText, makeLockFolder } from '../process/lock.ts';
-import type { Invocation, Spawn } from '../process/spawn.ts';
+import type { Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
 import type { OpenStore } from '../store/file/open.ts';
@@ -81,12 +81,7 @@ function watchOf(
 
 const unsettled: Settle = async () => {};
 
-function spawnOn(
-  { device, pool, visible }: Machine,
-  request: CoolDown | null,
-  io: Io,
-  onNote: (note: string) => void,
-): Spawn {
+function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
   // Fail here, before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
@@ -94,11 +89,6 @@ function spawnOn(
     const lock = locks.get(name) ?? new GpuLock(name, io.env, onNote);
     locks.set(name, lock);
     return lock;
-  };
-  const nameOf = ({ args }: Invocation): string => {
-    const number = numberOfDevice(args);
-    const used = number === null ? device : (visible[number] ?? null);
-    return used?.uuid ?? unnamedGpu(number, io.env);
   };
   // MIG devices do not have a temperature sensor.
   const board = device?.boardUuid ?? null;
@@ -119,7 +109,7 @@ function spawnOn(
     if (gpus === 1)
       return lockedSpawn(
         spawnWithNeighbor(io.spawn),
-        () => lockNamed(nameOf(invocation)),
+        () => lockNamed(device?.uuid ?? unnamedGpu(null, io.env)),
         onWait,
         settle,
       )(invocation, signal, onStart);
@@ -159,18 +149,6 @@ export function refuseTooFewGpus({ runs }: Plan, [{ device, pool }]: readonly [M
 
 function mostGpus(runs: Plan['runs']): number {
   return runs.reduce((most, { harness }) => Math.max(most, harness?.gpus ?? 1), 1);
-}
-
-export function numberOfDevice(args: readonly string[]): number | null {
-  const flag = args.find((arg) => /^--device=\d+$/.test(arg));
-  return flag === undefined ? null : Number(flag.slice('--device='.length));
-}
-
-/** Rejects `--device=N`, which would be wrong because the process sees only one device. */
-export function refuseOwnDevices(plan: SweepContext['plan']): void {
-  const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
-  if (own === undefined) return;
-  throw new UsageError('--gpus and the flag --device of the matrix cannot be used together: take --device out of it');
 }
 
 interface OpenedSweep {

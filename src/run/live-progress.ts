@@ -5,45 +5,17 @@ import { textWidth } from '../terminal/text-width.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
 
-/** Lines at the end of a terminal that replace themselves. */
-class RedrawnLines {
-  private readonly io: Io;
-  private drawn: readonly string[] = [];
-
-  constructor(io: Io) {
-    this.io = io;
-  }
-
-  get isEmpty(): boolean {
-    return this.drawn.length === 0;
-  }
-
-  /** @param staying lines that stay above, in the same write */
-  draw(staying: readonly string[], lines: readonly string[]): void {
-    const text = [...staying, ...lines].map((line) => `${line}\n`).join('');
-    this.io.err(`${this.eraser()}${text}`);
-    this.drawn = lines;
-  }
-
-  /** A terminal that became narrower wraps the lines. */
-  private eraser(): string {
-    const { columns } = this.io.errLook;
-    const rows = this.drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns)), 0);
-    return rows === 0 ? '' : `\u001b[${rows}A\u001b[0J`;
-  }
-}
-
 const REDRAW_MS = 1000;
 
 export class LiveProgress {
   private readonly io: Io;
   private readonly progress: Progress;
   private readonly timer: NodeJS.Timeout | null;
-  private readonly screen: RedrawnLines;
+  /** Lines at the end of the terminal that replace themselves. */
+  private drawn: readonly string[] = [];
 
   constructor(plan: Plan, { recordings }: Pick<TrtexecProgram, 'recordings'>, io: Io) {
     this.io = io;
-    this.screen = new RedrawnLines(io);
     this.progress = new Progress(plan, recordings !== null, io.errLook, io.now().getTime());
     this.timer = io.isInteractive ? setInterval(() => this.redraw(null), REDRAW_MS).unref() : null;
   }
@@ -60,22 +32,26 @@ export class LiveProgress {
   /** Replaces the redrawn lines with a permanent one. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    if (!this.screen.isEmpty) this.screen.draw([this.progress.end(this.io.now().getTime())], []);
+    if (this.drawn.length > 0) this.draw([this.progress.end(this.io.now().getTime())], []);
   }
 
   private redraw(staying: string | null): void {
-    this.screen.draw(staying === null ? [] : [staying], this.progress.live(this.io.now().getTime()));
+    this.draw(staying === null ? [] : [staying], this.progress.live(this.io.now().getTime()));
+  }
+
+  /** One write. A terminal that became narrower has wrapped the lines drawn before. */
+  private draw(staying: readonly string[], lines: readonly string[]): void {
+    const { columns } = this.io.errLook;
+    const rows = this.drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns)), 0);
+    const eraser = rows === 0 ? '' : `\u001b[${rows}A\u001b[0J`;
+    const text = [...staying, ...lines].map((line) => `${line}\n`).join('');
+    this.io.err(`${eraser}${text}`);
+    this.drawn = lines;
   }
 }
 
+const TROUBLE = ['variantFailed', 'buildFailed', 'note', 'gpuTakenOut', 'measuredAgain', 'runSkipped'];
+
 function isTrouble(event: SweepEvent): boolean {
-  return (
-    event.kind === 'variantFailed' ||
-    event.kind === 'buildFailed' ||
-    event.kind === 'note' ||
-    event.kind === 'gpuTakenOut' ||
-    event.kind === 'measuredAgain' ||
-    event.kind === 'runSkipped' ||
-    (event.kind === 'runDone' && event.outcome.kind !== 'measured')
-  );
+  return TROUBLE.includes(event.kind) || (event.kind === 'runDone' && event.outcome.kind !== 'measured');
 }

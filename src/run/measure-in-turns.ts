@@ -158,9 +158,8 @@ class Turns {
     }
     await side.beforeRun?.();
     if (pair !== undefined) {
-      const context = { ...pair.context, signal: this.signal };
-      if (pair.isCold) await warmUp(context, pair.engine, run);
-      return startRun(context, run, runId, loadableEngine(pair.engine), pairOf(run.repeat));
+      if (pair.isCold) await warmUp(worker, pair.engine, run);
+      return startRun(worker, run, runId, loadableEngine(pair.engine), pairOf(run.repeat));
     }
     if (run.harness !== null) {
       const { isWell, store } = await startRun(worker, run, runId, null);

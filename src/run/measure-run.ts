@@ -1,14 +1,9 @@
 import { variantNotes } from '../records/conversion.ts';
-import { median } from '../statistics/order-statistics.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';
-import type { SweepContext, ValueBefore } from './sweep-context.ts';
+import type { SweepContext } from './sweep-context.ts';
 import type { RunRecord } from '../records/run.ts';
-import type { Sweep } from '../records/sweep.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
-import { findEnvironments } from '../store/sweeps/environments.ts';
-import { machineKey } from '../judge/compare/differences.ts';
 import { type EndedAttempt, startAttempt } from './attempt.ts';
 import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
@@ -27,7 +22,7 @@ export async function startRun(
   index = run.repeat - 1,
   neighbor: LoadableEngine | null = null,
 ): Promise<EndedAttempt> {
-  const { db, onEvent, plan, sweep } = context;
+  const { onEvent, plan } = context;
   onEvent({ kind: 'runStarted', run });
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const cell = plannedCell?.cell ?? null;
@@ -70,9 +65,7 @@ export async function startRun(
       outcome: record.outcome,
       gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
       throughputQps: record.log.measurement?.throughputQps ?? null,
-      boundBy: record.derived.boundBy,
       reading: readingOf(record, metric),
-      before: valueBefore(db, run, metric, sweep, record),
       wallS: record.wallS ?? 0,
     });
     return record;
@@ -91,28 +84,6 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
   return role === 'profile' && hasAuxiliaryStreams
     ? ['built with auxiliary streams: layers overlap, the sum of their times is not a total']
     : [];
-}
-
-/** Largest number of previous runs to read; more in one sweep are rare. */
-const LAST_RUNS = 20;
-
-/** The value of the cell in the newest previous sweep on an equivalent machine; null if there is none. */
-function valueBefore(
-  db: SweepContext['db'],
-  { cellKey, harness }: PlannedRun,
-  metric: MetricId,
-  sweep: Sweep,
-  { environment }: RunRecord,
-): ValueBefore | null {
-  const last = lastMeasuredRuns(db, cellKey, sweep, LAST_RUNS);
-  const ids = last.map((run) => run.environmentId);
-  const machines = findEnvironments(db, ids);
-  const runs = last.filter((run) => machineKey(machines.get(run.environmentId)) === machineKey(environment));
-  const sweepId = runs.at(-1)?.sweepId;
-  const shown = harness === null && metric !== 'firstInferenceMs' ? 'gpuComputeMs' : metric;
-  const own = runs.filter((run) => run.sweepId === sweepId);
-  const value = median(own.flatMap(({ values }) => values[shown] ?? []));
-  return value === null || sweepId === undefined ? null : { value, sweepId };
 }
 
 function readingOf({ harness }: RunRecord, metric: MetricId) {

@@ -6,15 +6,13 @@ import { refuseLink } from '../files/folders.ts';
 import { sweepFolderOf } from '../files/layout.ts';
 import { toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
-import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
-import { NO_GATE } from '../records/gated-metric.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import { type Sweep, newSweep } from '../records/sweep.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConverterPython } from '../variants/variants.ts';
-import type { StoredPlan } from './stored-plan.ts';
+import { type StoredPlan, storedPlanSchema } from './stored-plan.ts';
 
 /** Null with recordings, and if no cell needs it. */
 export function trtexecOf({ tensorrt }: Plan, { file, recordings }: TrtexecProgram): string | null {
@@ -54,26 +52,9 @@ export function storedPlanOf(
   converter: ConverterPython | null,
   settings: Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'> & Partial<StoredPlan>,
 ): StoredPlan {
-  return {
-    program: {
-      trtexec: trtexecOf(plan, program),
-      trtexecSha256: null,
-      replayFolder: program.recordings?.folder ?? null,
-      python: converter?.interpreter ?? null,
-    },
-    more: null,
-    search: null,
-    matrix: null,
-    gpus: null,
-    slurmRun: null,
-    experiment: null,
-    gate: NO_GATE,
-    pairs: null,
-    leftOut: null,
-    keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
-    ...settings,
-    plan,
-  };
+  const [trtexec, replayFolder] = [trtexecOf(plan, program), program.recordings?.folder ?? null];
+  const python = converter?.interpreter ?? null;
+  return storedPlanSchema.parse({ program: { trtexec, replayFolder, python }, ...settings, plan });
 }
 
 export const LOCK_FILE = '.lock';

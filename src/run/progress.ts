@@ -1,19 +1,17 @@
 import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../records/conversion.ts';
-import { BOUND_WORDS } from '../records/bound.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from './sweep-context.ts';
-import { type Plan, type PlannedBuild, type PlannedRun, type PlannedVariant, buildRefsOf } from '../records/plan.ts';
+import { type Plan, type PlannedBuild, type PlannedRun, type PlannedVariant } from '../records/plan.ts';
 import type { Look } from '../terminal/look.ts';
-import { count, formatDuration, formatMs, formatNumber, formatPercent, runsAndBuilds } from '../terminal/numbers.ts';
+import { count, formatDuration, formatMs, formatNumber, runsAndBuilds } from '../terminal/numbers.ts';
 import { outcomeText } from '../terminal/words.ts';
 import { textWidth, truncate } from '../terminal/text-width.ts';
 import type { RunId } from '../records/scalars.ts';
 
-const MIB = 1 << 20;
 const BAR_WIDTH = 24;
 const LONGEST_EVIDENCE = 160;
 
@@ -25,7 +23,6 @@ export class Progress {
   private done = 0;
   private bad = 0;
   private readonly current = new Map<string | null, string>();
-  private last = '';
   private readonly startMs: number;
   private readonly isReplay: boolean;
   private variants: readonly PlannedVariant[];
@@ -34,8 +31,6 @@ export class Progress {
   private runsLeftS: number;
   private spentS = 0;
   private estimatedS = 0;
-  /** Time at which the number of remaining steps last fell; null until the next drawing. */
-  private countedMs: number | null = null;
 
   constructor(plan: Plan, isReplay: boolean, look: Look, nowMs: number) {
     this.plan = plan;
@@ -65,7 +60,7 @@ export class Progress {
         return null;
       case 'variantReady':
         this.finishVariant(event.variant);
-        return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
+        return `variant ${printable(event.variant.label)}: ${event.how}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
         this.finishVariant(event.variant);
         return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
@@ -75,12 +70,12 @@ export class Progress {
       case 'buildReady':
         this.finishBuild(event.build.buildRef, true);
         return event.how === 'built'
-          ? `${this.isReplay ? 'recorded build' : 'built'} ${printable(event.build.label)}${builtText(event)}`
+          ? `${this.isReplay ? 'recorded build' : 'built'} ${printable(event.build.label)}${event.buildS === null ? '' : `: in ${formatDuration(event.buildS)}`}`
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
         this.finishBuild(event.build.buildRef, false);
         this.bad += 1;
-        return `build  ${printable(event.build.label)}: ${this.failureText(event)}${this.skippedText(event.build)}`;
+        return `build  ${printable(event.build.label)}: ${this.failureText(event)}`;
       case 'gpuTakenOut':
         this.addRuns(event.failed);
         this.current.delete(gpu);
@@ -111,7 +106,6 @@ export class Progress {
           this.bad += 1;
           return this.numbered(event.run, this.failureText(event));
         }
-        this.last = `${this.runText(event.run)}: ${resultText(event)}`;
         return this.numbered(event.run, resultText(event));
       }
     }
@@ -129,32 +123,24 @@ export class Progress {
     this.runsLeftS += this.secondsOf({ runs });
   }
 
-  private skippedText({ buildRef }: PlannedBuild): string {
-    const runs = this.plan.runs.filter((run) => buildRefsOf(run).includes(buildRef)).length;
-    return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
-  }
-
   private secondsOf(steps: Partial<Plan>): number {
     return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
   }
 
   private finishVariant({ variantRef }: PlannedVariant): void {
     this.variants = this.variants.filter((variant) => variant.variantRef !== variantRef);
-    this.countedMs = null;
   }
 
   private finishBuild(buildRef: string, isThere: boolean): void {
     const left = this.builds.filter((build) => build.buildRef !== buildRef);
     if (left.length < this.builds.length && isThere) this.built.add(buildRef);
     this.builds = left;
-    this.countedMs = null;
   }
 
   private finish(run: PlannedRun, wallS: number | null): void {
     const runS = this.secondsOf({ runs: [run] });
     this.done += 1;
     this.runsLeftS = Math.max(0, this.runsLeftS - runS);
-    this.countedMs = null;
     if (wallS !== null) {
       this.spentS += wallS;
       this.estimatedS += runS;
@@ -172,32 +158,25 @@ export class Progress {
     const { style, columns } = this.look;
     const steps = this.total + this.built.size + this.builds.length;
     const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
-    const facts = `${this.summary(nowMs)} · ${this.leftText(nowMs)}`;
+    const facts = `${this.summary(nowMs)} · ${this.leftText()}`;
     const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(facts)));
     const full = Math.round(share * width);
     const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
     const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
-    const lines = [
-      ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
-      `${bar} ${facts}`,
-      this.last === '' ? '' : `last: ${this.last}`,
-    ];
-    return lines
-      .filter((line) => line !== '')
-      .map((line, index) => (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)));
+    const running = now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`));
+    const fit = (line: string): string => truncate(line, columns - 1);
+    return [...running.map((line) => style.strong(fit(line))), style.dim(fit(`${bar} ${facts}`))];
   }
 
   end(nowMs: number): string {
     return this.look.style.dim(truncate(this.summary(nowMs), this.look.columns - 1));
   }
 
-  /** Estimates of runs are scaled by their actual durations, and the time counts down within a step. */
-  private leftText(nowMs: number): string {
+  /** Estimates of runs are scaled by their actual durations. */
+  private leftText(): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
     const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
-    this.countedMs ??= nowMs;
-    const sinceS = (nowMs - this.countedMs) / 1000;
-    return `about ${formatDuration(Math.max(0, leftS - sinceS))} left`;
+    return `about ${formatDuration(leftS)} left`;
   }
 
   private numbered(run: PlannedRun, text: string): string {
@@ -213,25 +192,9 @@ export class Progress {
   }
 }
 
-function builtText({ buildS, engineBytes }: Extract<SweepEvent, { kind: 'buildReady' }>): string {
-  const parts = [
-    buildS === null ? '' : `in ${formatDuration(buildS)}`,
-    engineBytes === null || engineBytes < MIB ? '' : `${formatNumber(engineBytes / MIB)} MiB`,
-  ].filter((part) => part !== '');
-  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
-}
-
 function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
-  const { boundBy, gpuComputeMs, throughputQps, reading, before } = event;
-  const value = reading?.value ?? gpuComputeMs;
-  const change =
-    value === null || before === null
-      ? ''
-      : ` (${formatPercent((value / before.value - 1) * 100)} vs sweep ${before.sweepId.slice(0, 8)})`;
-  if (reading !== null) {
-    const { label, unit } = metricOf(reading.metric);
-    return `${label} ${formatNumber(reading.value)} ${unit}${change}`;
-  }
-  const bound = boundBy === null || boundBy === 'compute' ? '' : `, bound by ${BOUND_WORDS[boundBy]}`;
-  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s${change}${bound}`;
+  const { gpuComputeMs, throughputQps, reading } = event;
+  if (reading === null) return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s`;
+  const { label, unit } = metricOf(reading.metric);
+  return `${label} ${formatNumber(reading.value)} ${unit}`;
 }

@@ -7,8 +7,7 @@ import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
-import { lastEngineBytes } from '../store/builds/builds.ts';
-import { type StoreLoss, sqliteRefusal } from '../store/file/store-file.ts';
+import { sqliteRefusal } from '../store/file/store-file.ts';
 import { printable } from '../text/printable.ts';
 import { flagValue } from '../trtexec/flags/flag-table.ts';
 
@@ -20,8 +19,6 @@ const BUILD_BYTES = 32 * MIB;
  * Ratio of engine to model size. Weights in other precisions and copies for several tactics can make the engine larger.
  */
 const ENGINE_TO_MODEL = 1.5;
-/** Ratio of the next engine to the last one of the same model and options. */
-const ENGINE_TO_LAST = 1.2;
 
 type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 
@@ -32,7 +29,7 @@ type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
   const engine = flagValue(attempt.args, '--saveEngine');
   if (engine !== null) {
-    const needed = BUILD_BYTES + engineEstimate(context, attempt);
+    const needed = BUILD_BYTES + engineEstimate(attempt);
     await requireBytes(context, dirname(engine), needed, 'an engine is built there');
   }
   await requireBytes(context, context.artefactsFolder, RUN_BYTES, 'logs and results go there');
@@ -54,7 +51,7 @@ export function refuseFullDisk(context: Room, attempt: Attempt): void {
   }
 }
 
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 
 /**
  * An error that says in one line how to continue after a failed write of bench on a full disk. Other errors stay
@@ -62,23 +59,14 @@ const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
  */
 export function asDiskFull(context: Room, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DiskFullError) return error;
-  const code = errorCode(error);
-  if (NO_ROOM.has(code)) {
-    const where = 'path' in error ? String(error.path) : context.artefactsFolder;
-    return new DiskFullError(
-      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : (fullDisk(dirname(where)) ?? 'no space or no inodes left')}; what was measured is stored. ${resumeAdvice(context)}`,
-      { cause: error },
-    );
-  }
-  if (sqliteRefusal(error) === null) return error;
   const store = context.db.$client.name;
-  const full = fullDisk(dirname(store));
-  const isFullError = [error, error.cause].some((each) => errorCode(each) === 'SQLITE_FULL');
-  if (full === null && !isFullError) return error;
-  return new DiskFullError(
-    `${printable(store)} cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${resumeAdvice(context)}`,
-    { cause: error },
-  );
+  const isOfStore = sqliteRefusal(error) !== null;
+  const where = isOfStore ? store : 'path' in error ? String(error.path) : context.artefactsFolder;
+  const full = isOfStore || NO_ROOM.has(errorCode(error)) ? fullDisk(dirname(where)) : null;
+  const isFull = full !== null || [error, error.cause].some((each) => NO_ROOM.has(errorCode(each)));
+  if (!isFull) return error;
+  const what = `${printable(where)}: ${full ?? 'no space or no inodes left'}`;
+  return new DiskFullError(`${what}; what was measured is stored. ${resumeAdvice(context)}`, { cause: error });
 }
 
 async function requireBytes(context: Room, folder: string, needed: number, what: string): Promise<void> {
@@ -97,11 +85,7 @@ function mib(bytes: number, round: (value: number) => number): string {
   return `${round(bytes / MIB)} MiB`;
 }
 
-function engineEstimate({ db }: Room, { args, manifest }: Attempt): number {
-  const { build } = manifest;
-  if (build === null || build === undefined) return 0;
-  const last = lastEngineBytes(db, build.model, build.flags);
-  if (last !== null) return ENGINE_TO_LAST * last;
+function engineEstimate({ args }: Attempt): number {
   const onnx = flagValue(args, '--onnx');
   return onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
 }
@@ -124,14 +108,10 @@ export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db
       `${store}: ${loss.what} while bench wrote into it, and the artefacts of this sweep are gone, too`,
     );
   }
-  const goOn = `\`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+  const restored = `restore them with \`bench import ${printable(artefactsFolder)} --db ${store}\``;
+  const advice =
+    loss.kind === 'forbidden' ? `allow it again (chmod u+rw ${store})` : `move what is there away and ${restored}`;
   throw new StoreLostError(
-    `${store}: ${loss.what} while bench wrote into it; no run is lost: ${adviceFor(loss, store, printable(artefactsFolder))}, then continue with ${goOn}`,
+    `${store}: ${loss.what} while bench wrote into it; no run is lost: ${advice}, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``,
   );
-}
-
-function adviceFor({ kind }: StoreLoss, store: string, artefacts: string): string {
-  if (kind === 'forbidden') return `allow it again (chmod u+rw ${store})`;
-  const again = `restore them with \`bench import ${artefacts} --db ${store}\``;
-  return kind === 'deleted' ? again : `move that file away and ${again}`;
 }

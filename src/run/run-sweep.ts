@@ -22,7 +22,6 @@ import { printable } from '../text/printable.ts';
 import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-report.ts';
 import { readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
-import { numberOfDevice } from './gpu-worker.ts';
 import { sqliteRefusal } from '../store/file/store-file.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
@@ -195,13 +194,12 @@ interface WantedLock {
 export async function withLockedClocks<Result>(
   { request, isVerbose }: WantedLock,
   machines: Machines,
-  plan: Plan,
   program: TrtexecProgram,
   io: Io,
   work: (machines: Machines) => Promise<Result>,
 ): Promise<Result> {
   if (request === null || program.recordings !== null) return work(machines);
-  const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
+  const gpus = chosenGpus(machines) ?? [await firstGpu(io)];
   const locks: ClockLock[] = [];
   const warn = (line: string): void => io.err(`${line}\n`);
   const around = { env: io.env, now: io.now, warn, say: isVerbose ? warn : () => {} };
@@ -229,23 +227,13 @@ function chosenGpus(machines: Machines): LockableGpu[] | null {
     : null;
 }
 
-async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
-  const report = await readReport(io.env);
-  if (typeof report === 'string') {
-    throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
-  }
-  const devices = new Set([...plan.builds, ...plan.runs].map(({ args }) => numberOfDevice(args) ?? 0));
-  const found = [...devices].map((device) => {
-    const listed = io.env['CUDA_VISIBLE_DEVICES']?.split(',');
-    const visible = listed === undefined ? String(device) : listed[device];
-    const gpu =
-      visible === undefined ? null : firstVisibleGpu(report.gpus, { ...io.env, CUDA_VISIBLE_DEVICES: visible });
-    if (gpu === null || gpu.uuid === null) {
-      throw new EnvironmentLackingError(
-        `clocks cannot be locked: it is not certain which GPU is device ${device}; name it by its UUID in CUDA_VISIBLE_DEVICES`,
-      );
-    }
-    return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
-  });
-  return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
+async function firstGpu({ env }: Io): Promise<LockableGpu> {
+  const report = await readReport(env);
+  const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, env);
+  if (gpu !== null && gpu.uuid !== null) return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
+  throw new EnvironmentLackingError(
+    typeof report === 'string'
+      ? `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`
+      : 'clocks cannot be locked: it is not certain which GPU is used: name it by its UUID in CUDA_VISIBLE_DEVICES',
+  );
 }

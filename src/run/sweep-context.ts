@@ -1,7 +1,6 @@
 import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
 import type { LoadedLibrary } from '../machine/host-facts.ts';
 import type { Spawn } from '../process/spawn.ts';
-import type { BoundBy } from '../records/bound.ts';
 import type { Environment } from '../records/environment.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
@@ -15,7 +14,7 @@ import type { RunWriter } from '../store/runs/save-run.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConvertedNodes } from '../records/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
-import type { RunId, SweepId } from '../records/scalars.ts';
+import type { RunId } from '../records/scalars.ts';
 import type { UnfitRounds } from './unfit-rounds.ts';
 
 /** Everything that a sweep uses on one GPU. Clock, process and store are arguments, so that tests can replace them. */
@@ -73,8 +72,6 @@ export interface Turn {
 
 /** How to run one of the two engines of a pair. */
 export interface PairEngine {
-  /** Context with the program that loads this engine. */
-  readonly context: SweepContext;
   readonly engine: CachedEngine;
   /** True if other engines were loaded before it. */
   readonly isCold: boolean;
@@ -86,11 +83,6 @@ export interface SuspectPairs {
   readonly decide: () => Promise<readonly PlannedPairs[]>;
   /** @param byGpu pairs for each worker of the side */
   readonly rounds: (side: Side, byGpu: readonly (readonly PlannedPairs[])[]) => AsyncIterable<readonly Turn[]>;
-}
-
-export interface ValueBefore {
-  readonly value: number;
-  readonly sweepId: SweepId;
 }
 
 export type SweepEvent =
@@ -133,11 +125,8 @@ export type SweepEvent =
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;
-      readonly boundBy: BoundBy | null;
       /** Value of another harness in the metric of the cell; null for trtexec. */
       readonly reading: { readonly metric: MetricId; readonly value: number } | null;
-      /** The value in the newest previous sweep of the series that has the cell. */
-      readonly before: ValueBefore | null;
       readonly wallS: number;
     }
   /** Repeats of unfit runs after the plan. */

@@ -44,21 +44,15 @@ export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): Profi
   return run === null ? null : profiledFrom(db, run, ref, []);
 }
 
-/** @param isSameCell true if the other side is the same cell; then no profile of another sweep is used */
-export function profiledPoint(
-  db: StoreDatabase,
-  { cell, sweeps, runId, ref }: CellPoint,
-  isSameCell: boolean,
-): ProfiledEngine | null {
+export function profiledPoint(db: StoreDatabase, { cell, sweeps, runId, ref }: CellPoint): ProfiledEngine | null {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
-  return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
+  return own ?? profiledCell(db, cell, ids, ref);
 }
 
 /**
  * Layers of a cell's engine in some sweeps: from its own profile, else from another profile of the same engine, else of
  * the same network in another cell of these sweeps.
- * @param anywhere falls back to the newest profile of the cell in any sweep
  * @param sweepIds null for the newest profile in any sweep
  */
 export function profiledCell(
@@ -66,7 +60,6 @@ export function profiledCell(
   cell: KeyedCell,
   sweepIds: readonly SweepId[] | null,
   ref: string,
-  anywhere = false,
 ): ProfiledEngine | null {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref, []);
@@ -84,7 +77,7 @@ export function profiledCell(
     const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
   }
-  if (similar === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
+  if (similar === undefined) return null;
   return profiledFrom(db, similar, ref, [
     `no profile of this cell there: this one is of ${labelOf(db, similar) ?? 'another cell'}`,
   ]);
@@ -98,14 +91,6 @@ function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly Swee
   if (path === undefined || others.length > 0) return null;
   const build = importedBuilds(db, sweepIds).get(path);
   return build === undefined ? null : layerRun(db, build.runId);
-}
-
-function profiledElsewhere(db: StoreDatabase, cell: KeyedCell, ref: string): ProfiledEngine | null {
-  const run = layerRunsOfCell(db, cell.key, null).find(({ iterations }) => iterations !== null);
-  if (run === undefined) return null;
-  return profiledFrom(db, run, ref, [
-    `no profile there: this one is of sweep ${run.sweepId.slice(0, 8)}, whether of the same engine is not known`,
-  ]);
 }
 
 function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {

@@ -160,9 +160,15 @@ const SIGNS: Readonly<Record<string, string>> = {
   '└': '+',
   '┬': '+',
   '┤': '|',
+  '╴': '-',
+  '╶': '-',
+  '╭': '.',
+  '╮': '.',
+  '╯': "'",
+  '╰': '`',
 };
 
 /** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */
 export function asciiText(text: string): string {
-  return text.replaceAll(/[\u2801-\u28ff]/gu, '*').replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => SIGNS[sign] ?? sign);
+  return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => SIGNS[sign] ?? sign);
 }

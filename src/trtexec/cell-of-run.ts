@@ -145,22 +145,9 @@ function inputsOf(flags: Flags): CellInputs {
  */
 const NOT_IDENTITY = new Set<string>([
   ...CELL_FLAGS,
-  '--loadInputs',
-  '--loadEngine',
-  '--warmUp',
-  '--duration',
-  '--iterations',
-  '--separateProfileRun',
-  '--device',
-  '--plugins',
-  '--staticPlugins',
-  '--dynamicPlugins',
-  '--setPluginsToSerialize',
-  '--versionCompatible',
-  '--vc',
-  '--markDebug',
-  '--markUnfusedTensorsAsDebugTensors',
-  '--profilingVerbosity',
+  ...`--loadInputs --loadEngine --warmUp --duration --iterations --separateProfileRun --device --plugins
+    --staticPlugins --dynamicPlugins --setPluginsToSerialize --versionCompatible --vc --markDebug
+    --markUnfusedTensorsAsDebugTensors --profilingVerbosity`.split(/\s+/),
 ]);
 
 function identityFlags(flags: Flags): Record<string, string> {
@@ -169,53 +156,4 @@ function identityFlags(flags: Flags): Record<string, string> {
     return (phase === 'inference' || phase === 'both') && !NOT_IDENTITY.has(flag);
   });
   return Object.fromEntries(kept);
-}
-
-type ClaimedCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
-  Pick<StatedCell, 'shapes'>;
-
-/** The first contradiction between `run.json` and the log, or null. An unknown value contradicts nothing. */
-export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string | null {
-  const ran = cellOfRun({}, null, log);
-  const pairs: readonly (readonly [name: string, claimed: ClaimedValue, ran: ClaimedValue])[] = [
-    ...Object.entries(stated.shapes ?? {}).map(
-      ([input, shape]) => [input, shape.join('x'), ran.shapes[input]?.join('x')] as const,
-    ),
-    ['CUDA graph', stated.cudaGraph, ran.cudaGraph],
-    ['data transfers', stated.dataTransfers, ran.dataTransfers],
-    ['spin wait', stated.spinWait, ran.spinWait],
-    // An excerpt without its options does not show the streams.
-    ['streams', stated.streams, log.startedByMarker ? ran.streams : log.options.streams],
-  ];
-  for (const [name, claimed, used] of pairs) {
-    if (claimed === undefined || claimed === null || used === undefined || used === null) continue;
-    if (claimed !== used) {
-      return `the cell in run.json says ${name}: ${wordOf(claimed)}, its log ${wordOf(used)}: it belongs to another run`;
-    }
-  }
-  return null;
-}
-
-type ClaimedValue = boolean | number | string | null | undefined;
-
-function wordOf(claimed: boolean | number | string): string {
-  return typeof claimed === 'boolean' ? (claimed ? 'on' : 'off') : String(claimed);
-}
-
-const ID = /^[0-9a-f]{32}$/;
-
-/**
- * Describes a model name and a file name in the log that differ completely. Names are free, so this may be fine. Null
- * otherwise.
- */
-export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun): string | null {
-  const loaded = log.options.loadEngine ?? log.options.onnx;
-  const [claimed, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];
-  if (loaded === null || claimed === '' || ID.test(ran)) return null;
-  if (claimed.includes(ran) || ran.includes(claimed)) return null;
-  return `the cell in run.json says model ${model}, its log loads ${loaded}: it may belong to another run`;
-}
-
-function plainWord(name: string): string {
-  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }

@@ -9,6 +9,7 @@ import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
 import type { HelperContext } from '../tools/python/helper.ts';
 import { pythonFacts } from '../machine/machine-facts.ts';
+import { problemOf } from '../process/ask.ts';
 
 type ConverterIo = Omit<HelperContext, 'timeoutMs'>;
 
@@ -32,23 +33,16 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
   const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);
-  const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
+  const other = `install it, or name another Python: --python PATH, $BENCH_PYTHON`;
   if (answer.kind !== 'answered') {
-    const silent = answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : '';
-    const why = answer.kind === 'refused' ? answer.problem : silent || 'program not found';
-    throw new EnvironmentLackingError(
-      `${name}: ${why}; variants are made by a Python with ModelOpt: install it, ${other}`,
-    );
+    const why = answer.kind === 'missing' ? 'program not found' : problemOf(interpreter, answer);
+    throw new EnvironmentLackingError(`${name}: ${why}; variants are made by a Python with ModelOpt: ${other}`);
   }
   const found = readPythonVersions(answer.text);
-  if (found === null) {
-    throw new EnvironmentLackingError(`${name} is not a Python that prints its versions: ${other}`);
-  }
-  const missing = found.packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
-  if (missing.length > 0) {
-    throw new EnvironmentLackingError(
-      `${name} (Python ${printable(found.python)}) lacks ${missing.join(', ')}: ${name} ${MODELOPT_INSTALL}, ${other}`,
-    );
+  const lacking = found?.packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
+  const missing = lacking ?? ['packages that it can name'];
+  if (found === null || missing.length > 0) {
+    throw new EnvironmentLackingError(`${name} lacks ${missing.join(', ')}: ${name} ${MODELOPT_INSTALL}, ${other}`);
   }
   const packages = Object.fromEntries(
     found.packages.flatMap(([pack, version]) => (version === null ? [] : [[pack, version]])),

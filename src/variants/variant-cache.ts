@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeNote } from '../files/files.ts';
@@ -90,7 +90,7 @@ export class VariantCache {
 
   async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {
     await keepOnly(work, LOGS);
-    await writeFile(join(work, FAILURE), `${JSON.stringify(failure, null, 1)}\n`);
+    await writeNote(join(work, FAILURE), failure);
     const folder = this.failedFolder(key);
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
@@ -109,9 +109,8 @@ export class VariantCache {
   async sweepUp(): Promise<void> {
     const names = await readdir(this.folder).catch((): string[] => []);
     for (const name of names) {
-      const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];
-      if (pid === undefined) continue;
-      if (isPidRunning(Number(pid))) continue;
+      const pid = name.startsWith(MAKING) ? Number(name.split('-').at(-1)) : null;
+      if (pid === null || isPidRunning(pid)) continue;
       await rm(join(this.folder, name), { recursive: true, force: true });
     }
   }

@@ -228,10 +228,16 @@ async function bringCalibration(
   const helper: HelperContext = { ...context, cwd: work, timeoutMs: timeoutS * 1000 };
   const { interpreter } = context.python;
   if (calibration.kind === 'random') {
-    const problem = await drawCalibration(interpreter, inputs, calibration, target, helper);
-    if (problem !== null) return { reason: 'conversionFailed', problem };
-    const { sha256 } = await sha256OfFile(target);
-    return { kind: 'random', seed: calibration.seed, sha256 };
+    // Drawn here, because ModelOpt's own values differ each time.
+    const { samples, seed } = calibration;
+    const drawn = inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
+    const script = join(packageFolder(), 'python', 'draw_calibration.py');
+    const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
+    const answer = await runProgram(argv, work, helper, 'numpy');
+    if ('problem' in answer) {
+      return { reason: 'conversionFailed', problem: `no random calibration data: ${answer.problem}` };
+    }
+    return { kind: 'random', seed, sha256: (await sha256OfFile(target)).sha256 };
   }
   const answer = await askHelper(ARRAYS, interpreter, { path: calibration.path }, work, helper);
   const shapes = by === 'autocast' ? {} : calibration.shapes;
@@ -241,21 +247,6 @@ async function bringCalibration(
   }
   await copyFile(calibration.path, target);
   return { kind: 'file', sha256: dataSha256 ?? '' };
-}
-
-/** Draws random calibration data, because ModelOpt's own values differ each time. Returns the problem, or null. */
-async function drawCalibration(
-  interpreter: string,
-  inputs: readonly CalibrationInput[],
-  { samples, seed }: { readonly samples: number; readonly seed: number },
-  target: string,
-  context: HelperContext,
-): Promise<string | null> {
-  const drawn = inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
-  const script = join(packageFolder(), 'python', 'draw_calibration.py');
-  const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
-  const answer = await runProgram(argv, context.cwd, context, 'numpy');
-  return 'problem' in answer ? `no random calibration data: ${answer.problem}` : null;
 }
 
 async function convert(

@@ -100,20 +100,19 @@ test.each([
   [2, 'h100, h200, night1, night2, pair', ['run', EXAMPLE, '--replay', 'night3']],
   // matrices
   [2, 'no-such.yaml: file not found', ['run', 'no-such.yaml']],
-  [2, 'tap.yaml: file not found; did you mean "tab.yaml"?', ['plan', 'tap.yaml']],
+  [2, 'tap.yaml: file not found', ['plan', 'tap.yaml']],
   [2, 'dangling.yaml: file not found', ['plan', 'dangling.yaml']],
-  [2, 'bench: folder.yaml is a folder; name a matrix file', ['plan', 'folder.yaml']],
-  [2, 'bench: the name of the matrix is empty', ['run', '']],
+  [2, 'bench: folder.yaml: not a regular file', ['plan', 'folder.yaml']],
   [2, 'extends: none.yaml: file not found', ['plan', 'extends.yaml']],
   [2, 'axis.yaml:2:1: unknown key "axis"; did you mean "axes"?', ['plan', 'axis.yaml']],
   [2, 'fp17.yaml:2:20: axes.precision: "fp17" is not one of', ['plan', 'fp17.yaml']],
-  [2, 'exclude leaves none of the 2 cells: "batch=8" excludes 2', ['plan', 'excluded.yaml']],
+  [2, 'exclude leaves none of the 2 cells', ['plan', 'excluded.yaml']],
   [2, 'streams.yaml:2:27: streams: "5..1" ends before it begins', ['plan', 'streams.yaml']],
   [2, 'tab.yaml:2:1: YAML: Tabs are not allowed', ['plan', 'tab.yaml']],
   [2, 'broken.yaml:3:1: YAML: Flow map', ['plan', 'broken.yaml']],
-  [2, 'utf16.yaml: is UTF-16: save it as UTF-8', ['plan', 'utf16.yaml']],
-  [2, `list.yaml: a matrix is a map that begins with models: or name: (${NO_MATRIX}`, ['plan', 'list.yaml']],
-  [2, `model.onnx: is not a text file: ${NO_MATRIX}`, ['plan', 'model.onnx']],
+  [2, 'utf16.yaml: is not a UTF-8 text file', ['plan', 'utf16.yaml']],
+  [2, `list.yaml: ${NO_MATRIX}`, ['plan', 'list.yaml']],
+  [2, `model.onnx: is not a UTF-8 text file: ${NO_MATRIX}`, ['plan', 'model.onnx']],
   [2, `shadow: ${NO_MATRIX}`, ['plan', 'shadow']],
 
   // stores, sweeps and cells
@@ -176,7 +175,7 @@ test('-q leaves results and errors', async () => {
   const run = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--filter', 'batch=1', '--db', 'quiet.sqlite'];
   const { code, err, out } = await typed([...run, '-q'], { PATH: process.env['PATH'] ?? '' });
   expect({ code, err, out }).toEqual({ code: 0, err: '', out: expect.stringContaining('vit_small') });
-  const expected = { code: 2, err: 'bench: tap.yaml: file not found; did you mean "tab.yaml"?\n' };
+  const expected = { code: 2, err: 'bench: tap.yaml: file not found\n' };
   expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject(expected);
 });
 

@@ -25,57 +25,31 @@ async function built(cache: EngineCache, text: string, note = noteOf(text)): Pro
   await cache.link(note);
 }
 
+const ofKey = (note: { readonly engineKey: string }): boolean => note.engineKey === KEY;
+
 describe('EngineCache', () => {
   test('an engine that nothing names is not there', async () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'engine');
-    expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
-    await cache.unlink(KEY);
+    const [engine] = await cache.builds(ofKey);
+    expect(engine).toMatchObject({ name: KEY, path: cache.pathOf(sha256Of('engine')) });
+    await cache.unlink({ ...noteOf('engine'), name: KEY });
     writeFileSync(cache.pathOf(sha256Of('engine')), 'engine');
-    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+    expect(await cache.builds(ofKey)).toEqual([]);
   });
 
-  test('an engine whose place another build takes stays, and is found by its build', async () => {
+  test('two builds of one key are both there, the newer first, each as it was built', async () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'first');
-    const found = await cache.find(KEY);
-    const retired = found.kind === 'ready' ? await cache.relink(found.engine) : '';
-    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
     await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
-    expect(await cache.findBuild('b'.repeat(32))).toMatchObject({ name: `${KEY}@bbbbbbbb`, path: retired });
-    expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: KEY });
-    expect(readFileSync(retired, 'utf8')).toBe('first');
-    writeFileSync(retired, 'other');
+    const [second, first] = await cache.builds(ofKey);
+    expect([first?.note.buildId, second?.note.buildId]).toEqual(['b'.repeat(32), 'c'.repeat(32)]);
+    const path = (await cache.findBuild('b'.repeat(32)))?.path ?? '';
+    expect(readFileSync(path, 'utf8')).toBe('first');
+    writeFileSync(path, 'other');
     expect(await cache.findBuild('b'.repeat(32))).toBeNull();
-    await cache.unlink(`${KEY}@bbbbbbbb`);
-    expect(existsSync(retired)).toBe(false);
-  });
-
-  test('a copy of a given engine stays as it was, until nothing is compared with it', async () => {
-    const folder = temporaryFolder();
-    const cache = new EngineCache(join(folder, 'engines'));
-    const given = join(folder, 'given.plan');
-    writeFileSync(given, 'given');
-    const note = { ...noteOf('given'), isGiven: true };
-    await cache.linkCopy(given, note);
-    await cache.linkCopy(given, note);
-    writeFileSync(given, 'another');
-    expect(readFileSync((await cache.findBuild(note.buildId))?.path ?? '', 'utf8')).toBe('given');
-    const [store, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
-    for (const path of [store, other]) writeFileSync(path, '');
-    await cache.unlinkGiven(store, [note.buildId]);
-    await cache.unlinkGiven(other, []);
-    expect(await cache.findBuild(note.buildId)).not.toBeNull();
-    await cache.unlinkGiven(store, []);
-    expect(await cache.findBuild(note.buildId)).toBeNull();
-  });
-
-  test('who comes second with the same engine leaves the first one in its place', async () => {
-    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
-    await built(cache, 'first');
-    await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
-    expect(existsSync(cache.pathOf(sha256Of('second')))).toBe(false);
-    expect(await cache.find(KEY)).toMatchObject({ engine: { note: { buildId: 'b'.repeat(32) } } });
+    await cache.unlink({ ...noteOf('first'), name: KEY });
+    expect([existsSync(path), (await cache.builds(ofKey)).length]).toEqual([false, 1]);
   });
 
   test('a folder of the version before is taken in as it is', async () => {
@@ -92,8 +66,8 @@ describe('EngineCache', () => {
     write(`${retired}.json`, noteOf('before', 1, 'c'.repeat(32)));
     const frozen = { name: KEY, buildId: 'b'.repeat(32), since: '2026-01-03T00:00:00Z' };
     write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
-    expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { path: cache.pathOf(sha256Of('now')) } });
-    expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: retired });
+    expect(await cache.findBuild('b'.repeat(32))).toMatchObject({ path: cache.pathOf(sha256Of('now')) });
+    expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: KEY });
     const pins = { [KEY]: '2026-01-02T00:00:00Z' };
     expect(await cache.index.read()).toMatchObject({ pins, frozen: { ['f'.repeat(32)]: frozen } });
     expect(

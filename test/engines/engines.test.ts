@@ -169,7 +169,7 @@ test('engine: frozen: stays when the model changes, until it is let go of', asyn
   const damaged = await bench(args, { env });
   expect([damaged.code, startsWith(journal, '--saveEngine')]).toEqual([4, 1]);
   const advice = `bench engines rm ${engine?.name.slice(0, 8)}`;
-  expect(damaged.stderr).toContain(`has changed: remove it with \`${advice}\``);
+  expect(damaged.stderr).toContain(`has changed or was removed: remove it with \`${advice}\``);
   await bench(['engines', 'rm', engine?.name ?? '', '--db', db]);
   expect([(await bench(args, { env })).code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
 }, 60_000);
@@ -186,7 +186,7 @@ describe('a timing cache', () => {
     const stderr = 'bench: --timing-cache needs a single build: name KEY-2 or a run\n';
     expect(await pin(key, '--timing-cache', 'good.cache')).toMatchObject({ code: 2, stderr });
     expect((await pin(`${key}-2`, '--timing-cache', 'good.cache')).stderr).toMatch(
-      /^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/,
+      /^wrote good\.cache \(\d+ B\) and good\.cache\.json, for build: \{timingCache: good\.cache\}/,
     );
     const times = `times of ${join(cwd, 'model.onnx')}\n`;
     expect(readFileSync(join(cwd, 'good.cache'), 'utf8')).toBe(times);

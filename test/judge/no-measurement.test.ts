@@ -1,11 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
-import { makeCases, writeCase } from '../support/why/cases.ts';
 
 const LOG = readFixture('level0/pairs/vit_small.fp16.b8.graph1/01-normal/stdout.log.br').toString();
 const contradicting = (log: string): string => log.replace(/(GPU Compute Time: .*?median = )[\d.]+/, '$19.9');
@@ -79,20 +78,5 @@ describe('a side whose only run is no measurement', () => {
       0,
       [`head has no valid run: graphNotCaptured: The CUDA graph capture on the stream has failed.`],
     ]);
-  });
-
-  test('with profiles of both sides why names the command that compares them', async () => {
-    const profiled = makeCases(1).find(({ name }) => name === 'tactic');
-    if (profiled === undefined) throw new Error('there is one');
-    const [a, b] = writeCase(profiled, join(folder, 'profiled'));
-    const log = join(b, 'run-0', 'stdout.log');
-    writeFileSync(log, contradicting(readFileSync(log, 'utf8')));
-    const { code, stderr } = await bench(['why', a, b], { cwd: folder });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^bench: head has no valid run: suspectErrors: the median of GPU Compute Time is 9\.9 ms, /);
-    const command = /; what the profiles say: (bench layers --diff \S+ \S+)\n$/.exec(stderr)?.[1];
-    expect(command).toBe(`bench layers --diff ${a} ${b}`);
-    const layers = await bench(['layers', '--diff', a, b], { cwd: folder });
-    expect([layers.code, layers.stderr]).toEqual([0, '']);
   });
 });

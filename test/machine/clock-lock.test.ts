@@ -59,9 +59,9 @@ describe('bench run --lock-clocks', () => {
   test('locks before the first process, stores the policy, releases at the end', async () => {
     const machine = new Machine();
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
-    expect([code, machine.gpu.changes]).toEqual([0, ['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']]);
+    expect([code, machine.gpu.changes]).toEqual([0, ['-lgc 1590,1590', '-rgc', '-rmc']]);
     expect([machine.gpu.locks, machine.policies()]).toEqual([RELEASED, ['locked 1590 MHz']]);
-    expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`);
+    expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz\n`);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
     expect([machine.clockRecords(), statSync(machine.gpu.lockFolder).mode & 0o7777]).toEqual([[], 0o1777]);
   });
@@ -85,11 +85,6 @@ describe('bench run --lock-clocks', () => {
   test('nothing is changed unless it is asked for', async () => {
     const machine = new Machine();
     expect([(await machine.run([])).code, machine.gpu.changes, machine.clockRecords()]).toEqual([0, [], []]);
-  });
-
-  test('memory clocks that cannot be locked are a note', async () => {
-    const { code, stderr } = await new Machine().run(['--lock-clocks', '1590'], { noMemory: true });
-    expect([code, stderr]).toEqual([0, expect.stringContaining('Setting locked Memory clocks is not supported')]);
   });
 
   test.each<[number, string, string, Misbehaviour]>([
@@ -134,7 +129,7 @@ describe('bench run --lock-clocks', () => {
     process.kill(stub, 'SIGKILL');
     const { code, stderr } = await ended;
     expect([code, child.killed, machine.gpu.locks]).toEqual([4, false, RELEASED]);
-    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-lmc 3201,3201', '-rgc', '-rmc']);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc', '-rmc']);
     expect(stderr).toContain('released\n');
     expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([{ reason: 'killed' }]);
   });
@@ -142,7 +137,7 @@ describe('bench run --lock-clocks', () => {
   test.each(['SIGINT', 'SIGHUP'] as const)('%s', async (signal) => {
     const machine = new Machine();
     const { child, ended } = await machine.startHanging('hangs');
-    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
+    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: null });
     child.kill(signal);
     const { code, stderr } = await ended;
     expect([code, machine.gpu.locks]).toEqual([130, RELEASED]);
@@ -183,17 +178,17 @@ describe('killed by signal 9', () => {
     child.kill('SIGKILL');
     await ended;
     process.kill(stub, 'SIGKILL');
-    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: '3201' });
+    expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: null });
 
     const env = machine.gpu.env();
     expect((await bench(['ls', 'sweeps', '--db', machine.db], { env })).stderr).toBe(
       `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
     expect(machine.gpu.locks).toEqual(RELEASED);
-    expect([machine.gpu.changes.slice(2), machine.clockRecords()]).toEqual([['-rgc', '-rmc'], []]);
+    expect([machine.gpu.changes.slice(1), machine.clockRecords()]).toEqual([['-rgc', '-rmc'], []]);
 
     const again = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect([again.stderr, machine.gpu.changes.length]).toEqual(['', 4]);
+    expect([again.stderr, machine.gpu.changes.length]).toEqual(['', 3]);
   });
 
   test('--resume locks them again as the sweep had them', async () => {
@@ -205,16 +200,7 @@ describe('killed by signal 9', () => {
     const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
     const expected = [2, expect.stringContaining('--lock-clocks cannot be used with --resume')];
     expect([[other.code, other.stderr], (await bench(resume, { env: machine.gpu.env() })).code]).toEqual([expected, 0]);
-    expect(machine.gpu.changes).toEqual([
-      '-lgc 1590,1590',
-      '-lmc 3201,3201',
-      '-rgc',
-      '-rmc',
-      '-lgc 1590,1590',
-      '-lmc 3201,3201',
-      '-rgc',
-      '-rmc',
-    ]);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc', '-rmc', '-lgc 1590,1590', '-rgc', '-rmc']);
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
   });
 });

@@ -41,7 +41,7 @@ describe('the TensorRT library among the mappings of a process', () => {
 });
 
 describe('what a clock request comes to', () => {
-  const supported = { memoryMhz: [3201], graphicsMhz: [1980, 1965, 1605, 1590, 345] };
+  const supported = [1980, 1965, 1605, 1590, 345];
 
   test.each([
     ['base', 'base'],
@@ -54,9 +54,9 @@ describe('what a clock request comes to', () => {
   ])('%j', (text, request) => expect(readClockRequest(text)).toBe(request));
 
   test.each([
-    ['base', { bounds: 'tdp,tdp', limitMhz: null, memoryMhz: 3201, policy: 'locked base' }],
-    ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
-    [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
+    ['base', { bounds: 'tdp,tdp', limitMhz: null, policy: 'locked base' }],
+    ['max', { bounds: '1980,1980', limitMhz: 1980, policy: 'locked 1980 MHz' }],
+    [1590, { bounds: '1590,1590', limitMhz: 1590, policy: 'locked 1590 MHz' }],
   ] as const)('%s', (request, clocks) => expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks));
 
   test.each([
@@ -70,20 +70,16 @@ describe('what a clock request comes to', () => {
   });
 
   test('without a list only base can be asked for', () => {
-    const none = { memoryMhz: [], graphicsMhz: [] };
-    expect(() => chooseClocks('max', none, 'GPU 0')).toThrow('cannot be checked');
-    expect(() => chooseClocks(1590, none, 'GPU 0')).toThrow('cannot be checked');
-    expect(chooseClocks('base', none, 'GPU 0')).toMatchObject({ memoryMhz: null });
+    expect(() => chooseClocks(1590, [], 'GPU 0')).toThrow('cannot be checked');
+    expect(chooseClocks('base', [], 'GPU 0')).toMatchObject({ policy: 'locked base' });
   });
 
   test('the list of an H200, and of a board with two memory clocks', () => {
     const path = join(ROOT, 'test', 'fixtures', 'nvidia-smi', 'supported-clocks-h200.csv');
     const h200 = parseSupportedClocks(readFileSync(path, 'utf8'));
-    expect([h200.memoryMhz, h200.graphicsMhz.length]).toEqual([[3201, 2201], 110]);
-    expect([h200.graphicsMhz[0], h200.graphicsMhz[1], h200.graphicsMhz.at(-1)]).toEqual([1980, 1965, 345]);
-    const memoryMhz = [5001, 405];
-    expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual({ memoryMhz, graphicsMhz: [1590, 300] });
-    expect(parseSupportedClocks('[N/A], [N/A]\n')).toEqual({ memoryMhz: [], graphicsMhz: [] });
+    expect([h200.length, h200[0], h200[1], h200.at(-1)]).toEqual([110, 1980, 1965, 345]);
+    expect(parseSupportedClocks('405, 300\n5001, 1590\n5001, 300\n')).toEqual([1590, 300]);
+    expect(parseSupportedClocks('[N/A], [N/A]\n')).toEqual([]);
   });
 });
 

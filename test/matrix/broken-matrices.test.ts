@@ -20,9 +20,13 @@ const BROKEN_MATRICES = readFileSync(join(ROOT, 'test/fixtures/matrices/broken.t
 test.each(BROKEN_MATRICES)('$name', ({ files, mistakes }) => expect(mistakesIn(files)).toEqual(mistakes));
 
 test('broken matrices through the command line: every line with its place, exit code 2, no stack', async () => {
-  const { files = {}, mistakes } = BROKEN_MATRICES.find(({ name }) => name === 'everything at once') ?? {};
+  const [form, meaning] = ['form', 'meaning'].map((of) =>
+    BROKEN_MATRICES.find(({ name }) => name === `every mistake of ${of} at once`),
+  );
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'm.yaml'), files['m.yaml']);
-  const { code, stdout, stderr } = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder });
-  expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([2, '', mistakes?.map((line) => `bench: ${line}`)]);
+  for (const { files = {}, mistakes } of [form ?? {}, meaning ?? {}]) {
+    writeFileSync(join(folder, 'm.yaml'), files['m.yaml'] ?? '');
+    const { code, stdout, stderr } = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folder });
+    expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([2, '', mistakes?.map((line) => `bench: ${line}`)]);
+  }
 });

@@ -101,5 +101,5 @@ test.each([
   ['sqnr >= 25 dB', 'sqnrDb', 25],
   ['hostBound <= 0', 'hostBoundPercent', 0],
 ])('%s', (text, metric, value) => {
-  expect(readLimit(text, metricNames())).toMatchObject({ kind: 'limit', metric, value });
+  expect(readLimit(text, metricNames())).toMatchObject({ metric, value });
 });

@@ -82,7 +82,7 @@ test.each([
 
 test('stripped weights need a trtexec that can give them back', () => {
   expect(problems('10.6', withAxis('weights: [full, stripped]'))).toEqual([
-    'm.yaml:6:51: stripped weights: trtexec 10.6.0 has no --refitFromOnnx to give a loaded engine its weights back: it was added in 10.14',
+    'm.yaml:6:51: stripped weights: trtexec 10.6.0 has no --refitFromOnnx: it was added in 10.14',
   ]);
   expect(problems('11.1', withAxis('weights: stripped', 'build: {engine: frozen}'))).toEqual([
     'm.yaml:6:44: stripped weights: build.engine: frozen keeps an engine when its model changes, and the weights would be of another one',

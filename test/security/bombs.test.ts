@@ -62,15 +62,12 @@ describe('files that unpack to far more than they are', () => {
   });
 });
 
-test('rows without an end: a row of times that does not end, or has a field for everything', () => {
+test('rows without an end: a row of times that does not end', () => {
   const reader = new TimesReader();
   reader.push(Buffer.from('[{ "startH2dMs": 1, "computeMs": 2 }, {'));
   expect(() => {
     for (let i = 0; i < 10; i += 1) reader.push(Buffer.alloc(65_536, ' '));
   }).toThrow('row 2 does not end');
-  const wide = new TimesReader();
-  const fields = Array.from({ length: 101 }, (_, i) => `"f${i}": 1`).join();
-  expect(() => wide.push(Buffer.from(`[{${fields}}]`))).toThrow('its rows have 101 fields');
 });
 
 describe('text that a mend would look at again and again', () => {

@@ -16,27 +16,21 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
   [`allowUnknownFlags: true\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: allowUnknownFlags: /],
   [
     `gate: {notify: [mail, a@example.org]}\nmodels: {m: ${MODEL}}`,
-    /m\.yaml:1:8: gate\.notify: is started by bench check \(mail a@example\.org\)/,
+    /m\.yaml:1:8: gate\.notify: is started by bench check/,
   ],
-  [`drivers: ./evil.js\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: drivers: loads code into bench \(\.\/evil\.js\)/],
-  [
-    `reporters: [a, ./evil.js]\nmodels: {m: ${MODEL}}`,
-    /m\.yaml:1:1: reporters: loads code into bench \(a \.\/evil\.js\)/,
-  ],
-  [
-    `gate: {notify: {module: ./evil.js}}\nmodels: {m: ${MODEL}}`,
-    /gate\.notify: is started by bench check \(module: \.\/evil\.js\)/,
-  ],
+  [`drivers: ./evil.js\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: drivers: loads code into bench/],
+  [`reporters: [a, ./evil.js]\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: reporters: loads code into bench/],
+  [`gate: {notify: {module: ./evil.js}}\nmodels: {m: ${MODEL}}`, /gate\.notify: is started by bench check/],
   [`slurm: {time: 10}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: slurm: /],
   [
     `models: {m: {harness: {kind: command, run: [./evil, now], ${METRICS}}}}`,
-    /m\.yaml:1:14: models\.m\.harness: starts a program \(\.\/evil now\)/,
+    /m\.yaml:1:14: models\.m\.harness: starts a program/,
   ],
   [`models: {m: {shapes: {x: [1, 3]}, engine: e.plan}}`, /models\.m\.engine: /],
   [`plugins: {dynamic: [./evil.so]}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: plugins: loads libraries/],
   [
     `models: {m: ${MODEL}}\nbuild: {flags: {--dynamicPlugins: [./evil.so]}}`,
-    /m\.yaml:2:17: build\.flags\.--dynamicPlugins: loads libraries \(\.\/evil\.so\)/,
+    /m\.yaml:2:17: build\.flags\.--dynamicPlugins: loads libraries/,
   ],
   [`models: {m: ${MODEL}}\nrun: {flags: {--loadEngine: e}}`, /run\.flags\.--loadEngine: /],
   [`models: {m: ${MODEL}}\nrun: {flags: {--exportTimes: /tmp/x}}`, /run\.flags\.--exportTimes: writes/],
@@ -50,7 +44,7 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
   ],
   [
     `models: {m: {onnx: m.onnx, shapes: {x: [1, 3]}, precisions: {int8: {from: {via: modelopt, calibration: {data: c.npz}}}}}}`,
-    /calibration\.data: is loaded by Python, .*\(c\.npz\)/,
+    /calibration\.data: is loaded by Python,/,
   ],
   [`models: {m: ${MODEL}}\npython: ./evil`, /m\.yaml:2:1: python: is started/],
 ];
@@ -102,9 +96,7 @@ test('plan says plainly what a run would execute; --untrusted lets any other mat
   const planned = await bench(['plan', 'm.yaml'], { cwd });
   expect([planned.code, planned.stdout]).toEqual([
     0,
-    expect.stringContaining(
-      'executes what the matrix names: m.yaml:1:14: models.m.harness: starts a program (./evil \\u001b[31m)',
-    ),
+    expect.stringContaining('executes what the matrix names: m.yaml:1:14: models.m.harness: starts a program'),
   ]);
   const { code, stdout } = await bench(['plan', join(ROOT, 'matrices', 'quickstart.yaml'), '--untrusted'], { cwd });
   expect([code, stdout.includes('executes what')]).toEqual([0, false]);

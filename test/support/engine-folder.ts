@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
+import { engineName, engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 
 export interface EngineOnDisk {
   readonly name: string;
@@ -19,9 +19,9 @@ export function enginesBeside(db: string): EngineOnDisk[] {
   const folder = join(db, '..', 'engines');
   if (!existsSync(join(folder, 'index.json'))) return [];
   const text = readFileSync(join(folder, 'index.json'), 'utf8');
-  return Object.entries(z.object({ links: z.record(z.string(), engineNoteSchema) }).parse(JSON.parse(text)).links)
-    .filter(([name]) => !name.includes('@'))
-    .map(([name, note]) => {
+  return Object.values(z.object({ links: z.record(z.string(), engineNoteSchema) }).parse(JSON.parse(text)).links)
+    .map((note) => {
+      const name = engineName(note);
       const path = join(folder, `${note.sha256}.plan`);
       const sha256 = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
       return { name, note, path, isWhole: sha256 === note.sha256 };

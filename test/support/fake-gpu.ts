@@ -12,7 +12,6 @@ export const FAKE_GPU = 'GPU-00000000-0000-0000-0000-000000000000';
 /** What the nvidia-smi that stands in does wrong. */
 export interface Misbehaviour {
   readonly deny?: boolean;
-  readonly noMemory?: boolean;
   readonly unsupported?: boolean;
   readonly ignoresLock?: boolean;
   readonly failsReset?: boolean;

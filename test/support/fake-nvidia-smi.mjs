@@ -6,7 +6,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import process from 'node:process';
 
 const args = process.argv.slice(2);
-const { folder, deny, noMemory, unsupported, ignoresLock, failsReset, persistence } = JSON.parse(process.env.FAKE_SMI);
+const { folder, deny, unsupported, ignoresLock, failsReset, persistence } = JSON.parse(process.env.FAKE_SMI);
 const line = args.join(' ');
 appendFileSync(`${folder}/smi.log`, `${line}\n`);
 
@@ -21,13 +21,11 @@ const has = (flag) => args.includes(flag);
 const say = (text) => process.stdout.write(`${text}\n`);
 const BUS = '00000000:00:06.0';
 
-function change(kind, name) {
-  const flag = has('-lgc') ? '-lgc' : '-lmc';
-  const [low, high] = valueOf(flag).split(',');
-  const word = kind === 'GPU' ? 'gpu' : 'mem';
-  say(`${kind} clocks set to "(${word}ClkMin ${low}, ${word}ClkMax ${high})" for GPU ${BUS}`);
+function change() {
+  const [low, high] = valueOf('-lgc').split(',');
+  say(`GPU clocks set to "(gpuClkMin ${low}, gpuClkMax ${high})" for GPU ${BUS}`);
   say('All done.');
-  if (!ignoresLock) keep(name, high);
+  if (!ignoresLock) keep('gpu', high);
 }
 
 function refuse() {
@@ -36,8 +34,8 @@ function refuse() {
   process.exitCode = 4;
 }
 
-function cannot(kind) {
-  say(`Setting locked ${kind} clocks is not supported for GPU ${BUS}.`);
+function cannot() {
+  say(`Setting locked GPU clocks is not supported for GPU ${BUS}.`);
   say('Treating as warning and moving on.');
   say('All done.');
 }
@@ -48,12 +46,10 @@ if (has('-rgc') || has('-rmc')) {
     keep(has('-rgc') ? 'gpu' : 'memory', null);
     say('All done.');
   }
-} else if (has('-lgc') || has('-lmc')) {
+} else if (has('-lgc')) {
   if (deny) refuse();
-  else if (has('-lmc') && noMemory) cannot('Memory');
-  else if (has('-lgc') && unsupported) cannot('GPU');
-  else if (has('-lgc')) change('GPU', 'gpu');
-  else change('Memory', 'memory');
+  else if (unsupported) cannot();
+  else change();
 } else if (line.includes('--query-supported-clocks')) {
   for (let mhz = 1980; mhz >= 345; mhz -= 15) say(`3201, ${mhz}`);
 } else if (line.includes('--query-gpu=persistence_mode')) {

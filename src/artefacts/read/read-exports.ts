@@ -6,7 +6,7 @@ import { errorText } from '../../errors.ts';
 import { parseLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../trtexec/exports/profile.ts';
-import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
+import { timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
@@ -47,7 +47,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
     try {
       read.push(await readOne(flag, files, name, log));
     } catch (error) {
-      const problem = problemOf(name, error);
+      const problem = `${name} is damaged: ${errorText(error)}`;
       // A run that lacks its requested times is incomplete. The other exports are not part of the measurement.
       if (flag === '--exportTimes' && requested !== null) missing.push({ flag, problem });
       else notes.push(`${problem}; it is left out`);
@@ -55,32 +55,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
   }
   const { engineBytes } = manifest;
   const exports: RunExports = Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read);
-  const mismatch = otherEngine(exports);
-  return mismatch === null
-    ? { exports, notes }
-    : { exports: { ...exports, profile: null }, notes: [...notes, mismatch] };
-}
-
-function problemOf(name: string, error: unknown): string {
-  const reason = errorText(error);
-  return error instanceof OtherRunError ? `${name} belongs to another run: ${reason}` : `${name} is damaged: ${reason}`;
-}
-
-/**
- * Least share of the timed layers that must be in the layer information of the same engine. A printed excerpt may omit
- * layers that took no time.
- */
-const LEAST_KNOWN = 0.5;
-
-/** Why the profile cannot belong to the engine of the layer information; null when it can. */
-function otherEngine({ profile, layerInfo }: RunExports): string | null {
-  if (profile === null || layerInfo === null || layerInfo.layers.length === 0) return null;
-  const names = new Set(layerInfo.layers.map(({ name }) => name));
-  const timed = profile.layers.length;
-  const known = profile.layers.filter(({ name }) => names.has(name)).length;
-  return known >= LEAST_KNOWN * timed
-    ? null
-    : `the profile is of another engine: the layer information has ${known} of its ${timed} layers; its times are left out`;
+  return { exports, notes };
 }
 
 function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {

@@ -10,6 +10,7 @@ import {
   NO_EXPORTS,
   type RunExports,
   type ParsedRun,
+  type RequestedOptions,
 } from '../../trtexec/run-facts.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
@@ -23,7 +24,6 @@ import { derive } from '../../trtexec/log/derived.ts';
 import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
-import { contradictedCell } from '../../trtexec/cell-of-run.ts';
 import { feed, plainName, readChunks } from '../../files/files.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
@@ -99,7 +99,7 @@ export async function readStatedRun(
   if (driven !== null) return [harnessRun({ ...common, log: first, index: 0 }, driven)];
   if (isOfLayers) return [layersRun({ ...common, log: first, index: 0 }, read.notes)];
   const judgedLogs = logs.map((log, index) => judged({ ...common, log, index }, options));
-  const { attempt, cell, logIndex } = manifest;
+  const { attempt, logIndex } = manifest;
   // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
   // numbers and exports count.
   const several =
@@ -109,10 +109,8 @@ export async function readStatedRun(
   return judgedLogs
     .filter(({ index }) => logIndex === null || index === logIndex)
     .map((run) => {
-      if (!isFine(run.outcome)) return run;
-      if (several !== null) return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(several)) };
-      const other = cell === null || (logIndex === null && !isAlone) ? null : contradictedCell(cell, run.log);
-      return other === null ? run : { ...run, outcome: unfitFor('optionsDiffer', syntheticEvidence(other)) };
+      if (several === null || !isFine(run.outcome)) return run;
+      return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(several)) };
     });
 }
 
@@ -293,9 +291,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
           run: log,
           process: processFacts(manifest),
           exports,
-          requested: defined(manifest.requested),
-          // Runs that bench started are checked against their plan.
-          statedArgv: Object.keys(manifest.requested).length === 0 ? manifest.argv : null,
+          requested: requestedBy(manifest),
           limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
           flags,
           role: manifest.role,
@@ -311,6 +307,20 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
       outcome,
     },
   );
+}
+
+/** The plan's settings; for a foreign run, those of the cell in its `run.json`. */
+function requestedBy({ cell, requested }: RunManifest): RequestedOptions {
+  if (cell === null || Object.keys(requested).length > 0) return defined(requested);
+  if (!('cudaGraph' in cell)) return defined({ shapes: cell.shapes });
+  const { cudaGraph, dataTransfers, shapes, spinWait, streams } = cell;
+  return {
+    shapes,
+    streams,
+    ...(cudaGraph === null ? {} : { cudaGraph }),
+    ...(dataTransfers === null ? {} : { dataTransfers }),
+    ...(spinWait === null ? {} : { spinWait }),
+  };
 }
 
 /** The values of a single cold start. Its few queries are not a measurement of steady state. */

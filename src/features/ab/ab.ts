@@ -82,7 +82,6 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
 }
 
 /**
- * @param env environment of bench
  * @throws UsageError if A and B would be equal, if a variable is on an axis, or if trtexec does not know the variables
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
@@ -174,8 +173,7 @@ const NAMED_EXPERIMENTS: Readonly<
 > = {
   /**
    * The perfect router of TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository, added
-   * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy. Each model needs
-   * special code for it.
+   * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy.
    */
   'perfect-router': {
     variables: { ENABLE_PERFECT_ROUTER: '1' },

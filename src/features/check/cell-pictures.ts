@@ -38,10 +38,7 @@ export interface CellRow {
 const ROW_COLUMNS = 50;
 const LEAST_PICTURE = 12;
 
-/**
- * One line per cell on a common scale, the largest change first.
- * @param steps what the pictures consist of, such as `sweeps`
- */
+/** One line per cell on a common scale, the largest change first. */
 export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], steps: string, look: Look): string[] {
   const changes = all.filter(hasMoved).map(({ changePercent }) => changePercent);
   const scale = scalePercent(changes);
@@ -184,10 +181,7 @@ const SHOWN_SWEEPS = 90;
 /** The text already gives two values. */
 const LEAST_VALUES = 3;
 
-/**
- * Values of one metric of a cell by sweep, oldest first; null for a sweep without one. Undefined if the metric is not
- * measured.
- */
+/** Values of one metric of a cell by sweep, oldest first; null for a sweep without one. */
 export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweeps: readonly unknown[]) {
   const measured = metrics.find((history) => history.metric === metric);
   if (measured === undefined) return undefined;
@@ -195,10 +189,7 @@ export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweep
   return sweeps.map((_, place) => values[place] ?? null);
 }
 
-/**
- * A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history.
- * @param all findings of the series
- */
+/** A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history. */
 export function findingChart(
   finding: CheckedFinding,
   all: readonly CheckedFinding[],

@@ -23,10 +23,7 @@ export interface CheckedSweep {
   readonly standing: Standing;
 }
 
-/**
- * The result of `bench check` for a sweep; stores nothing.
- * @param onlyThis an old sweep: earlier sweeps are not judged with it
- */
+/** The result of `bench check` for a sweep; stores nothing. */
 export async function checkedSweep(
   db: StoreDatabase,
   sweep: Sweep,
@@ -150,10 +147,7 @@ function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict
   return isFirst ? 'first' : compared === 0 ? 'unclear' : 'same';
 }
 
-/**
- * The first line about a series: `2 cells slower: 1 new, 2 open`.
- * @param base base branch or baseline of the comparison; null if the last accepted levels are the reference
- */
+/** The first line about a series: `2 cells slower: 1 new, 2 open`. */
 function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
@@ -175,10 +169,7 @@ function headlineOf(standing: Standing, isFirst: boolean, base: string | null): 
     .join('; ');
 }
 
-/**
- * `2 cells slower: 1 new, 2 open`, by the newest finding of each cell. Metrics other than times and throughput are
- * counted separately.
- */
+/** `2 cells slower: 1 new, 2 open`, by the newest finding of each cell. */
 function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string[] {
   const cellsIn = (some: typeof findings): number => new Set(some.flatMap(({ cells }) => cells)).size;
   return [true, false].flatMap((isSpeed) => {

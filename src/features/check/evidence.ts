@@ -28,10 +28,7 @@ export interface SeriesCells {
   readonly leftOut: ReadonlySet<CellKey>;
 }
 
-/**
- * The histories of the cells of a series, read in one pass over its runs. @param gated metrics in addition to the
- * cell's own
- */
+/** The histories of the cells of a series, read in one pass over its runs. */
 export function readEvidence(
   db: StoreDatabase,
   series: Series,
@@ -168,10 +165,7 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
   });
 }
 
-/**
- * Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. Only for cells whose
- * newest engine is another build, because the same build computes the same.
- */
+/** Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. */
 function precisionHistories(
   db: StoreDatabase,
   { baselinePlace, sweeps }: Series,
@@ -218,7 +212,7 @@ export const IDENTICAL_DB = 200;
 
 /**
  * Accuracies of the files of the newest sweep, with those of the baseline or of the last sweep that has some, on the
- * same inputs. One sweep is enough, because a model is equally accurate in every run.
+ * same inputs.
  */
 function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;

@@ -42,10 +42,7 @@ const GATED: readonly MetricId[] = [
 ];
 
 export interface GatherOptions {
-  /**
-   * Findings known before this sweep, without those that an earlier judgment of it reported. Default: those that the
-   * store had at that time.
-   */
+  /** Findings known before this sweep, without those that an earlier judgment of it reported. */
   readonly findings?: readonly Finding[] | undefined;
   /** Pairs of the judged sweep that are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
@@ -92,10 +89,7 @@ export async function gather(
   return {
     series,
     evidence,
-    /**
-     * Name of the baseline against which the sweep is judged. `missingBaseline` is one that the matrix names but that
-     * is not set here.
-     */
+    /** Name of the baseline against which the sweep is judged. */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
     /** Number of cells under a profiling switch or an upper bound, which are never judged. */
@@ -105,11 +99,7 @@ export async function gather(
   };
 }
 
-/**
- * Cells of the matrices of the newest two sweeps. The newest values of cells that a filter left out count, except on a
- * pull request, where they were not measured. Cells that are ineligible because of a variable on an axis have no
- * history.
- */
+/** Cells of the matrices of the newest two sweeps. */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
   const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
@@ -165,10 +155,7 @@ export interface JudgedSeries extends JudgedSweep {
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
-  /**
-   * True if an earlier version judged the newest judged sweep by other rules. Findings that were open then set the exit
-   * code from now on.
-   */
+  /** True if an earlier version judged the newest judged sweep by other rules. */
   readonly isFirstByReference: boolean;
 }
 
@@ -201,10 +188,7 @@ export async function judgeSeries(
   };
 }
 
-/**
- * IDs of the sweeps judged together with the newest of a series, if it was judged. The findings that they reported are
- * new.
- */
+/** IDs of the sweeps judged together with the newest of a series, if it was judged. */
 export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): ReadonlySet<string> {
   return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);
 }
@@ -255,10 +239,7 @@ function store(
   return [sweepId, ...findings.map(({ reportedSweepId }) => reportedSweepId)];
 }
 
-/**
- * Each push of a pull request is judged separately. A finding of an earlier push that this one does not confirm is
- * over.
- */
+/** Each push of a pull request is judged separately. */
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
   return findingsOf(db, { ...sweep, matrices }).flatMap((finding): Finding[] => {

@@ -21,12 +21,7 @@ const LIMIT_S = 30;
 const LOG_BYTES = 64 << 10;
 const LONGEST_LINE = 200;
 
-/**
- * Starts a program with a text as its standard input. A failure prints a line on standard error and has no other
- * effect.
- * @param argv a program and its arguments, from a matrix file or the command line
- * @returns whether it ended well
- */
+/** Starts a program with a text as its standard input. */
 export async function startProgram(argv: readonly string[], text: string, io: Io): Promise<boolean> {
   const [program = '', ...args] = argv;
   const isModule = program === THIS_NODE;
@@ -67,10 +62,7 @@ export interface NotifySources {
   readonly isUntrusted: boolean;
 }
 
-/**
- * Starts the programs for findings of which they were not notified yet. @param hide removes private names from their
- * input
- */
+/** Starts the programs for findings of which they were not notified yet. */
 export async function notifyOfNews(
   db: StoreDatabase,
   output: Checked,
@@ -93,9 +85,8 @@ export async function notifyOfNews(
 }
 
 /**
- * The programs to start, each once, with its sweeps. They come from files that the user named, or that lie in the
- * current folder or its repository and were measured here. They never come from a store, an import or an artefact,
- * which only name the file.
+ * The programs to start, each once, with its sweeps. They never come from a store, an import or an artefact, which only
+ * name the file.
  */
 export async function notifyPrograms(
   db: StoreDatabase,

@@ -46,9 +46,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
       direction === 'faster'
         ? { first: 'first faster', last: 'last before' }
         : { first: 'first bad', last: 'last good' },
-    /**
-     * `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. `titleOfAll` also gives the number of all cells.
-     */
+    /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
     title: titled(`${cells.length} cells`),
     titleOfAll: titled(
       all.length === cells.length ? `${cells.length} cells` : `${cells.length} of ${all.length} cells`,
@@ -56,11 +54,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   };
 }
 
-/**
- * `all fp8 of vit_base and vit_small`, `all cells`; empty without a group.
- * @param own models of its cells
- * @param all models of the series
- */
+/** `all fp8 of vit_base and vit_small`, `all cells`; empty without a group. */
 export function groupText(group: readonly string[], own: readonly string[] = [], all: readonly string[] = []): string {
   if (group.length === 0) return '';
   if (group.includes(ALL_CELLS)) return ALL_CELLS;

@@ -37,8 +37,8 @@ export interface SeriesOptions {
 }
 
 /**
- * The newest sweep of each series of the checked-out branch, and of series without a branch; newest first.
- * @throws UsageError when there is none
+ * The newest sweep of each series of the checked-out branch, and of series without a branch; newest first. @throws
+ * UsageError when there is none
  */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
   const { asOf, branch, names } = options;
@@ -88,10 +88,7 @@ function endOf(date: string): string {
   return `${date}T23:59:59.999Z`;
 }
 
-/**
- * The sweeps by which a sweep is judged. Without git, all sweeps of the series count, because the order of commits is
- * unknown.
- */
+/** The sweeps by which a sweep is judged. */
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
   const matrices = matrixNames(db, sweep);
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
@@ -122,11 +119,7 @@ function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | n
 /** Names of main branches. A branch may have begun on one of them even if another was measured first. */
 const MAIN_BRANCHES = ['main', 'master', 'trunk', 'develop'];
 
-/**
- * The branch from which this one began, if it was measured at ancestors of this one.
- * @param own newest first
- * @param others sweeps of other branches at ancestors of this branch
- */
+/** The branch from which this one began, if it was measured at ancestors of this one. */
 function baseBranchOf(own: readonly Sweep[], others: readonly Sweep[], target: string | null): string | null {
   const [newest] = own;
   const branches = new Set(others.map(({ branch }) => branch));

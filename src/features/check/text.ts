@@ -34,18 +34,12 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : [look.style.dim(`${fold}: --all`)])];
 }
 
-/**
- * The headline of `bench check`, printed at the end of another command.
- * @param of `sweep 1a2b3c4d`, if it is not the newest
- */
+/** The headline of `bench check`, printed at the end of another command. */
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
   return headlineLines(series, `bench check${of === '' ? '' : ` of ${of}`}: ${series.headline}`, look);
 }
 
-/**
- * One line per series, the worst first, followed by the worst series in full or by all of them.
- * @param isAll shows every finding in full, and every cell
- */
+/** One line per series, the worst first, followed by the worst series in full or by all of them. */
 export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Look): string[] {
   const sorted = all.toSorted((a, b) => rankOf(a.series) - rankOf(b.series));
   const [only, ...others] = sorted;
@@ -127,10 +121,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';
 
-/**
- * Rows by the cell's own metric. A cell that moved in another metric shows that change, unless the metric is neither a
- * time nor throughput.
- */
+/** Rows by the cell's own metric. */
 function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvidence): CellRow[] {
   const evidence = new Map(cells.map((one) => [one.cell.key, one]));
   return series.cells.flatMap((checked): CellRow[] => {

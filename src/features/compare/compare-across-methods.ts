@@ -60,7 +60,7 @@ interface MethodPair {
 
 /**
  * Pairs cells that only one side has with cells of the other side that measure the same workload of the same model by
- * another method. The most similar pair wins, and each cell is in at most one pair.
+ * another method.
  */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const [inBase, inHead] = [base, head].map(

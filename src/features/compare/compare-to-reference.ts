@@ -4,10 +4,7 @@ import { countsOf, VERDICTS } from '../../records/verdict.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 
-/**
- * The verdicts of the gate in the form of a comparison; base holds the reference levels.
- * @param note why this sweep was chosen
- */
+/** The verdicts of the gate in the form of a comparison; base holds the reference levels. */
 export function comparedToReference({ findings, judged, series }: CheckedSweep, note: string | null): Comparison {
   const { commit, dirty, sweepId } = judged.series.sweep;
   const cells = series.cells.flatMap((cell): ComparedCell[] => {

@@ -234,10 +234,7 @@ function cellOutput(
   };
 }
 
-/**
- * Shows medians, as `bench run` and `bench trend` do. A significant change is that of the means, which estimate it
- * better. A change within noise is that of the shown medians, because the means may have the opposite sign.
- */
+/** Shows medians, as `bench run` and `bench trend` do. */
 function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
   const [base, head] = [median(values[0]), median(values[1])];
   const [low, high] = comparison.ciPercent ?? [0, 0];

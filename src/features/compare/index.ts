@@ -2,7 +2,6 @@ export { compareReport } from './compare.ts';
 export { comparison, type ComparedCell, type Comparison } from './output.ts';
 export { compareText, shiftSize, shiftText } from './text.ts';
 export type { TurnSide, TwoCommits } from './run/commit-side.ts';
-export type { MeasureOptions } from './run/compare-run.ts';
 
 /** Loaded only to measure, because most comparisons only read. */
 export const inTurns = async () => import('./run/compare-run.ts');

@@ -273,10 +273,7 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
 const SHOWN_GROUPS = 6;
 const SHOWN_MISSING = 3;
 
-/**
- * `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, with one line for models and one for precisions. Empty for a single
- * cell.
- */
+/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, with one line for models and one for precisions. */
 export function geometricMeanLines(means: Comparison['geometricMeans'], { columns, style }: Look): string[] {
   const metrics = Map.groupBy(means, ({ metric }) => metric);
   return [...metrics].flatMap(([metric, own]) => {

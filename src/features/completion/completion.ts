@@ -45,14 +45,8 @@ function candidates(program: Program, words: readonly string[], current: string,
   if (words.includes('--')) return [];
   let command = program;
   for (const word of words) command = commandsOf(command).find((each) => each.name() === word) ?? command;
-  const named = words.indexOf('--db');
-  const stored = (): Candidate[] => storedCells(named === -1 ? undefined : words[named + 1], io);
-  const [, assigned, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
-  const option = optionsOf(command).find((each) => optionName(each) === (assigned ?? words.at(-1)));
-  if (value !== undefined) {
-    const known = option === undefined ? [] : valuesOf(option, stored);
-    return known.map((each) => ({ ...each, value: `${assigned}=${each.value}` }));
-  }
+  const stored = (): Candidate[] => storedCells(io);
+  const option = optionsOf(command).find((each) => optionName(each) === words.at(-1));
   if (option !== undefined && (option.required || (option.optional && !current.startsWith('-')))) {
     const known = valuesOf(option, stored);
     if (option.required || known.length > 0) return known;
@@ -82,8 +76,8 @@ function namesOf(command: Program): Candidate[] {
 
 const MOST = 200;
 
-function storedCells(db: string | undefined, io: Io): Candidate[] {
-  const known = peekIntoStore(storePath(db, io), allCells) ?? [];
+function storedCells(io: Io): Candidate[] {
+  const known = peekIntoStore(storePath(undefined, io), allCells) ?? [];
   const models = [...new Set(known.map(({ model }) => model))];
   return [
     ...models.map((value) => ({ value, meaning: 'all cells of the model' })),
@@ -95,12 +89,9 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-/** `PROGRAM` is the command line of this installation, because `bench` may not be on the PATH. */
+/** `PROGRAM` is the command line of this installation. */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
-_bench_ask() {
-  if type -P bench >/dev/null; then command bench completion "$@"; else PROGRAM completion "$@"; fi
-}
 _bench() {
   local value word words=()
   COMPREPLY=()
@@ -113,23 +104,20 @@ _bench() {
   word=\${word//\\\\/}
   while IFS=$'\\t' read -r value _; do
     [[ "$value" != *:* && "$value" == "$word"* ]] && COMPREPLY+=("$(printf %q "$value")")
-  done < <(_bench_ask --complete bash -- "\${words[@]}" "$word" 2>/dev/null)
+  done < <(PROGRAM completion --complete bash -- "\${words[@]}" "$word" 2>/dev/null)
 }
 complete -o default -F _bench bench
 `,
   zsh: `#compdef bench
 # Completion of bench for zsh. In ~/.zshrc:  eval "$(bench completion zsh)"
 # or as a file _bench in a folder of $fpath.
-_bench_ask() {
-  if whence -p bench >/dev/null; then command bench completion "$@"; else PROGRAM completion "$@"; fi
-}
 _bench() {
   local -a values shown
   local line
   while IFS= read -r line; do
     values+=("\${line%%$'\\t'*}")
     shown+=("\${line/$'\\t'/  -- }")
-  done < <(_bench_ask --complete zsh -- "\${(@Q)words[1,CURRENT]}" 2>/dev/null)
+  done < <(PROGRAM completion --complete zsh -- "\${(@Q)words[1,CURRENT]}" 2>/dev/null)
   if (( $#values )); then
     compadd -l -d shown -a values
   else
@@ -145,16 +133,9 @@ fi
 `,
   fish: `# Completion of bench for fish. In ~/.config/fish/config.fish:  bench completion fish | source
 # or as ~/.config/fish/completions/bench.fish
-function __bench_ask
-    if type -qP bench
-        command bench completion $argv
-    else
-        PROGRAM completion $argv
-    end
-end
 function __bench_complete
     set -l token (commandline -ct)
-    set -l lines (__bench_ask --complete fish -- (commandline -opc) "$token" 2>/dev/null)
+    set -l lines (PROGRAM completion --complete fish -- (commandline -opc) "$token" 2>/dev/null)
     if test (count $lines) -gt 0
         printf '%s\\n' $lines
     else

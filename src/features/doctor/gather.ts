@@ -8,7 +8,6 @@ import {
   type GpusFacts,
   type MachineFacts,
   folderFacts,
-  packageCuda,
   pythonFacts,
 } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
@@ -49,11 +48,10 @@ export async function gatherFacts(
     foldersOf(storePath),
   ]);
   const { trtexec, linkedCuda } = found;
-  const major = trtexec.kind === 'found' && trtexec.help.kind === 'version' ? trtexec.help.version.major : null;
   return {
     isReplay: matrix !== null && matrix.replay !== null && named === undefined,
     trtexec,
-    builtForCuda: linkedCuda ?? (major === null ? null : await packageCuda(major, env, toolMs)),
+    builtForCuda: linkedCuda,
     gpus,
     folders,
     store: storeHealth(storePath, migrationsFolder()),

@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 
 import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { isNamed } from '../../engines/engine-index.ts';
-import { errorCode, UsageError } from '../../errors.ts';
+import { isNamed, writing } from '../../engines/engine-index.ts';
+import { UsageError } from '../../errors.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -62,14 +62,14 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
     const engines = enginesOf(found, wanted);
     if (options.timingCache !== undefined) await writeTimingCache(cache, engines, options.timingCache, io);
     const pinnedAt = isPinned ? io.now().toISOString() : null;
-    await writing(cache.folder, () =>
-      cache.index.change(({ pins }) => {
-        for (const { name } of engines) {
-          if (pinnedAt === null) delete pins[name];
-          else pins[name] = pinnedAt;
-        }
-      }),
-    );
+    const builds = new Set(engines.map(({ buildId }) => buildId));
+    await cache.index.change(({ links, pins }) => {
+      for (const [link, { buildId }] of Object.entries(links)) {
+        if (!builds.has(buildId)) continue;
+        if (pinnedAt === null) delete pins[link];
+        else pins[link] = pinnedAt;
+      }
+    });
     const what = isPinned ? 'is pinned: gc keeps it' : 'is no longer pinned';
     const changed = engines.map((engine) => ({ ...engine, pinnedAt }));
     return printResult(io, options, { schemaVersion: 1, ...found, engines: changed }, () =>
@@ -91,15 +91,9 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
   }
   const path = resolve(io.cwd, file);
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
-  if (bytes === null) {
-    throw new UsageError(
-      `${engineTitle(engine)} has no stored timing cache: its build had none, or an older version of bench made it`,
-    );
-  }
+  if (bytes === null) throw new UsageError(`${engineTitle(engine)} has no stored timing cache`);
   const shown = printable(file);
-  io.err(
-    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same tactics\n`,
-  );
+  io.err(`wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json, for build: {timingCache: ${shown}}\n`);
 }
 
 /** Removes engines, and unfreezes models that were frozen to them. */
@@ -107,9 +101,11 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const found = await cache.contents({ hashes: false });
-    const lost = found.lost.filter(({ name }) => keys.some((key) => isNamed(key, name, '')));
-    const others = keys.filter((key) => !lost.some(({ name }) => isNamed(key, name, '')));
-    const engines = others.length === 0 ? [] : enginesOf(found, others);
+    const lost = found.lost.filter(({ name }) => keys.some((key) => isLost(key, name)));
+    const engines = enginesOf(
+      found,
+      keys.filter((key) => !lost.some(({ name }) => isLost(key, name))),
+    );
     const pinned = engines.find(({ pinnedAt }) => pinnedAt !== null);
     if (pinned !== undefined && options.force !== true) {
       throw new UsageError(`${engineTitle(pinned)} is pinned: unpin it first, or use --force`);
@@ -118,7 +114,12 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     if (used !== undefined) {
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
-    for (const { name } of [...lost, ...engines]) await removeOne(cache, name);
+    await cache.index.change(({ frozen }) => {
+      for (const [definition, { name }] of Object.entries(frozen)) {
+        if (lost.some((each) => each.name === name)) delete frozen[definition];
+      }
+    });
+    for (const engine of engines) await removeOne(cache, engine);
     return printResult(io, options, { schemaVersion: 1, ...found, engines, lost }, () => [
       ...lost.map(({ name }) => `no build is frozen to ${shownName(name)} any longer`),
       ...engines.map((engine) => `${engineTitle(engine)} is removed`),
@@ -126,9 +127,13 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   });
 }
 
-async function removeOne(cache: EngineCache, name: string): Promise<void> {
-  const removed = await writing(cache.folder, () => cache.unlink(name));
-  if (removed === null) throw new UsageError(`${shownName(name)} is being built or read by another process: try again`);
+function isLost(key: string, name: string): boolean {
+  return key.length >= 4 && name.startsWith(key);
+}
+
+async function removeOne(cache: EngineCache, engine: KeptEngine): Promise<void> {
+  if ((await cache.unlink(engine)) !== null) return;
+  throw new UsageError(`${engineTitle(engine)} is being built or read by another process: try again`);
 }
 
 /** Removes the engines unused for longest until the others fit. */
@@ -136,12 +141,10 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const isDryRun = options.dryRun === true;
-    if (!isDryRun) await writing(cache.folder, () => cache.sweepUp());
+    if (!isDryRun) await cache.sweepUp();
     const { engines, folder, loose, timingCacheBytes } = await cache.contents({ hashes: false });
     const lastGood = lastGoodBuilds(store.db);
-    const spareBytes = options.keepLastGood ?? keptBytes(store);
-    const heldBecause = await reasonsToKeep(cache, store, lastGood, engines, spareBytes);
-    const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
+    const heldBecause = await reasonsToKeep(cache, store, lastGood, engines, options.keepLastGood ?? keptBytes(store));
     const heldBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), timingCacheBytes);
     const removed: KeptEngine[] = [];
     const kept: EnginesGcOutput['kept'][number][] = [];
@@ -156,15 +159,16 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
       }
     }
     if (!isDryRun) {
-      await writing(cache.folder, () => cache.keepFor(store.path, lastGood));
-      await writing(cache.folder, () => cache.removeLoose(loose));
-      for (const { name } of removed) await removeOne(cache, name);
+      await cache.keepFor(store.path, lastGood);
+      await cache.removeLoose(loose);
+      for (const engine of removed) await removeOne(cache, engine);
     }
-    const bytes = { bytesBefore: heldBefore + looseBytes, bytesAfter, maxBytes: options.maxSize };
+    const bytesBefore = loose.reduce((sum, { bytes }) => sum + bytes, heldBefore);
+    const sizes = { bytesBefore, bytesAfter, maxBytes: options.maxSize };
     const output: EnginesGcOutput = {
       schemaVersion: 1,
       folder,
-      ...bytes,
+      ...sizes,
       isDryRun,
       removed,
       removedFiles: loose,
@@ -210,8 +214,8 @@ async function reasonsToKeep(
 /** @throws UsageError for a key that names no engine, or more than one */
 function enginesOf(found: EngineFolder, keys: readonly string[]): KeptEngine[] {
   const named = keys.flatMap((key) => {
-    const engines = found.engines.filter(({ buildId, name }) => isNamed(key, name, buildId));
-    const first = engines[0];
+    const engines = found.engines.filter((engine) => isNamed(key, { ...engine, engineKey: engine.key }));
+    const [first] = engines;
     if (first === undefined) {
       throw new UsageError(`no engine ${printable(key)}: \`bench ls engines\` shows their keys`);
     }
@@ -221,14 +225,4 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): KeptEngine[] {
     return engines;
   });
   return [...new Set(named)];
-}
-
-async function writing<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === '') throw error;
-    throw new UsageError(`${printable(folder)} cannot be changed (${code})`, { cause: error });
-  }
 }

@@ -74,7 +74,7 @@ function minute(instant: string | null): string {
   return (instant ?? '').slice(0, 16).replace('T', ' ');
 }
 
-/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, replaced by another build. */
+/** `1a2b3c4d-2`: the second build of a key. */
 export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }

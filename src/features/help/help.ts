@@ -8,7 +8,7 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../exit-codes.ts';
-import { METRIC_IDS, type OwnMetricId, isOwnMetric, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
+import { METRIC_IDS, type OwnMetricId, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -29,7 +29,7 @@ export function writeHelp(topic: string | undefined, program: CommandUnknownOpts
   else if (number !== undefined) printLines(io, metricPage(number, look));
   else {
     const commands = commandsOf(program).map((command) => command.name());
-    const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
+    const numbers = METRIC_IDS.map((id) => metricText(id).word);
     const words = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
     const guess = didYouMean(topic, ['metrics', ...commands, ...numbers, ...words]);
     throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists commands and topics)`);
@@ -94,32 +94,30 @@ function formsOf(word: string): string[] {
 }
 
 /** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
-function numberNamed(topic: string): ExplainedNumber | undefined {
+function numberNamed(topic: string): OwnMetricId | undefined {
   const word = topic.toLowerCase();
-  const named = EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
-  return ownMetricNamed(word) ?? named ?? (/^p\d\d$/.test(word) ? 'percentiles' : undefined);
+  const named = METRIC_IDS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
+  return ownMetricNamed(word) ?? named;
 }
 
-function namesOf(id: ExplainedNumber): string[] {
+function namesOf(id: OwnMetricId): string[] {
   const { label, source, word } = metricText(id);
   return [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
 }
 
 function metricsPage(look: Look): string[] {
-  const rows = EXPLAINED_NUMBERS.map((id): [string, string] => {
-    return [metricText(id).word, `${meaning(id).slice(2)}${isOwnMetric(id) ? '' : ' (shown only)'}`];
-  });
-  const where = '--metric and limits of a matrix take these names, except those that are only shown.';
-  return [...definitions(rows, look), '', ...paragraph(where, look), 'Details of one: bench help gpu'];
+  const rows = METRIC_IDS.map((id): [string, string] => [metricText(id).word, meaning(id).slice(2)]);
+  const where = '--metric and limits of a matrix take these names. Details of one: bench help gpu';
+  return [...definitions(rows, look), '', ...paragraph(where, look)];
 }
 
 /** `: GPU compute time, ms`, or `, ms` if the word already says it. */
-function meaning(id: ExplainedNumber): string {
+function meaning(id: OwnMetricId): string {
   const { label, unit, word } = metricText(id);
   return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
 }
 
-function metricPage(id: ExplainedNumber, look: Look): string[] {
+function metricPage(id: OwnMetricId, look: Look): string[] {
   const { caveats, says, source, word } = metricText(id);
   const title = `${look.style.strong(word)}${meaning(id)}${word === id ? '' : ` (in JSON: ${id})`}`;
   return [title, ...[says, `From: ${source}`, `Caveats: ${caveats}`].flatMap((text) => ['', ...paragraph(text, look)])];
@@ -128,7 +126,7 @@ function metricPage(id: ExplainedNumber, look: Look): string[] {
 function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   const groups = Map.groupBy(commandsOf(program), (command) => command.helpGroup().replace(/:$/, ''));
   const topics = documents().flatMap(({ name, title }): [string, string][] => [[name, title]]);
-  const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
+  const numbers = METRIC_IDS.map((id) => metricText(id).word);
   return [
     ...[...groups].flatMap(([group, commands]) => {
       const rows = commands.map((command): [string, string] => [command.name(), command.summary()]);
@@ -163,53 +161,7 @@ function paragraph(text: string, { columns }: Look, indent = ''): string[] {
   return wrapWords(text, width).map((line) => `${indent}${line}`);
 }
 
-interface MetricText {
-  readonly word: string;
-  readonly label: string;
-  readonly unit: string;
-  readonly source: string;
-  readonly says: string;
-  readonly caveats: string;
-}
-
-const SHOWN_ONLY = ['hostWalltimeS', 'gpuTotalS', 'percentiles'] as const;
-
-type ExplainedNumber = OwnMetricId | (typeof SHOWN_ONLY)[number];
-
-export const EXPLAINED_NUMBERS: readonly ExplainedNumber[] = [...METRIC_IDS, ...SHOWN_ONLY];
-
-const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
-  hostWalltimeS: {
-    word: 'host-walltime',
-    label: 'host walltime',
-    unit: 's',
-    source: 'Total Host Walltime: … s',
-    says: 'The time from the first copy or launch after the warm-up to the end of the last query. The throughput is the number of queries divided by it.',
-    caveats:
-      'It depends on --duration and --iterations, so it is not a measure of speed. It does not include building, loading and warming up.',
-  },
-  gpuTotalS: {
-    word: 'gpu-total',
-    label: 'total GPU compute time',
-    unit: 's',
-    source: 'Total GPU Compute Time: … s',
-    says: 'The mean GPU compute time times the number of queries. If it is much less than the host walltime, the GPU was idle in between.',
-    caveats:
-      'It is computed, not measured. With several streams the times overlap, and it may be more than the walltime.',
-  },
-  percentiles: {
-    word: 'percentiles',
-    label: 'percentiles',
-    unit: 'ms',
-    source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
-    says: 'For every line of times, the value that this many of 100 queries do not exceed. Select them with run: {percentiles: […]} in a matrix.',
-    caveats:
-      'trtexec takes them from the sorted times without interpolation. With few queries they are the maximum: p90 with up to 9, p95 with up to 19, p99 with up to 100. TensorRT before 8.5 prints only one.',
-  },
-};
-
-export function metricText(id: ExplainedNumber): MetricText {
-  if (!isOwnMetric(id)) return SHOWN[id];
+export function metricText(id: OwnMetricId) {
   const { shown, help } = metricDefinition(id);
   const [word, label, unit] = shown;
   const [source, says, caveats] = help;

@@ -16,12 +16,11 @@ import type { Outcome } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
-import { cellKeyOf, highestRepeat, moveToCell, redateRun } from '../../store/runs/runs.ts';
+import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../records/cell-label.ts';
-import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
+import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from './restore-sweep.ts';
 
 export interface ImportContext extends RestoreContext {
@@ -45,12 +44,6 @@ export interface ImportedSweep {
   readonly sweep: Sweep;
   stored: number;
   alreadyStored: number;
-  /** Of these, those with another cell, commit or branch than is stated now. */
-  unchanged: number;
-  /** Stated settings that differ from those of these runs: of the commit and branch, or of the cell. */
-  readonly ignored: Set<'cell' | 'git'>;
-  /** Number of stored runs that took a hint. */
-  noted: number;
   readonly outcomes: Record<Outcome['kind'], number>;
   readonly datesFrom: DateSource[];
   /** Number of stored runs whose date changed. */
@@ -99,7 +92,6 @@ export class GroupImport {
   private readonly repeats = new Map<string, number>();
   /** Sweeps already resolved, with the folder that named them. */
   private readonly checked = new Set<string>();
-  private readonly otherModels = new Set<string>();
   /** Logs that name neither a model nor an engine. */
   private readonly unnamed: string[] = [];
   private readonly impossibleDates: string[] = [];
@@ -129,7 +121,7 @@ export class GroupImport {
     for (const entry of this.sweeps.values()) await this.finish(entry);
     this.noteAll(
       this.unnamed,
-      'names neither a model nor an engine: stored as a separate cell; add --model NAME --precision P',
+      'names neither a model nor an engine: stored as a separate cell; to name it, remove the sweep (bench db rm) and import it with --model NAME --precision P',
     );
     this.noteAll(this.impossibleDates, 'ignored: not a possible date of a TensorRT run');
     return [...this.sweeps.values()];
@@ -151,7 +143,6 @@ export class GroupImport {
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
     }
     for (const run of runs) {
-      this.noteOtherModel(run);
       const hasNumbers = run.log.measurement !== null || run.log.excerpt !== null;
       if (hasNumbers && isUnnamed(withStatedCell(run, standalone.stated))) this.unnamed.push(run.path);
     }
@@ -172,21 +163,11 @@ export class GroupImport {
   private withPossibleDate(run: ReadRun): ReadRun {
     const { log, manifest, path } = run;
     const start = startOf(run);
-    if (manifest.runId !== null || (start === null && log.impossibleStamp === null)) return run;
-    const time = start === null ? Number.NaN : Date.parse(start);
+    if (manifest.runId !== null || start === null) return run;
+    const time = Date.parse(start);
     if (time >= FIRST_TENSORRT_MS && time <= this.context.now().getTime() + AHEAD_MS) return run;
-    this.impossibleDates.push(`${path}, ${start?.slice(0, 10) ?? log.impossibleStamp ?? ''}`);
+    this.impossibleDates.push(`${path}, ${start.slice(0, 10)}`);
     return { ...run, manifest: { ...manifest, startedAt: null }, log: { ...log, startedAtLocal: null } };
-  }
-
-  /** Notes a log that names another model, once per pair of names. A matrix named the models of bench's own runs. */
-  private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
-    const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
-    if (manifest.cell === null || harness !== null || isOwn) return;
-    const text = otherModel(manifest.cell, log);
-    if (text === null || this.otherModels.has(text)) return;
-    this.otherModels.add(text);
-    this.context.onNote(`${path}: ${text}`);
   }
 
   /**
@@ -228,9 +209,7 @@ export class GroupImport {
     await this.openSweep(sweepId, run, kept);
     if (!kept) await this.store(run, runId, sweepId);
     const isRedated = kept && (await this.redate(run, runId, sweepId));
-    if (kept) await this.join(run, runId, sweepId);
     this.count(sweepId, run, !kept, isRedated);
-    if (kept) this.countUnchanged(sweepId, run, runId);
   }
 
   private async openSweep(sweepId: SweepId, run: ReadRun, isStored: boolean): Promise<void> {
@@ -303,20 +282,6 @@ export class GroupImport {
     return true;
   }
 
-  /** Moves a stored run whose log names no model to the cell that is stated now. */
-  private async join(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
-    const { artefactsFolder, db, onNote, standalone, writer } = this.context;
-    const unstated = { ...run, manifest: { ...run.manifest, cell: null } };
-    if (standalone.stated.model === undefined || !isUnnamed(unstated)) return;
-    const [before, cell] = [cellOf(unstated), cellOf(run)];
-    if (cellKeyOf(db, runId) !== before.key || cell.key === before.key) return;
-    const repeat = this.nextRepeat(run, sweepId);
-    writer.saveCell(cell);
-    moveToCell(db, runId, cell.key, repeat);
-    await restateKept(runFolderOf(artefactsFolder, sweepId, runId), { cell, repeat });
-    onNote(`${run.path}: its run is of ${cellLabel(cell)} now, no longer of ${cellLabel(before)}`);
-  }
-
   private nextRepeat(run: ReadRun, sweepId: SweepId): number {
     const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
     const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
@@ -332,22 +297,8 @@ export class GroupImport {
     if (dateSource !== null && !entry.datesFrom.includes(dateSource)) entry.datesFrom.push(dateSource);
     if (isNew) entry.stored += 1;
     else entry.alreadyStored += 1;
-    if (isNew && this.context.note !== null && run.manifest.runId === null) entry.noted += 1;
     if (isRedated) entry.redated += 1;
     entry.outcomes[run.outcome.kind] += 1;
-  }
-
-  private countUnchanged(sweepId: SweepId, run: ReadRun, runId: RunId): void {
-    const { db, git, standalone } = this.context;
-    const entry = this.sweeps.get(sweepId);
-    const isStated = Object.values(standalone.stated).some((value) => value !== undefined);
-    if (entry === undefined || (git === null && !isStated)) return;
-    const { branch, commit } = entry.sweep;
-    const isOfOther = git !== null && ((git.commit ?? commit) !== commit || (git.branch ?? branch) !== branch);
-    const isOfCell = !isStated || roleOf(run) === 'build' || cellKeyOf(db, runId) === cellOf(run).key;
-    if (isOfOther || !isOfCell) entry.unchanged += 1;
-    if (isOfOther) entry.ignored.add('git');
-    if (!isOfCell) entry.ignored.add('cell');
   }
 
   /** The times of an imported sweep follow from its runs. */
@@ -366,17 +317,7 @@ export class GroupImport {
 
 export function emptySweep(sweep: Sweep): ImportedSweep {
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
-  return {
-    sweep,
-    stored: 0,
-    alreadyStored: 0,
-    unchanged: 0,
-    ignored: new Set(),
-    noted: 0,
-    outcomes,
-    datesFrom: [],
-    redated: 0,
-  };
+  return { sweep, stored: 0, alreadyStored: 0, outcomes, datesFrom: [], redated: 0 };
 }
 
 /** `run.json` takes precedence over hints. */

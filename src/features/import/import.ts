@@ -36,7 +36,7 @@ import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
-import { engineNotes } from '../../selection/rebuilt-engines.ts';
+import { engineNotes } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import {
   type LeftOut,
@@ -210,25 +210,17 @@ async function restoreOthers(
   return others;
 }
 
-const SETTINGS = { git: ['branch', 'commit'], cell: ['cudaGraph', 'model', 'precision', 'shapes'] } as const;
+const SETTINGS = ['branch', 'commit', 'cudaGraph', 'model', 'note', 'precision', 'shapes', 'telemetry'] as const;
 
 function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions): string[] {
-  const { date, note, telemetry } = options;
-  const unchanged = imported.reduce((sum, entry) => sum + entry.unchanged, 0);
-  const ignored = new Set(imported.flatMap((entry) => [...entry.ignored]));
-  const settings = [...ignored].flatMap((of) => SETTINGS[of]).filter((name) => options[name] !== undefined);
-  const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
+  const settings = SETTINGS.filter((name) => options[name] !== undefined);
   const stored = imported.reduce((sum, { alreadyStored }) => sum + alreadyStored, 0);
-  const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
   const dated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson')).length;
   return [
-    note !== undefined &&
-      without > 0 &&
-      `bench did not add --note to ${count(without, 'run')} of ${runs}: they were stored before, or bench measured them`,
     settings.length > 0 &&
-      `bench ignored ${settings.map(flagOf).join(', ')} for ${count(unchanged, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
-    telemetry !== undefined && stored > 0 && 'bench did not add --telemetry: this run was stored before',
-    date !== undefined &&
+      stored > 0 &&
+      `${settings.map(flagOf).join(', ')}: no effect on ${count(stored, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
+    options.date !== undefined &&
       dated > 0 &&
       `--date has no effect on runs whose run.json has a start time (${count(dated, 'sweep')})`,
   ].filter((text) => text !== false);

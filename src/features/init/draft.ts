@@ -40,11 +40,7 @@ export function draftModels(found: readonly FoundModel[], possibilities: Possibi
     const drafted = draftModel(facts, possibilities);
     if (typeof drafted === 'string') skipped.push({ path, problem: drafted });
     else {
-      const wanted =
-        posix
-          .basename(path)
-          .replace(/\.onnx$/i, '')
-          .trim() || 'model';
+      const wanted = posix.parse(path).name.trim() || 'model';
       const taken = models.map(({ name }) => name);
       models.push({ name: firstFree(wanted, taken), onnx: path, ...drafted });
     }
@@ -118,27 +114,18 @@ const UNKNOWN = around(16, 1, 64, 'the model does not describe this dimension');
 const SIZES: readonly (readonly [name: RegExp, guess: SizeGuess])[] = [
   [/^(?:n|b|bs|num_samples)$|batch/, BATCH],
   [/chan/, around(3, 3, 3, 'channels of a color image')],
-  [/past|cache|kv/, around(128, 1, 512, 'earlier tokens')],
-  [/seq|len|token|context|^[lst]$/, around(128, 1, 512, 'the length of a sequence')],
+  [/past|cache|kv|seq|len|token|context|^[lst]$/, around(128, 1, 512, 'the length of a sequence')],
   [/height|width|image|pixel|^[hw]$/, around(256, 128, 512, 'the side of an image: multiples of 64')],
-  [/frame|time|audio|sample/, around(128, 1, 512, 'a number of time steps')],
 ];
 
 /**
  * A size for an open dimension.
- * @param name such as `batch`, `seq_len` or `past + seq_len`; null when unnamed
+ * @param name such as `batch` or `seq_len`; null when unnamed
  * @param place 0-based; an unclear first dimension is taken for the batch
  */
 export function guessSize(name: string | null, place: number): SizeGuess {
-  const guesses = (name ?? '').split('+').map((text) => {
-    const part = text.trim().toLowerCase();
-    if (/^\d+$/.test(part)) return around(Number(part), Number(part), Number(part), 'a number');
-    return SIZES.find(([pattern]) => pattern.test(part))?.[1] ?? UNKNOWN;
-  });
-  const [only = UNKNOWN] = guesses;
-  if (guesses.length === 1) return only === UNKNOWN && place === 0 ? BATCH : only;
-  const sum = (limit: 'opt' | 'min' | 'max') => guesses.reduce((total, guess) => total + guess[limit], 0);
-  return around(sum('opt'), sum('min'), sum('max'), 'the sum of the dimensions in its name');
+  const guess = SIZES.find(([pattern]) => pattern.test((name ?? '').toLowerCase()))?.[1];
+  return guess ?? (place === 0 ? BATCH : UNKNOWN);
 }
 
 /**
@@ -154,10 +141,9 @@ const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((n
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> | string {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
-    if (['sequence', 'map', 'optional', 'opaque'].includes(elementType)) {
-      return `input ${name} is not a tensor: its type is ${elementType}`;
+    if (['sequence', 'map', 'optional', 'opaque', 'string'].includes(elementType)) {
+      return `input ${name} is of the type ${elementType}, which TensorRT does not take`;
     }
-    if (elementType === 'string') return `input ${name} holds strings, which TensorRT does not support`;
     if (shape === null) return `it does not say how many dimensions input ${name} has`;
     if (shape.every((dimension) => typeof dimension === 'number')) continue;
     if (/[,'\s]/.test(name)) {
@@ -166,21 +152,18 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     open.push({ input: name, shape });
   }
   if (open.length === 0) return { shapes: null, dimensions: [] };
-  const first = new Set(open.flatMap(({ shape: [size] }) => (typeof size === 'string' ? [size] : [])));
-  // An unnamed first dimension takes the name that other inputs give theirs, if they agree.
-  const [leading = null] = first.size === 1 ? first : [];
   const axes = new Map<string, Dimension>();
   const axisOf = (input: string, dimension: string | null, place: number): string => {
-    const stated = dimension ?? (place === 0 ? leading : null);
-    const origin = stated ?? (place === 0 ? '' : `${input}\0${place}`);
-    const known = axes.get(origin);
+    // An unnamed first dimension is the batch, as other inputs call it.
+    const stated = dimension ?? (place === 0 ? 'batch' : `${input}_dim${place}`);
+    const known = axes.get(stated);
     if (known !== undefined) return known.name;
-    const word = (stated ?? (place === 0 ? 'batch' : `${input}_dim${place}`)).replaceAll(/\W+/g, '_');
+    const word = stated.replaceAll(/\W+/g, '_');
     const plain = /[A-Za-z]/.test(word) ? word.replace(/^(?=\d)/, '_') : `dim${axes.size}`;
     const base = TAKEN.has(plain) ? `${plain}_dim` : plain;
     const taken = [...axes.values()].map((axis) => axis.name);
     const name = firstFree(base, taken);
-    axes.set(origin, { name, ...guessSize(stated, place) });
+    axes.set(stated, { name, ...guessSize(dimension, place) });
     return name;
   };
   const shapes = open.map(({ input, shape }) => [

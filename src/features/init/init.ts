@@ -100,31 +100,26 @@ function writeIgnore(io: Io): boolean {
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
   const { cells, file, gpus, ignoreFile, lacking, models, runs, schemaFile, skipped, trtexec } = written;
-  const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
-  const command = shellQuote(file);
-  const version = trtexec?.version ?? null;
-  const warned = (text: string): string[] => wrapWords(printable(text), columns).map((line) => style.warn(line));
+  const facts: readonly (readonly [name: string, text: string | null])[] = [
+    [`trtexec ${trtexec?.version}`, trtexec?.version ? trtexec.path : null],
+    ['GPU', gpus.join(', ')],
+    ['schema for editors', schemaFile],
+    ['git ignores the results', ignoreFile],
+  ];
+  const warnings = [
+    ...skipped.map(({ path, problem }) => `left out: ${path}: ${problem}`),
+    ...lacking.map((what) => `missing: ${what}`),
+  ];
   return [
-    `${style.strong(printable(file))}: ${counted}`,
+    `${style.strong(printable(file))}: ${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`,
     ...models.map(({ name, precisions, dimensions }) => {
       const sizes = dimensions.map((each) => `${each.name} ${each.values.join(' ')}`);
-      const parts = [precisions.map(({ precision }) => precision).join(' '), ...sizes];
-      return `  ${printable(name)}: ${parts.join(' · ')}`;
+      return `  ${printable([`${name}: ${precisions.map(({ precision }) => precision).join(' ')}`, ...sizes].join(' · '))}`;
     }),
-    ...skipped.flatMap(({ path, problem }) => warned(`left out: ${path}: ${problem}`)),
-    ...(version === null ? [] : stated(`trtexec ${version}`, trtexec?.path ?? null)),
-    ...stated('GPU', gpus.join(', ')),
-    ...stated('schema for editors', schemaFile),
-    ...stated('git ignores the results', ignoreFile),
-    ...lacking.flatMap((what) => warned(`missing: ${what}`)),
-    lacking.length === 0
-      ? `next: bench plan ${command}, then bench run ${command}`
-      : `next: bench plan ${command}${version === null ? ' --tensorrt 10.6' : ''}; bench doctor shows how to fix what is missing`,
+    ...facts.flatMap(([name, text]) => (text ? [`${name}: ${printable(text)}`] : [])),
+    ...warnings.flatMap((text) => wrapWords(printable(text), columns).map((line) => style.warn(line))),
+    `next: bench plan ${shellQuote(file)}; bench doctor shows how to fix what is missing`,
   ];
-}
-
-function stated(name: string, text: string | null): string[] {
-  return text ? [`${name}: ${printable(text)}`] : [];
 }
 
 const REST = `

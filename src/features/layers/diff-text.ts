@@ -7,16 +7,6 @@ import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../te
 import { type Column, renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** Shown in the text but not in `--json`. */
-export interface LayersDiffDetails {
-  /** The parts of each row, shown below it; null to show rows only. */
-  readonly opened: readonly (readonly DiffRow[])[] | null;
-  /** Maximum number of rows; the rest is summed. */
-  readonly top: number;
-  /** Median SM clock of each profile; null where it was not recorded. */
-  readonly smClockMhz: readonly [number | null, number | null];
-}
-
 type DiffRow = LayersDiffOutput['rows'][number];
 
 type Engine = LayersDiffOutput['base'];
@@ -34,11 +24,8 @@ export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   gone: 'gone',
 };
 
-export function layersDiffText(
-  diff: LayersDiffOutput,
-  { opened, top, smClockMhz }: LayersDiffDetails,
-  look: Look,
-): string[] {
+/** @param top number of rows; the rest is summed */
+export function layersDiffText(diff: LayersDiffOutput, top: number, look: Look): string[] {
   const { base, head, rows } = diff;
   const { style, columns } = look;
   const lines = [
@@ -49,9 +36,9 @@ export function layersDiffText(
       wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
     ),
   ];
-  const shown = opened === null ? rows.slice(0, top) : opened.slice(0, top).flat();
+  const shown = rows.slice(0, top);
   if (shown.length > 0) lines.push('', ...rowTable(shown, diff, look));
-  lines.push('', ...sumLines(rows.slice(top), diff, smClockMhz).flatMap((line) => wrapHanging(line, columns, 2)));
+  lines.push('', ...sumLines(rows.slice(top), diff).flatMap((line) => wrapHanging(line, columns, 2)));
   return lines;
 }
 
@@ -123,11 +110,7 @@ function sumText(value: number | null): string {
   return value === null ? '' : ` ${signedMs(value)},`;
 }
 
-function sumLines(
-  rest: readonly DiffRow[],
-  diff: LayersDiffOutput,
-  smClockMhz: LayersDiffDetails['smClockMhz'],
-): string[] {
+function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
   const { commonPercent, unknown, unchanged, unattributed } = diff;
   const lines: string[] = [];
   if (rest.length > 0) {
@@ -149,7 +132,7 @@ function sumLines(
   }
   if (isTimed(diff) && commonPercent !== null && Math.abs(commonPercent) >= 1) {
     lines.push(
-      `layers that kept their kernels changed by ${formatPercent(commonPercent)}, all of them: ${clockText(commonPercent, smClockMhz)}`,
+      `layers that kept their kernels changed by ${formatPercent(commonPercent)}, all of them: a clock, or the noise of the profiler`,
     );
   }
   return lines;
@@ -175,18 +158,4 @@ function namedEqually({ parts }: DiffRow): string[] {
     .toSorted((a, b) => b.size - a.size)
     .slice(0, NAMED)
     .map(({ line }) => line);
-}
-
-/** Clocks move in steps of 15 MHz, and one step is not a change. */
-const CLOCK_MOVED = 0.01;
-
-/** Names the clock as the cause only if it moved in the direction that explains the change. */
-function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
-  if (was === null || is === null || was <= 0) {
-    return 'a clock or the noise of the profiler; no clock was recorded during both profiles';
-  }
-  const moved = is / was - 1;
-  return Math.abs(moved) >= CLOCK_MOVED && moved * commonPercent < 0
-    ? `the clock, not the engine: SM clock ${was} → ${is} MHz`
-    : `the noise of the profiler, as the SM clock did not move (${was} and ${is} MHz)`;
 }

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Script, createContext } from 'node:vm';
 
 import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -21,8 +19,7 @@ import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import { isRecord } from '../../text/unknown-values.ts';
-import { type CapturedWork, readNsysExport } from '../../tools/nsys/read-export.ts';
+import { readNsysExport } from '../../tools/nsys/read-export.ts';
 import type { LayersOptions } from './command.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
 
@@ -35,13 +32,9 @@ export async function showKernels(
   options: KernelsOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // For `--kernels CELL`, the option consumed the argument.
-  const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
-  const isCell = isName && !/[./]/.test(kernels);
-  const name = isCell ? kernels : named;
   const { engine, file, label } = await requestedCapture(
-    name,
-    isCell || kernels === true ? null : resolve(io.cwd, kernels),
+    named,
+    kernels === true ? null : resolve(io.cwd, kernels),
     options,
     io,
   );
@@ -116,18 +109,13 @@ function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
 
 const SHOWN_CALLS = 4;
 
-const PAUSES: Readonly<Record<CapturedWork['pauses'][number]['reason'], string>> = {
-  garbageCollection: 'garbage collection',
-  interpreterLock: "waiting for the interpreter's lock",
-};
-
 /** @param top lines of the table; the rest is summed */
 export function kernelsText(
   report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
   top: number,
   look: Look,
 ): string[] {
-  const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, pauses, spanMs } = report;
+  const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
   const { columns, style } = look;
   const all = sumOf(kernels);
   const rest = kernels.slice(top);
@@ -145,10 +133,6 @@ export function kernelsText(
     `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
     `copies   ${copied.join('; ') || 'none'}`,
     `calls    ${called.join('; ')}${left}`,
-    ...pauses.map(
-      ({ count: times, gpuIdleMs, ms, reason }) =>
-        `host     ${PAUSES[reason]} ${times}×, ${formatMs(ms)}; the GPU had no work for ${formatMs(gpuIdleMs)} of it`,
-    ),
   ];
   return [
     ...wrapHanging(`kernels of ${printable(label ?? file)}`, columns, 2).map(style.strong),
@@ -184,7 +168,7 @@ type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
 
 /**
  * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
- * @throws UsageError for an invalid regular expression, or one that takes too long
+ * @throws UsageError for an invalid regular expression
  */
 export function selectLayers<Layer extends Selectable>(
   layers: readonly Layer[],
@@ -192,9 +176,11 @@ export function selectLayers<Layer extends Selectable>(
   isRegex: boolean,
 ): readonly Layer[] {
   if (pattern === undefined) return layers;
-  if (isRegex) return matchingLayers(layers, pattern);
   const parts = pattern.toLowerCase().split('*');
-  return layers.filter((layer) => textsOf(layer).some((text) => holdsInOrder(text.toLowerCase(), parts)));
+  const expression = isRegex ? regexOf(pattern) : null;
+  const holds = (text: string): boolean =>
+    expression === null ? holdsInOrder(text.toLowerCase(), parts) : expression.test(text);
+  return layers.filter((layer) => textsOf(layer).some(holds));
 }
 
 function textsOf({ name, origins, tactic, type }: Selectable): string[] {
@@ -210,33 +196,9 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
   });
 }
 
-const PATIENCE_MS = 2000;
-
-/** Only another context with a timeout can stop a catastrophic pattern such as `(a+)+$`. */
-const MATCH = new Script(
-  'const expression = new RegExp(pattern, "iu"); texts.map((of) => of.some((text) => expression.test(text)))',
-);
-
-function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], pattern: string): readonly Layer[] {
-  const shown = printable(pattern);
-  const context = createContext({ pattern: sourceOf(pattern), texts: layers.map(textsOf) });
+function regexOf(pattern: string): RegExp {
   try {
-    const answers: unknown = MATCH.runInContext(context, { timeout: PATIENCE_MS });
-    const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
-    return layers.filter((_, place) => found[place] === true);
-  } catch (error) {
-    // An error of the other context is not an instance of a class of this one.
-    if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-    throw new UsageError(
-      `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: nested repetitions such as (a+)+ take too long`,
-      { cause: error },
-    );
-  }
-}
-
-function sourceOf(pattern: string): string {
-  try {
-    return new RegExp(pattern, 'iu').source;
+    return new RegExp(pattern, 'iu');
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
     throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {

@@ -1,6 +1,4 @@
-import { enginesFolderOf } from '../../files/layout.ts';
-import { EngineIndex, isNamed } from '../../engines/engine-index.ts';
-import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
+import { type ChangeRow, changeRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
@@ -19,11 +17,7 @@ import { printable } from '../../text/printable.ts';
 import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
-import { runOfBuild } from '../../store/builds/builds.ts';
-import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
-import { telemetryOf } from '../../store/runs/run-facts.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
-import type { RunId } from '../../records/scalars.ts';
 import { runByPrefix } from '../../selection/by-name.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
@@ -123,20 +117,15 @@ async function showDiff(
   options: LayersOptions,
   io: Io,
 ): Promise<ExitCode> {
-  let smClockMhz: readonly [number | null, number | null] = [null, null];
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
-    : await withStore(options, io, async (store) => {
-        const { db } = store;
-        const [was = null, is = null] =
-          name === undefined ? await Promise.all(refs.map((ref) => buildNamed(store, ref))) : [];
+    : await withStore(options, io, async ({ db }) => {
         // Builds belong to no cell.
-        if (was !== null && is !== null) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])] as const;
+        const runIds = name === undefined ? refs.flatMap((ref) => runByPrefix(db, ref) ?? []) : [];
+        const [was, is] = runIds.filter((runId) => layerRun(db, runId)?.role === 'build');
+        if (was !== undefined && is !== undefined) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])];
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
-        const isSameCell = base.cell.key === head.cell.key;
-        const found = [profiledPoint(db, base, isSameCell), profiledPoint(db, head, isSameCell)] as const;
-        smClockMhz = [clockOf(db, found[0]), clockOf(db, found[1])];
-        return found;
+        return [profiledPoint(db, base), profiledPoint(db, head)];
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
   await yieldToEventLoop(io);
@@ -146,21 +135,9 @@ async function showDiff(
   await yieldToEventLoop(io);
   const rows = changeRows(diff);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff, rows);
-  const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.base.totalMs !== null)) : null;
-  const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
-  printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
+  const top = options.all === true ? Infinity : options.top;
+  printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
   return EXIT_CODES.fine;
-}
-
-/** A build named by the ID of its run, or by the key of a kept engine; null for anything else. */
-async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId | null> {
-  const runId = runByPrefix(db, ref);
-  if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
-  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
-  const named = Object.entries(links).flatMap(([name, note]) => (isNamed(ref, name, note.buildId) ? [note] : []));
-  // The list shows the first of several builds under KEY without a number.
-  const [engine, ...others] = named.length > 1 ? named.filter(({ number }) => number === 1) : named;
-  return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.buildId);
 }
 
 /** Notes that a profile without a CUDA graph includes the gaps between launches in its times. */
@@ -169,17 +146,6 @@ export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): Profi
   const side = head.cudaGraph ? 'head' : 'base';
   const note = `only the ${side} was launched as a CUDA graph: launches may cause part of the change`;
   return { ...head, notes: [...head.notes, note] };
-}
-
-function withParts(row: ChangeRow, timed: boolean) {
-  const whole = rowOutput(row, timed);
-  if (row.parts.length < 2) return [whole];
-  return [whole, ...partRows(row).map((part) => ({ ...rowOutput(part, timed), label: `· ${part.label}` }))];
-}
-
-function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | null {
-  if (engine === null) return null;
-  return telemetryOf(db, [engine.runId]).get(engine.runId)?.smClockMhz ?? null;
 }
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
@@ -300,7 +266,6 @@ function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][num
     baseMs: timed ? row.baseMs : null,
     headMs: timed ? row.headMs : null,
     deltaMs: timed ? row.deltaMs : null,
-    moved: parts.filter(({ moved }) => moved).length,
     parts: parts.map((part) => ({
       base: part.base.map(({ name }) => name),
       head: part.head.map(({ name }) => name),

@@ -72,7 +72,6 @@ const row = z.strictObject({
   baseMs: milliseconds,
   headMs: milliseconds,
   deltaMs: milliseconds,
-  moved: count.describe('Layers whose position in the engine changed'),
   parts: z.array(
     z.strictObject({
       base: z.array(z.string()),

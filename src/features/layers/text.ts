@@ -14,7 +14,7 @@ import { efficiencyLines } from '../../terminal/efficiency-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
-import { truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
 
 /** Shown in the text but not in `--json`. */
 export interface LayersDetails {
@@ -28,7 +28,7 @@ export interface LayersDetails {
 type Summary = LayersOutput['summary'];
 
 export function layersText(report: LayersOutput, { alignment, islands, top }: LayersDetails, look: Look): string[] {
-  const { summary, groups, layers, aggregate, totalMs } = report;
+  const { summary, layers, totalMs } = report;
   const { style, columns } = look;
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
   const profile =
@@ -44,9 +44,6 @@ export function layersText(report: LayersOutput, { alignment, islands, top }: La
     '',
     ...tableOf(report, top, look),
     ...(layers.length < summary.layers ? [style.dim(selectionLine(report))] : []),
-    ...(groups === null && aggregate === null && layers.length <= DETAILED
-      ? layers.flatMap((layer) => details(layer, look))
-      : []),
     '',
     ...[...summaryLines(report, islands), ...alignmentLines(report, alignment)].flatMap((line) =>
       wrapHanging(line, columns, 4),
@@ -73,24 +70,6 @@ function tableOf(report: LayersOutput, top: number, look: Look): string[] {
 function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
   const share = totalMs === null ? '' : `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})`;
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
-}
-
-/** Maximum number of layers that are shown in detail. */
-const DETAILED = 3;
-
-function details(layer: LayerFacts, look: Look): string[] {
-  const lines = [
-    ['layer', layer.name],
-    ['block', layer.block],
-    ['tactic', layer.tactic],
-    ...layer.origins.map((origin, place) => [place === 0 ? 'from' : '', origin] as const),
-  ] as const;
-  return [
-    '',
-    ...lines.flatMap(([name, text]) =>
-      text === null ? [] : [truncate(`  ${look.style.dim((name ?? '').padEnd(6))} ${printable(text)}`, look.columns)],
-    ),
-  ];
 }
 
 function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, look: Look): string[] {

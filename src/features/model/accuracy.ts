@@ -9,9 +9,9 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatDecibels, formatNumber } from '../../terminal/numbers.ts';
+import { formatDecibels, formatNumber } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate, wrapWords } from '../../terminal/text-width.ts';
+import { truncate } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
@@ -38,8 +38,6 @@ export async function compareAccuracy(
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
-  if (data !== null && !existsSync(data))
-    throw new UsageError(`--data ${printable(options.data ?? '')}: file not found`);
   const { batch, distribution, samples = null, seed } = options;
   const { metricCommand } = requested;
   const { cwd, env, signal, spawn } = io;
@@ -103,13 +101,8 @@ async function requestedPairs(
   if ((options.model === undefined) !== (options.precision === undefined)) {
     throw new UsageError('to store it, name both: --model and --precision');
   }
-  if (isExport(first) !== isExport(variant)) {
-    throw new UsageError('compare two ONNX files, or two files of --exportOutput');
-  }
   if (isExport(first) && (options.model !== undefined || metricCommand.length > 0)) {
-    throw new UsageError(
-      'outputs of engines are compared and not stored: --model, --precision and a metric command are for ONNX files',
-    );
+    throw new UsageError('--model, --precision and a metric command are for ONNX files');
   }
   const pair = {
     model: options.model ?? basename(variant).replace(/\.(?:onnx|json)$/, ''),
@@ -168,68 +161,45 @@ function accuracyText({ comparisons: rows, notes, maxDropDb }: AccuracyOutput, l
   const compared = rows.filter((row) => row.kind === 'compared');
   const failed = rows.filter((row) => row.kind === 'failed');
   const fallen = compared.filter(({ before }) => before?.isRegression === true);
-  const [first] = compared;
+  const emulated = compared.find(({ versions }) => versions['onnxruntime'] !== undefined)?.versions['onnxruntime'];
   return [
-    ...(compared.length === 0 ? [] : tableOf(compared, look)),
-    ...(first === undefined ? [] : wrapWords(methodWords(first), columns).map((line) => style.dim(line))),
+    ...(compared.length === 0 ? [] : renderTable(COLUMNS, compared, look)),
+    ...(emulated === undefined
+      ? []
+      : [style.dim(`onnxruntime ${printable(emulated)} on the CPU, not the engine's kernels`)]),
     ...fallen.map((row) => style.bad(truncate(fallWords(row, maxDropDb), columns))),
     ...failed.map((row) => style.bad(truncate(`${pairName(row)}: ${row.problem}`, columns))),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
   ];
 }
 
-function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
-  const right = 'right' as const;
-  const columns: Column<ComparedRow>[] = [
-    { header: 'model', text: ({ model }) => printable(model), minWidth: 8 },
-    { header: 'precision', text: ({ precision }) => precision ?? '', minWidth: 4 },
-    { header: 'against', text: ({ referencePrecision }) => referencePrecision ?? '', dropRank: 6 },
-    { header: 'SQNR', text: ({ accuracy }) => formatDecibels(accuracy.sqnrDb), align: right },
-    {
-      header: 'before',
-      text: ({ before }) => (before === null ? '' : formatDecibels(before.sqnrDb)),
-      align: right,
-      dropRank: 4,
-    },
-    { header: 'cosine', text: ({ accuracy }) => accuracy.cosineMean.toFixed(5), align: right, dropRank: 3 },
-    { header: 'worst', text: ({ accuracy }) => accuracy.cosineMin.toFixed(5), align: right, dropRank: 2 },
-    { header: 'largest error', text: ({ accuracy }) => formatNumber(accuracy.maxAbsError), align: right, dropRank: 5 },
-    {
-      header: 'top-1',
-      text: ({ accuracy: { top1 } }) => (top1 === null ? '' : `${top1.same}/${top1.of}`),
-      align: right,
-      dropRank: 1,
-    },
-    {
-      header: 'own metric',
-      text: ({ accuracy: { custom } }) =>
-        custom === null ? '' : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
-      align: right,
-    },
-  ];
-  const whole = ({ before }: ComparedRow): ((text: string) => string) =>
-    before?.isRegression === true ? look.style.bad : (text) => text;
-  const styled = columns.map((column) => ({ ...column, style: whole }));
-  return renderTable(styled, rows, look);
-}
+const right = 'right' as const;
 
-function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
-  const samples = count(accuracy.samples, 'sample');
-  const emulated = `onnxruntime ${printable(versions['onnxruntime'] ?? '')} on the CPU: an emulation, not the engine's own kernels`;
-  switch (inputs.kind) {
-    case 'exported':
-      return `${samples} that the engines wrote themselves (--exportOutput); give both the same --loadInputs`;
-    case 'file':
-      return `${samples} of a file (${inputs.sha256.slice(0, 8)}); ${emulated}`;
-    case 'random':
-      return `${samples} of ${inputs.distribution} random values, seed ${inputs.seed}; ${emulated}`;
-  }
-}
+const COLUMNS: readonly Column<ComparedRow>[] = [
+  { header: 'model', text: ({ model }) => printable(model), minWidth: 8 },
+  { header: 'precision', text: ({ precision }) => precision ?? '', minWidth: 4 },
+  { header: 'against', text: ({ referencePrecision }) => referencePrecision ?? '', dropRank: 6 },
+  { header: 'SQNR', text: ({ accuracy }) => formatDecibels(accuracy.sqnrDb), align: right },
+  { header: 'cosine', text: ({ accuracy }) => accuracy.cosineMean.toFixed(5), align: right, dropRank: 3 },
+  { header: 'worst', text: ({ accuracy }) => accuracy.cosineMin.toFixed(5), align: right, dropRank: 2 },
+  { header: 'largest error', text: ({ accuracy }) => formatNumber(accuracy.maxAbsError), align: right, dropRank: 5 },
+  {
+    header: 'top-1',
+    text: ({ accuracy: { top1 } }) => (top1 === null ? '' : `${top1.same}/${top1.of}`),
+    align: right,
+    dropRank: 1,
+  },
+  {
+    header: 'own metric',
+    text: ({ accuracy: { custom } }) =>
+      custom === null ? '' : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
+    align: right,
+  },
+];
 
 function fallWords(row: ComparedRow, maxDropDb: number): string {
-  const { accuracy, before } = row;
-  const was = before?.sqnrDb ?? null;
-  return `${pairName(row)}: accuracy fell from ${formatDecibels(was)} to ${formatDecibels(accuracy.sqnrDb)}, by more than ${formatNumber(maxDropDb, 2)} dB (since ${before?.measuredAt.slice(0, 10) ?? ''})`;
+  const [was, is] = [row.before?.sqnrDb ?? null, row.accuracy.sqnrDb].map(formatDecibels);
+  return `${pairName(row)}: accuracy fell from ${was} to ${is}, by more than ${formatNumber(maxDropDb, 2)} dB`;
 }
 
 function pairName({ model, precision }: AccuracyRow): string {

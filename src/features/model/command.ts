@@ -25,10 +25,7 @@ export type InspectOptions = OptionsOf<typeof inspectOptions>;
 const inspectCommand = defineCommand({
   name: 'inspect',
   summary: 'show the inputs, outputs and operators of an ONNX model',
-  examples: [
-    'bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
-    'bench model inspect models/vit.onnx --json | jq .inputs',
-  ],
+  examples: ['bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds'],
   outputs: { inspect: async () => (await import('./output.ts')).inspectOutput },
   define: inspectOptions,
   run: async ([model], options, io) => (await import('./inspect.ts')).inspect(model, options, io),
@@ -43,7 +40,7 @@ const quantizeOptions = (command: PlainCommand) =>
         .makeOptionMandatory(),
     )
     .option('--calibration <file>', 'an npz with one array for each input (default: random data)')
-    .option('--calibration-shapes <list>', 'shapes of one calibration step: input:8x3x224x224,mask:8x128')
+    .option('--calibration-shapes <list>', 'shapes of one calibration step: input:8x3x224x224,mask:8x128', statedShapes)
     .option('--samples <n>', 'minimum number of random samples (default: 8)', positiveInteger)
     .option('--seed <n>', 'seed of the random data (default: 1)', positiveInteger)
     .addOption(
@@ -75,7 +72,6 @@ const quantizeCommand = defineCommand({
   examples: [
     'bench model quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
     'bench model quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
-    'bench model quantize vit.onnx --precision fp16 --json | jq -r .path',
   ],
   outputs: { quantize: async () => (await import('./output.ts')).quantizeOutput },
   define: quantizeOptions,
@@ -107,7 +103,6 @@ const makeInputsCommand = defineCommand({
   examples: [
     'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
     'bench model make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
-    'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224 --dist zeros --output zeros',
   ],
   outputs: { 'make-inputs': async () => (await import('./output.ts')).makeInputsOutput },
   define: makeInputsOptions,

@@ -1,38 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
 import { sha256OfFile } from '../../files/files.ts';
 import { hashModel } from '../../files/hashes.ts';
-import { ExportFormatError, UsageError } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Accuracy, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
 import type { Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
-import { type Immutable, count } from '../../records/scalars.ts';
+import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { type HelperContext, askHelper, runProgram } from '../../tools/python/helper.ts';
-import { parseJson } from '../../trtexec/exports/json-repair.ts';
 import type { VariantCache } from '../../variants/variant-cache.ts';
 import { findMade } from '../../variants/variants.ts';
 import type { ComparedRow } from './output.ts';
-
-/** Input of `python/compare_outputs.py`. */
-interface CompareJob {
-  readonly reference: string;
-  readonly variant: string;
-  /** An npz or npy file; null for random values. */
-  readonly data: string | null;
-  /** Null for all samples of the file. */
-  readonly samples: number | null;
-  readonly seed: number;
-  readonly distribution: InputDistribution;
-  /** Size of an open batch. */
-  readonly batch: number;
-  readonly shapes: Shapes;
-}
 
 const NEEDS = 'numpy and onnxruntime';
 
@@ -57,7 +40,15 @@ export const COMPARISON = {
 };
 
 /** Common to all comparisons of a command. */
-export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'variant' | 'shapes'> {
+export interface ComparisonSettings {
+  /** An npz or npy file; null for random values. */
+  readonly data: string | null;
+  /** Null for all samples of the file. */
+  readonly samples: number | null;
+  readonly seed: number;
+  readonly distribution: InputDistribution;
+  /** Size of an open batch. */
+  readonly batch: number;
   readonly python: string;
   /** The user's command; `{model}` becomes the path of an ONNX file. */
   readonly metricCommand: readonly string[];
@@ -74,7 +65,6 @@ const DEFAULT_SAMPLES = 64;
 
 /**
  * Compares the outputs of two ONNX files, or two files that engines wrote with `--exportOutput`.
- * @throws UsageError for files that hold no outputs, or outputs that differ in names or shapes
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
 export async function comparePair(
@@ -88,14 +78,13 @@ export async function comparePair(
   const { python, data, seed, distribution, batch, helper } = settings;
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
   const job = isExported
-    ? { exported: exportedOutputs(reference, variant) }
+    ? { exported: [reference, variant] }
     : { reference, variant, data, samples, seed, distribution, batch, shapes };
   const reading = await inTemporaryFolder('accuracy', (folder) => askHelper(COMPARISON, python, job, folder, helper));
   if ('problem' in reading) return reading;
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
-  if (accuracy === null) return { problem: `${printable(reference)}: it has no outputs to compare` };
   const [referenceSha256, variantSha256] = [await hashModel(reference), await hashModel(variant)];
   const same = { referenceSha256, variantSha256, accuracy };
   if (isExported) return { ...same, inputs: { kind: 'exported' }, versions: {} };
@@ -136,36 +125,10 @@ export function readMetric(text: string): number | null {
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }
 
-function exportedOutputs(...paths: readonly string[]): ExportedOutput[][] {
-  const outputs = paths.map(readOutputs);
-  const [ofReference, ofVariant] = outputs.map(shapesOf);
-  if (ofReference === ofVariant) return outputs;
-  throw new UsageError(printable(`the two have different outputs: ${ofReference} and ${ofVariant}`));
-}
-
-function shapesOf(outputs: readonly ExportedOutput[]): string {
-  const shapes = outputs.map(({ name, dimensions }) => `${name} ${dimensions.join('x')}`);
-  return shapes.toSorted().join(', ');
-}
-
-function readOutputs(path: string): ExportedOutput[] {
-  try {
-    return readExportedOutputs(readFileSync(path, 'utf8'));
-  } catch (error) {
-    if (!(error instanceof ExportFormatError)) throw error;
-    throw new UsageError(`${printable(path)}: ${printable(error.message)}`, { cause: error });
-  }
-}
-
 type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
 /** The worst of each figure over several outputs. */
-export function worstOutput(
-  outputs: readonly Figures[],
-  samples: number,
-  custom: CustomMetric | null,
-): Accuracy | null {
-  if (outputs.length === 0) return null;
+export function worstOutput(outputs: readonly Figures[], samples: number, custom: CustomMetric | null): Accuracy {
   const ratios = outputs.flatMap(({ sqnrDb }) => sqnrDb ?? []);
   const agreements = outputs.flatMap(({ top1 }) => top1 ?? []).toSorted((a, b) => a.same / a.of - b.same / b.of);
   return {
@@ -233,11 +196,7 @@ export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf:
       if (precision === 'unstated' || precision === reference.precision) continue;
       const file = fileOf(entry);
       if (file === null || file === reference.path) {
-        const why =
-          entry.build.source.kind === 'converted'
-            ? `not made yet with these options (${precisionVia}): \`bench run\` makes it`
-            : `no ONNX file of its own (${precisionVia})`;
-        notes.add(`${model} ${precision}: ${why}`);
+        notes.add(`${model} ${precision}: no ONNX file of its own yet (${precisionVia}); \`bench run\` makes variants`);
         continue;
       }
       const key = JSON.stringify([model, precision, precisionVia, file]);
@@ -265,28 +224,4 @@ function referenceOf(cells: readonly MatrixCell[], fileOf: VariantFile) {
     if (path !== undefined) return { precision, path };
   }
   return null;
-}
-
-const exported = z.array(
-  z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
-);
-
-type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
-
-/** @throws ExportFormatError for anything else; trtexec writes infinite values and NaN as invalid JSON */
-export function readExportedOutputs(text: string) {
-  const parsed = parseJson(
-    text,
-    'not JSON: trtexec does not quote non-finite values or final shapes of data-dependent outputs',
-  );
-  const read = exported.safeParse(parsed);
-  if (!read.success) throw new ExportFormatError('not a file of trtexec --exportOutput');
-  return read.data.map(({ name, dimensions, values }) => {
-    const sizes = dimensions.split('x').map(Number);
-    const volume = sizes.reduce((product, size) => product * size, 1);
-    if (volume !== values.length) {
-      throw new ExportFormatError(`output ${name} has ${values.length} values, its dimensions ${dimensions}`);
-    }
-    return { name, dimensions: sizes, values };
-  });
 }

@@ -23,7 +23,8 @@ export async function inspect(file: string, options: InspectOptions, io: Io): Pr
   return printResult(io, options, output, inspectText);
 }
 
-async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {
+/** @throws UsageError if it cannot be read */
+export async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {
   try {
     return await readOnnxFacts(resolve(io.cwd, file));
   } catch (error) {
@@ -74,20 +75,9 @@ function yamlKey(name: string): string {
 function inspectText(facts: InspectOutput, look: Look): string[] {
   const { style, columns } = look;
   const version = facts.opsets.find(({ domain }) => domain === '')?.version;
-  const head = [
-    facts.file,
-    formatBytes(facts.fileBytes),
-    `opset ${version ?? 'unknown'}`,
-    `IR ${facts.irVersion}`,
-    facts.producer,
-  ];
+  const opset = `opset ${version ?? 'unknown'}`;
+  const head = [facts.file, formatBytes(facts.fileBytes), opset, `IR ${facts.irVersion}`, facts.producer];
   const { shapes, trtexecFlag } = facts.suggested;
-  const suggestion = [
-    `in a matrix:   shapes: ${shapes}`,
-    trtexecFlag === null
-      ? 'with trtexec:  no --shapes: the model has no dynamic dimensions'
-      : `with trtexec:  ${trtexecFlag}`,
-  ];
   return [
     style.strong(head.filter(Boolean).map(printable).join(' · ')),
     '',
@@ -96,60 +86,46 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
     ...factLines(facts).flatMap(([name, text]) => labelled(`${name.padEnd(13)} `, printable(text), columns)),
     '',
     // Never truncate these lines, so that they can be copied.
-    ...suggestion.map((line) => style.accent(printable(line))),
-    ...facts.warnings.flatMap((warning, index) => [
-      ...(index === 0 ? [''] : []),
-      ...labelled('! ', printable(warning), columns).map(style.warn),
-    ]),
+    style.accent(printable(`in a matrix:   shapes: ${shapes}`)),
+    ...(trtexecFlag === null ? [] : [style.accent(printable(`with trtexec:  ${trtexecFlag}`))]),
+    ...facts.warnings.flatMap((warning) => labelled('! ', printable(warning), columns).map(style.warn)),
   ];
 }
 
 function tensorTable({ inputs, outputs }: OnnxFacts, look: Look): string[] {
   const rows = [
-    ...inputs.map((tensor) => ({ role: 'input', tensor })),
-    ...outputs.map((tensor) => ({ role: 'output', tensor })),
+    ...inputs.map((tensor) => ({ role: 'input', ...tensor })),
+    ...outputs.map((tensor) => ({ role: 'output', ...tensor })),
   ];
   return renderTable<(typeof rows)[number]>(
     [
       { header: '', text: ({ role }) => role },
-      { header: 'name', text: ({ tensor }) => printable(tensor.name), minWidth: 8 },
-      { header: 'type', text: ({ tensor }) => tensor.elementType },
-      { header: 'shape', text: ({ tensor }) => printable(shapeText(tensor.shape)), minWidth: 8 },
+      { header: 'name', text: ({ name }) => printable(name), minWidth: 8 },
+      { header: 'type', text: ({ elementType }) => elementType },
+      { header: 'shape', text: ({ shape }) => printable(shapeText(shape)), minWidth: 8 },
     ],
     rows,
     look,
   );
 }
 
-function factLines(facts: OnnxFacts): [string, string][] {
-  const { nodes, nestedNodes, initializers, inlineBytes, externalBytes } = facts;
-  const quantized = facts.quantizedTypes.map((entry) => `${entry.elementType} ${entry.nodes}`);
-  const lines: [string, string][] = [
-    ['nodes', nestedNodes === 0 ? String(nodes) : `${nodes}, and ${nestedNodes} in control flow and functions`],
-    ['operators', operatorsText(facts)],
-    [
-      'initializers',
-      `${initializers}; weights of ${formatBytes(inlineBytes)} in the file, ${formatBytes(externalBytes)} in others`,
-    ],
-    [
-      'weights',
-      facts.weights
-        .map((of) => `${of.elementType} ${formatBytes(of.bytes)} in ${count(of.tensors, 'tensor')}`)
-        .join(' · '),
-    ],
-    [
-      'quantized',
-      quantized.length === 0
-        ? 'no'
-        : `${facts.quantizeNodes} quantize and ${facts.dequantizeNodes} dequantize: ${quantized.join(' · ')}`,
-    ],
-  ];
-  return lines.filter(([, text]) => text !== '');
-}
-
 const LISTED_OPS = 40;
 
-function operatorsText({ ops }: OnnxFacts): string {
-  const listed = ops.map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
-  return shortList(listed, LISTED_OPS, ' · ').replace(/more$/, 'more kinds');
+function factLines(facts: OnnxFacts): (readonly [string, string])[] {
+  const { dequantizeNodes, externalBytes, initializers, inlineBytes, nestedNodes, nodes, ops, quantizeNodes } = facts;
+  const operators = ops.map(({ domain, opType, count: times }) => `${opName(domain, opType)}×${times}`);
+  const weights = facts.weights.map(
+    (of) => `${of.elementType} ${formatBytes(of.bytes)} in ${count(of.tensors, 'tensor')}`,
+  );
+  const quantized = facts.quantizedTypes.map((entry) => `${entry.elementType} ${entry.nodes}`).join(' · ');
+  return [
+    ['nodes', `${nodes}, and ${nestedNodes} in control flow and functions`],
+    ['operators', shortList(operators, LISTED_OPS, ' · ')],
+    [
+      'initializers',
+      `${initializers}; ${formatBytes(inlineBytes)} in the file, ${formatBytes(externalBytes)} in others`,
+    ],
+    ['weights', weights.join(' · ')],
+    ['quantized', `${quantizeNodes} quantize and ${dequantizeNodes} dequantize${quantized && `: ${quantized}`}`],
+  ];
 }

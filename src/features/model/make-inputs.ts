@@ -8,15 +8,13 @@ import { BenchError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { seededRandom } from '../../matrix/plan/order.ts';
 import type { Shapes } from '../../records/cell.ts';
-import { onnxProblem } from '../../selection/find-runs.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote, yamlText } from '../../text/shell-quote.ts';
-import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
-import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { type OnnxTensorInfo, fixedSize, shapeFits, shapeText } from '../../tools/onnx/facts.ts';
 import {
   ELEMENT_CODINGS,
   type InputRecipe,
@@ -24,18 +22,24 @@ import {
   makeInputs as writeInputs,
 } from '../../variants/make-inputs.ts';
 import type { MakeDatasetOptions, MakeInputsOptions } from './command.ts';
+import { readModelFile } from './inspect.ts';
 import type { MakeDatasetOutput, MakeInputsOutput } from './output.ts';
 
 export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {
   const { dist: distribution, integers = null, seed, shapes = {} } = options;
-  const inputs = await inputsOf(model, shapes, io);
+  const { inputs: known } = await readModelFile(model, io);
+  const inputs = wantedInputs(model, known, shapes);
   const recipe: InputRecipe = { distribution, seed, integers };
-  refuseRange(inputs, recipe);
+  for (const { elementType, name } of integers === null ? [] : inputs) {
+    const range = elementType === 'bool' ? null : (ELEMENT_CODINGS[elementType]?.range ?? null);
+    if (range === null || integers === null || (integers[0] >= range[0] && integers[1] <= range[1])) continue;
+    const limits = `input ${printable(name)} is ${elementType}, from ${range[0]} to ${range[1]}`;
+    throw new UsageError(`--integers ${integers.join('..')}: ${limits}`);
+  }
   const stated = options.output ?? `${basename(model).replace(/\.onnx$/, '')}-inputs`;
   const folder = resolve(io.cwd, stated);
-  if (/[,:]/.test(folder)) {
-    throw new UsageError(`${printable(folder)}: trtexec does not support a path with , or :: take another --output`);
-  }
+  const comma = [folder, ...inputs.map(({ name }) => name.replaceAll(':', ''))].find((text) => /[,:]/.test(text));
+  if (comma !== undefined) throw new UsageError(`${printable(comma)}: trtexec does not support such a name`);
   const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch((error: unknown) => {
     if (error instanceof BenchError) throw error;
     throw cannotWrite(stated, error);
@@ -45,38 +49,30 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
   return printResult(io, options, output, makeInputsText);
 }
 
-async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly WantedInput[]> {
-  const facts = await readOnnxFacts(resolve(io.cwd, model)).catch((error: unknown) => {
-    throw new UsageError(`${printable(model)}: ${onnxProblem(error)}`, { cause: error });
-  });
-  const wanted = wantedInputs(facts.inputs, shapes, Object.keys(ELEMENT_CODINGS));
-  if (typeof wanted === 'string') throw new UsageError(`${printable(model)}: ${wanted}`);
-  const named = wanted.find(({ name }) => name.includes(','));
-  if (named !== undefined) {
-    throw new UsageError(
-      `${printable(model)}: trtexec does not support an input with a comma in its name (${printable(named.name)})`,
-    );
+/** The inputs with complete shapes, with stated sizes for open ones. */
+function wantedInputs(model: string, inputs: readonly OnnxTensorInfo[], stated: Shapes): WantedInput[] {
+  const refuse = (problem: string) => new UsageError(printable(`${model}: ${problem}`));
+  const names = inputs.map(({ name }) => name);
+  const unknown = Object.keys(stated).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw refuse(`the model has no input ${unknown} (it has ${names.join(', ')})${didYouMean(unknown, names)}`);
   }
-  return wanted;
-}
-
-/** Rejects ranges beyond a type, because such a number would wrap in the file. */
-function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
-  if (integers === null) return;
-  if (distribution === 'ones' || distribution === 'zeros') {
-    throw new UsageError(`--integers does not apply to --dist ${distribution}`);
-  }
-  for (const { elementType, name } of inputs) {
-    const coding = ELEMENT_CODINGS[elementType];
-    if (coding?.kind !== 'integer' || elementType === 'bool') continue;
-    const least = coding.isSigned ? -(2 ** (coding.bits - 1)) : 0;
-    const most = least + 2 ** coding.bits - 1;
-    if (integers[0] < least || integers[1] > most) {
-      throw new UsageError(
-        `--integers ${integers.join('..')}: input ${printable(name)} is ${elementType}, from ${least} to ${most}`,
-      );
+  const wanted = inputs.map(({ elementType, name, shape }) => {
+    if (ELEMENT_CODINGS[elementType] === undefined)
+      throw refuse(`input ${name} is ${elementType}, which bench cannot write`);
+    const given = stated[name];
+    if (given !== undefined && !(shapeFits(shape, given) && given.every((size) => size > 0))) {
+      throw refuse(`input ${name} is ${shapeText(shape)}, not ${given.join('x')}`);
     }
+    const sizes: readonly (number | null)[] = given ?? shape?.map((size) => fixedSize(size)) ?? [null];
+    return { name, elementType, sizes };
+  });
+  if (wanted.some(({ sizes }) => sizes.includes(null))) {
+    const shown = wanted.filter(({ name, sizes }) => name in stated || sizes.includes(null));
+    const flags = shown.map(({ name, sizes }) => `${name}:${sizes.map((size) => size ?? 1).join('x')}`);
+    throw refuse(`the model leaves sizes open: add --shapes ${flags.join(',')}`);
   }
+  return wanted.map(({ sizes, ...input }) => ({ ...input, shape: sizes.filter((size) => size !== null) }));
 }
 
 function makeInputsText(made: MakeInputsOutput, look: Look): string[] {
@@ -112,62 +108,6 @@ function recipeText({ distribution, integers, seed }: MakeInputsOutput): string 
   return `${distribution}, seed ${seed}${range}`;
 }
 
-/** The inputs with complete shapes, with stated sizes for open ones. Returns a text for a problem. */
-function wantedInputs(
-  inputs: readonly OnnxTensorInfo[],
-  stated: Shapes,
-  types: readonly string[],
-): readonly WantedInput[] | string {
-  const names = inputs.map(({ name }) => name);
-  const unknown = Object.keys(stated).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    const listed = names.map((name) => printable(name)).join(', ');
-    return `the model has no input ${printable(unknown)} (it has ${listed || 'none'})${printable(didYouMean(unknown, names))}`;
-  }
-  const wanted: WantedInput[] = [];
-  const open: string[] = [];
-  for (const input of inputs) {
-    const read = wholeShape(input, stated[input.name]);
-    if (typeof read === 'string') return read;
-    if (!types.includes(input.elementType)) {
-      return `input ${printable(input.name)} is ${input.elementType}, which TensorRT takes at no input (it takes ${types.join(', ')})`;
-    }
-    if (read === null) open.push(example(input));
-    else wanted.push({ name: input.name, elementType: input.elementType, shape: read });
-  }
-  if (open.length === 0) return wanted;
-  const all = [...wanted.flatMap(({ name, shape }) => (name in stated ? [`${name}:${shape.join('x')}`] : [])), ...open];
-  return `the model leaves sizes open: add --shapes ${printable(all.join(','))}`;
-}
-
-/** Null if a size is open; a text describes a mistake. */
-function wholeShape(
-  { name, shape }: OnnxTensorInfo,
-  stated: readonly number[] | undefined,
-): readonly number[] | null | string {
-  const shown = printable(name);
-  if (stated === undefined) {
-    const fixed = (shape ?? []).filter((size) => typeof size === 'number');
-    return shape !== null && fixed.length === shape.length ? fixed : null;
-  }
-  if (stated.some((size) => size < 1)) return `input ${shown}: a size must be at least 1`;
-  if (shape === null) return stated;
-  if (shape.length !== stated.length) {
-    return `input ${shown}: ${stated.join('x')} has ${stated.length} dimensions, the model ${shape.length}: ${printable(shapeText(shape))}`;
-  }
-  const place = shape.findIndex((size, at) => typeof size === 'number' && size !== stated[at]);
-  return place === -1
-    ? stated
-    : `input ${shown}: ${stated[place]} in dimension ${place}, which the model fixes at ${shape[place]}: ${printable(shapeText(shape))}`;
-}
-
-function example({ name, shape }: OnnxTensorInfo): string {
-  const sizes = (shape ?? ['?']).map((size) => (typeof size === 'number' ? size : 1));
-  return `${name}:${sizes.join('x')}`;
-}
-
-const CHUNK_CHARACTERS = 1 << 20;
-
 export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {
@@ -176,54 +116,37 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   const { requests, seed, vocabSize } = options;
   const inputTokens = { mean: options.inputMean, stdev: options.inputStdev };
   const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };
-  const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
+  const wanted = { requests, inputTokens, outputTokens, vocabSize, seed };
   try {
     // Makes one folder only: more would be a typing mistake, and Node hangs when it makes some in /proc.
     if (!existsSync(dirname(path))) mkdirSync(dirname(path));
   } catch (error) {
     throw cannotWrite(file, error);
   }
-  const bytes = await writeOutput(file, lines, io);
+  const bytes = await writeOutput(file, tokenDataset(wanted), io);
   const { sha256 } = await sha256OfFile(path);
-  const made = { schemaVersion: 1, file, sha256, bytes, requests, inputTokens, outputTokens, vocabSize, seed } as const;
-  return printResult(io, options, made, datasetText);
+  return printResult(io, options, { schemaVersion: 1, file, sha256, bytes, ...wanted }, datasetText);
 }
 
-/** Lengths in tokens, normally distributed. */
-interface TokenLengths {
-  readonly mean: number;
-  readonly stdev: number;
-}
-
-interface TokenDataset {
-  readonly requests: number;
-  readonly input: TokenLengths;
-  readonly output: TokenLengths;
-  readonly vocabSize: number;
-  readonly seed: number;
-}
+type TokenDataset = Pick<MakeDatasetOutput, 'inputTokens' | 'outputTokens' | 'requests' | 'seed' | 'vocabSize'>;
 
 /**
- * Requests for trtllm-bench: one JSON object per line, in pieces of several lines. The format is that of
+ * Requests for trtllm-bench: one JSON object per line. The format is that of
  * `generate_text_dataset` in tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM. Tokens are uniform over the
  * vocabulary. Equal options give equal bytes.
  */
-export function* tokenDataset({ input, output, requests, seed, vocabSize }: TokenDataset): Generator<string> {
-  const random = seededRandom(seed);
-  let text = '';
-  for (let request = 0; request < requests; request += 1) {
-    const inputTokens = lengthOf(input, random);
-    const outputTokens = lengthOf(output, random);
-    const ids = Array.from({ length: inputTokens }, () => Math.floor(random() * vocabSize));
-    text += `{"task_id":${request},"input_ids":[${ids.join(',')}],"output_tokens":${outputTokens}}\n`;
-    if (text.length <= CHUNK_CHARACTERS && request < requests - 1) continue;
-    yield text;
-    text = '';
+export function* tokenDataset(wanted: TokenDataset): Generator<string> {
+  const random = seededRandom(wanted.seed);
+  for (let request = 0; request < wanted.requests; request += 1) {
+    const length = lengthOf(wanted.inputTokens, random);
+    const outputTokens = lengthOf(wanted.outputTokens, random);
+    const ids = Array.from({ length }, () => Math.floor(random() * wanted.vocabSize));
+    yield `{"task_id":${request},"input_ids":[${ids.join(',')}],"output_tokens":${outputTokens}}\n`;
   }
 }
 
 /** Rounded up and at least 1, as in NVIDIA's `get_norm_dist_lengths`. */
-function lengthOf({ mean, stdev }: TokenLengths, random: () => number): number {
+function lengthOf({ mean, stdev }: TokenDataset['inputTokens'], random: () => number): number {
   return Math.max(1, Math.ceil(mean + stdev * normal(random)));
 }
 
@@ -233,15 +156,9 @@ function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-function datasetText(made: MakeDatasetOutput, { style }: Look): string[] {
-  const { bytes, file, inputTokens, outputTokens, requests, seed, sha256, vocabSize } = made;
-  const lengths = [inputTokens, outputTokens].map(({ mean, stdev }) =>
-    stdev === 0 ? `${mean}` : `${mean} ± ${stdev}`,
-  );
+function datasetText({ bytes, file, requests, sha256 }: MakeDatasetOutput, { style }: Look): string[] {
   return [
-    `${printable(file)}: ${count(requests, 'request')}, ${formatBytes(bytes)}`,
-    `tokens in ${lengths[0]}, out ${lengths[1]}; ids below ${vocabSize}; seed ${seed}`,
-    `sha256 ${sha256}`,
+    `${printable(file)}: ${count(requests, 'request')}, ${formatBytes(bytes)}, sha256 ${sha256}`,
     '',
     style.dim('In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:'),
     `dataset: ${JSON.stringify(printable(file))}`,

@@ -14,12 +14,7 @@ import { formatDuration } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import {
-  type ConversionOptions,
-  CONVERTED_PRECISIONS,
-  type Converter,
-  variantNotes,
-} from '../../records/conversion.ts';
+import { CONVERTED_PRECISIONS, type Converter, variantNotes } from '../../records/conversion.ts';
 import { findConverter, variantsForStore } from '../../variants/converter.ts';
 import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
@@ -64,48 +59,30 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
   const by: Converter = autocast.includes(precision) ? 'autocast' : 'modelopt';
   const read = readConversion(precision, statedOptions(by, options), (path) => resolve(io.cwd, path));
   if ('problem' in read) throw new UsageError(read.problem);
-  const conversion: ConversionOptions = read;
-  return planVariant({
-    label: model,
-    by,
-    precision,
-    onnxPath: resolve(io.cwd, model),
-    options: conversion,
-    shapes: {},
-  });
+  return planVariant({ label: model, by, precision, onnxPath: resolve(io.cwd, model), options: read, shapes: {} });
 }
 
 /** Options in the form of a matrix, so that both report the same mistakes. */
 function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile {
-  const { attention, calibration, calibrationShapes, dqOnly, exclude, excludeOpTypes, highPrecision } = options;
-  const { keepIoTypes, method, opset, opTypes, samples, seed, timeout } = options;
-  const shapes = calibrationShapes === undefined ? undefined : readShapes(calibrationShapes);
+  const { attention, calibration: data, keepIoTypes, method, samples, seed } = options;
+  const { dqOnly, exclude, excludeOpTypes, highPrecision, opset, opTypes, timeout: timeoutS } = options;
+  const shapes = Object.entries(options.calibrationShapes ?? {}).map(([input, sizes]): [string, number[]] => [
+    input,
+    [...sizes],
+  ]);
   return {
     via,
-    highPrecision,
+    dqOnly,
     exclude,
     excludeOpTypes,
-    opTypes,
+    highPrecision,
     opset,
-    dqOnly,
-    quantizeAttention: attention === false ? false : undefined,
-    keepIoTypes: keepIoTypes === false ? false : undefined,
-    timeoutS: timeout,
-    calibration: { data: calibration, method, samples, seed, shapes },
+    opTypes,
+    timeoutS,
+    quantizeAttention: attention ? undefined : false,
+    keepIoTypes: keepIoTypes ? undefined : false,
+    calibration: { data, method, samples, seed, shapes: Object.fromEntries(shapes) },
   };
-}
-
-/** Reads `input:8x3x224x224,mask:8x128`. The last colon separates, because names may contain colons. */
-function readShapes(text: string): Record<string, string> {
-  return Object.fromEntries(
-    text.split(',').map((part): [string, string] => {
-      const colon = part.lastIndexOf(':');
-      if (colon < 1) {
-        throw new UsageError(`--calibration-shapes ${printable(text)}: write input:8x3x224x224`);
-      }
-      return [part.slice(0, colon), part.slice(colon + 1)];
-    }),
-  );
 }
 
 /** External data files keep their names, because the model refers to them. */

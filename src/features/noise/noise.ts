@@ -183,8 +183,6 @@ export interface MeasuredCell {
 /**
  * The runs of each cell by sweep. A sweep that has the same runs as an earlier one is left out, because two replays of
  * one recording would look like a machine without noise.
- * @param sweeps oldest first
- * @returns `copies`: number of sweeps left out
  */
 export function measuredCells(
   db: StoreDatabase,
@@ -234,7 +232,7 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
 
 /**
  * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
- * √12. It is 0 if many different values show no rounding.
+ * √12.
  */
 function timerNoise(values: Float64Array): number {
   const sorted = values.toSorted();

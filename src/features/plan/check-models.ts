@@ -6,9 +6,7 @@ import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
-import { inputBytes, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
-import { formatBytes } from '../../terminal/numbers.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
 import type { Io } from '../../cli/io.ts';
 import { onnxProblem } from '../../selection/find-runs.ts';
@@ -21,34 +19,14 @@ export interface CheckedModels {
 
 export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
 
-/** Every GPU holds this much, so that smaller inputs need no check. */
-const SMALL_BYTES = 1 << 30;
-
-/** Requests that exceed the GPU here according to nvidia-smi. These are notes, because another GPU may be meant. */
-async function gpuNotes(cells: readonly MatrixCell[], models: ReadonlyMap<string, OnnxFacts>, io: Io) {
-  const sized = cells.map((entry) => ({ entry, bytes: inputBytes(entry, models) }));
-  const large = sized.filter(({ bytes }) => bytes > SMALL_BYTES).toSorted((a, b) => b.bytes - a.bytes);
-  const fp8 = cells.filter(({ cell }) => cell.precision === 'fp8');
-  if (large.length === 0 && fp8.length === 0) return [];
-  const report = await readReport(io.env);
+/** FP8 that the GPU here lacks according to nvidia-smi. This is a note, because another GPU may be meant. */
+async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]> {
+  const fp8 = cells.find(({ cell }) => cell.precision === 'fp8');
+  const report = fp8 === undefined ? '' : await readReport(io.env);
   const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, io.env);
-  if (gpu === null) return [];
-  const name = printable(gpu.name ?? 'GPU');
-  const [refused] = lacksFp8(gpu) ? fp8 : [];
-  const memoryBytes = (gpu.memoryTotalMib ?? Infinity) * 2 ** 20;
-  const excessive = large.filter(({ bytes }) => bytes > memoryBytes);
-  const ofEachModel = [...Map.groupBy(excessive, ({ entry }) => entry.cell.model).values()];
-  const sizes = ofEachModel.flatMap((same) => same.slice(0, 1));
-  const notes = [
-    ...(refused === undefined
-      ? []
-      : [{ at: refused.precisionAt, problem: `FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${name} is older` }]),
-    ...sizes.map(({ bytes, entry: { at, cell } }) => ({
-      at,
-      problem: `${cellLabel(cell)}: its inputs take ${formatBytes(bytes)}, and ${name} has ${formatBytes(memoryBytes)}`,
-    })),
-  ];
-  return notes.map(formatMistake);
+  if (fp8 === undefined || gpu === null || !lacksFp8(gpu)) return [];
+  const problem = `FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${printable(gpu.name ?? 'GPU')} is older`;
+  return [formatMistake({ at: fp8.precisionAt, problem })];
 }
 
 /**
@@ -73,6 +51,6 @@ export async function checkModels(cells: readonly MatrixCell[], io: Io): Promise
       notes.push(formatMistake({ at, problem }));
     }
   }
-  notes.push(...modelNotes(cells, models), ...(await gpuNotes(cells, models, io)));
+  notes.push(...modelNotes(cells, models), ...(await fp8Notes(cells, io)));
   return { mistakes: modelMistakes(cells, models), lacking, notes };
 }

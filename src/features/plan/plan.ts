@@ -4,7 +4,6 @@ import { type Io, printResult } from '../../cli/io.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
 import { PRECISIONS } from '../../records/cell.ts';
-import { isColdStart } from '../../records/harness.ts';
 import {
   type OutputOf,
   cell as cellSchema,
@@ -14,7 +13,8 @@ import {
   provenance as provenanceSchema,
   role as roleSchema,
 } from '../../records/output-parts.ts';
-import { NO_TENSORRT, PLACEHOLDERS, type PlannedRun } from '../../records/plan.ts';
+import { filledArgs } from '../../engines/engine-state.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
@@ -24,19 +24,16 @@ import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
-import { CONVERTERS, RANDOM_CALIBRATION_NOTE } from '../../records/conversion.ts';
+import { CONVERTERS } from '../../records/conversion.ts';
 import type { PlanOptions } from './command.ts';
 import { type Prepared, prepare } from './prepare.ts';
 
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
   const prepared = await prepare(path, options, 'models maybe later', io).catch((error: unknown) => {
     if (!(error instanceof NoTrtexecError)) throw error;
-    const typed = shellLine(['bench', 'plan', path, '--tensorrt', '10.6']);
-    throw new NoTrtexecError(
-      `no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${printable(typed)}`,
-    );
+    throw new NoTrtexecError('no trtexec was found here: name it with --trtexec PATH, or plan with --tensorrt 10.6');
   });
-  return printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared, look));
+  return printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared.isSeedDrawn, look));
 }
 
 function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
@@ -55,67 +52,40 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     repeats: made.repeats,
     estimateS: totalEstimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
-    variants: made.variants.map((variant) => ({
-      variantRef: variant.variantRef,
-      label: variant.label,
-      by: variant.by,
-      precision: variant.precision,
-      onnxPath: variant.onnxPath,
-      calibration: variant.calibration,
-      argv: ['python3', ...variant.args],
-      timeoutS: variant.timeoutS,
-    })),
-    builds: made.builds.map((build) => ({
-      variantRef: build.variantRef,
-      buildRef: build.buildRef,
-      label: build.label,
-      enginePath: build.enginePath,
-      argv: build.args.length === 0 ? null : [trtexec, ...shownArgs(build.args, build.buildRef, build.variantRef)],
-      timeoutS: build.timeoutS,
-    })),
-    runs: made.runs.map((run, position) => ({
-      position: position + 1,
-      role: run.role,
-      cellKey: run.cellKey,
-      buildRef: run.buildRef,
-      repeat: run.repeat,
-      argv: runArgv(run, trtexec),
-      env: run.env,
-      estimateS: run.estimateS,
-      timeoutS: run.timeoutS,
-      ...(run.neighbor && { neighborArgv: [trtexec, ...shownArgs(run.neighbor.args, run.neighbor.buildRef)] }),
-    })),
+    variants: made.variants.map(({ args, variantRef, label, by, precision, onnxPath, calibration, timeoutS }) => {
+      const facts = { variantRef, label, by, precision, onnxPath, calibration, timeoutS };
+      return { ...facts, argv: ['python3', ...args] };
+    }),
+    builds: made.builds.map(({ args, variantRef, buildRef, label, enginePath, timeoutS }) => {
+      const argv = args.length === 0 ? null : [trtexec, ...shownArgs(args, buildRef, variantRef)];
+      return { variantRef, buildRef, label, enginePath, timeoutS, argv };
+    }),
+    runs: made.runs.map(
+      ({ args, harness, neighbor, role, cellKey, buildRef, repeat, env, estimateS, timeoutS }, place) => {
+        const argv = harness === null ? [trtexec, ...shownArgs(args, buildRef)] : [...harness.argv];
+        const facts = { position: place + 1, role, cellKey, buildRef, repeat, env, estimateS, timeoutS, argv };
+        if (neighbor === undefined) return facts;
+        return { ...facts, neighborArgv: [trtexec, ...shownArgs(neighbor.args, neighbor.buildRef)] };
+      },
+    ),
     merged,
     notes: made.notes,
   };
 }
 
-function runArgv(run: PlannedRun, trtexec: string): string[] {
-  return run.harness === null ? [trtexec, ...shownArgs(run.args, run.buildRef)] : [...run.harness.argv];
-}
-
 /** Replaces placeholders by names under which a person could keep the files. A sweep keeps them next to the store. */
 function shownArgs(args: readonly string[], buildRef: string, variantRef: string | null = null): string[] {
-  const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
-  const engine = `engines/${buildRef.slice(0, 8)}.plan`;
-  return args.map((arg) =>
-    arg
-      .replace(new RegExp(`^--onnx=${PLACEHOLDERS.variant}$`), `--onnx=${variant}`)
-      .replace(new RegExp(`^--refitFromOnnx=${PLACEHOLDERS.variant}$`), `--refitFromOnnx=${variant}`)
-      .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
-      .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
-  );
+  return filledArgs(args, {
+    variant: `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`,
+    engine: `engines/${buildRef.slice(0, 8)}.plan`,
+    timingCache: 'engines/timing.cache',
+  });
 }
 
 type PlannedCell = PlanOutput['cells'][number];
 type ShownRun = PlanOutput['runs'][number];
 
-/** @param prepared gives dimensions of the cells, which the output lacks */
-function planText(
-  shown: PlanOutput,
-  { cells, isSeedDrawn }: Pick<Prepared, 'cells' | 'isSeedDrawn'>,
-  look: Look,
-): string[] {
+function planText(shown: PlanOutput, isSeedDrawn: boolean, look: Look): string[] {
   const { style } = look;
   const head = [
     printable(shown.matrix),
@@ -129,8 +99,18 @@ function planText(
   ];
   const wrapped = (text: string): string[] => wrapHanging(text, look.columns, 2);
   const lines = [...wrapped(dotted(head)).map(style.strong), ''];
-  lines.push(...cellTable(shown, cells, look), '');
-  lines.push(...variantLines(shown, look));
+  const { columns, caption } = cellColumns(shown.cells, (cell) => cell);
+  const keys = { header: 'cell', text: ({ key }: PlannedCell) => key.slice(0, 8) };
+  lines.push(...renderTable<PlannedCell>([keys, ...columns], shown.cells, look), ...captionLines(caption, look), '');
+  if (shown.variants.length > 0) lines.push(style.strong('Variants'));
+  // Each variant is made in its own folder, with a copy of its base model.
+  for (const { argv, label, onnxPath } of shown.variants) {
+    lines.push(
+      `  ${style.accent(printable(label))}: model.onnx is a copy of ${printable(onnxPath)}`,
+      `  ${shellLine(argv)}`,
+    );
+  }
+  if (shown.variants.length > 0) lines.push('');
   if (shown.builds.length > 0) lines.push(style.strong('Builds'));
   for (const build of shown.builds) {
     lines.push(`  ${style.accent(printable(build.label))}`);
@@ -152,62 +132,12 @@ function planText(
   return lines;
 }
 
-/** Models to make first, each in its own folder with a copy of its base model. */
-function variantLines({ variants }: PlanOutput, { style }: Look): string[] {
-  if (variants.length === 0) return [];
-  return [
-    style.strong('Variants'),
-    ...variants.flatMap((variant) => [
-      `  ${style.accent(printable(variant.label))}: model.onnx is a copy of ${printable(variant.onnxPath)}${dataText(variant)}`,
-      `  ${shellLine(variant.argv)}`,
-    ]),
-    '',
-  ];
-}
-
-function dataText({ by, calibration }: PlanOutput['variants'][number]): string {
-  if (calibration === null) return '';
-  if (calibration.kind === 'file') return `, calibrated on ${printable(calibration.path)}`;
-  return by === 'modelopt' ? `, ${RANDOM_CALIBRATION_NOTE}` : '';
-}
-
-function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look: Look): string[] {
-  const dimensions = new Map(cells.map((entry) => [entry.cell.key, entry.dimensions]));
-  // The shape includes the batch.
-  const names = new Set(cells.flatMap((entry) => Object.keys(entry.dimensions)));
-  names.delete('batch');
-  const { columns, caption } = cellColumns(shown, (cell) => cell);
-  const table = renderTable<PlannedCell>(
-    [
-      { header: 'cell', text: ({ key }) => key.slice(0, 8) },
-      ...columns,
-      {
-        header: 'dimensions',
-        text: ({ key }) =>
-          Object.entries(dimensions.get(key) ?? {})
-            .filter(() => names.size > 0)
-            .map(([name, value]) => `${name}=${value}`)
-            .join(' '),
-        dropRank: 1,
-      },
-    ],
-    shown,
-    look,
-  );
-  return [...table, ...captionLines(caption, look)];
-}
-
 /** Every round is shuffled, so the first one serves as an example. */
-function orderLine({ cells, repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
-  const colds = new Set(cells.filter(isColdStart).map(({ key }) => key));
-  const cold = runs.filter(({ cellKey }) => colds.has(cellKey)).length;
-  const timed = runs.filter(({ role }) => role === 'timed').length - cold;
-  const others = [
-    ...(cold === 0 ? [] : [count(cold, 'cold start')]),
-    ...(runs.length === timed + cold ? [] : [count(runs.length - timed - cold, 'profile run')]),
-  ];
-  const after = others.length === 0 ? '' : `, then ${others.join(', then ')}`;
-  return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (${isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`})${after}`;
+function orderLine({ repeats, runs, seed }: PlanOutput, isSeedDrawn: boolean): string {
+  const drawn = isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`;
+  const profiled = runs.filter(({ role }) => role === 'profile').length;
+  const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
+  return `Order: ${count(repeats, 'round')}, each shuffled (${drawn})${after}`;
 }
 
 function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../files/files.ts';
 import {
@@ -22,7 +22,6 @@ import {
   withNeighbors,
 } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
-import { nearest } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { matches } from '../../matrix/expand.ts';
@@ -56,8 +55,6 @@ export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 /** A plan that is only shown must be reproducible. */
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
-// Matches UTF-16: a byte order mark, or letters with a zero byte each.
-const UTF_16 = /^(?:\xff\xfe|\xfe\xff|(?:[\s!-~]\0){2}|(?:\0[\s!-~]){2})/;
 
 export interface Prepared {
   readonly matrix: Matrix;
@@ -72,18 +69,11 @@ export interface Prepared {
 }
 
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
-  if (path === '') throw new UsageError('the name of the matrix is empty');
-  const place = resolve(io.cwd, path);
-  if (isFolder(place)) throw new UsageError(`${printable(path)} is a folder; name a matrix file`);
   return loadMatrix(
     path,
     {
       cwd: io.cwd,
-      readText: (file) => {
-        const text = readMatrixFile(resolve(io.cwd, file));
-        if (text === null && file === path) throw new UsageError(`file not found${nearFile(path, io)}`);
-        return text;
-      },
+      readText: (file) => readMatrixFile(resolve(io.cwd, file)),
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
       readInputs: onnxInputs,
       loadModule,
@@ -133,7 +123,10 @@ export async function prepare(
   ];
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   const notes = [
-    ...(models === 'models needed' ? [] : executionNotes(matrix)),
+    // A foreign matrix may execute foreign programs.
+    ...(models === 'models needed'
+      ? []
+      : matrix.executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`)),
     ...plan.notes,
     ...lacking.map(formatMistake),
     ...checked.notes,
@@ -143,11 +136,6 @@ export async function prepare(
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted = { ...plan, notes, tensorrt };
   return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
-}
-
-/** Printed before anything runs, because a foreign matrix may execute foreign programs. */
-function executionNotes({ executes }: Matrix): string[] {
-  return executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`);
 }
 
 /** A given engine cannot be built several times. */
@@ -169,9 +157,7 @@ async function chooseDialect(
 ) {
   if (options.tensorrt !== undefined) {
     const version = parseTensorrtVersion(options.tensorrt);
-    if (version === null) {
-      throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
-    }
+    if (version === null) throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
     return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
   }
   const { program, set } = chooseProgram(options, matrix, io);
@@ -198,9 +184,7 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 }
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
-  const files = new Map(
-    cells.flatMap((entry) => filesOf(entry).map(({ at, value }): [string, Mistake['at']] => [value, at])),
-  );
+  const files = new Map(cells.flatMap(filesOf).map(({ at, value }) => [value, at]));
   return [...files].flatMap(([path, at]) =>
     existsSync(path) ? [] : [{ at, problem: `${printable(path)}: file not found` }],
   );
@@ -234,25 +218,8 @@ export function filterCells(matrix: Matrix, expression: string | undefined): Mat
   return kept;
 }
 
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    // The code that reads the file reports the error.
-    return false;
-  }
-}
-
 function freshSeed(io: Io): number {
   return io.now().getTime() % 2 ** 31;
-}
-
-/** The matrix in the same folder with the most similar name. */
-function nearFile(path: string, { cwd }: Io): string {
-  const folder = resolve(cwd, dirname(path));
-  const names = isFolder(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : [];
-  const found = nearest(basename(path), names);
-  return found === null ? '' : `; did you mean "${join(dirname(path), found)}"?`;
 }
 
 /** @throws UsageError for a device, or a file that is too large or binary */
@@ -260,7 +227,7 @@ function readMatrixFile(path: string): string | null {
   let bytes: Buffer;
   try {
     const info = statSync(path);
-    if (!info.isFile() && !info.isDirectory()) throw new UsageError('not a regular file');
+    if (!info.isFile()) throw new UsageError('not a regular file');
     if (info.size > MAX_MATRIX_BYTES) {
       throw new UsageError(`is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`);
     }
@@ -270,8 +237,7 @@ function readMatrixFile(path: string): string | null {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
     throw new UsageError(readingProblem(error));
   }
-  if (UTF_16.test(bytes.toString('latin1', 0, 4))) throw new UsageError('is UTF-16: save it as UTF-8');
-  if (bytes.includes(0)) throw new UsageError(`is not a text file: ${NO_MATRIX}`);
+  if (bytes.includes(0)) throw new UsageError(`is not a UTF-8 text file: ${NO_MATRIX}`);
   return bytes.toString('utf8');
 }
 

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 
 import { attachFile } from '../../artefacts/attached.ts';
 import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
@@ -128,7 +129,7 @@ export async function captured(
   io: Pick<Io, 'cwd' | 'env' | 'signal' | 'spawn'>,
 ) {
   const failure = await runNsys(io, args, `${output}.nsys-rep`);
-  if (failure !== null) throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
+  if (failure !== null) throw new CaptureError(`nsys captured nothing: ${failure}`);
 }
 
 async function fileOf(path: string) {
@@ -146,9 +147,7 @@ export async function readCapture(
   const raw = await fileOf(report);
   if (raw.bytes > maxSize) return { files: [raw], kernels: null, notes: [sizeWarning(report, raw.bytes, maxSize)] };
   const failure = await runNsys(io, exportArgs(output), sqlite);
-  if (failure !== null) {
-    throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
-  }
+  if (failure !== null) throw new CaptureError(`${report} is there, but nsys did not export it: ${failure}`);
   const exported = await fileOf(sqlite);
   const files = [raw, exported];
   const notes = [...(engine?.notes ?? [])];
@@ -181,28 +180,19 @@ function sizeWarning(path: string, bytes: number, mostBytes: number): string {
   return `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(mostBytes)}: it is not attached; fewer --iterations, or a shorter --window, make it smaller`;
 }
 
-/** The time of capture distinguishes captures of one run: `vit_profile-20261121T223344Z.nsys-rep`. */
-function stampedName(path: string, io: Io): string {
-  const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
-  const stamp = io
-    .now()
+/** The time of capture distinguishes captures of one run: `20261121T223344Z-vit_profile.nsys-rep`. */
+function stampedName(path: string, { now }: Io): string {
+  return `${now()
     .toISOString()
-    .replace(/[-:]|\.\d+/g, '');
-  return `${base}-${stamp}${ending}`;
+    .replace(/[-:]|\.\d+/g, '')}-${basename(path)}`;
 }
 
 class CaptureError extends BenchError {
   override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
-  private readonly lastWords: readonly string[];
-
-  constructor(problem: string, lastWords: readonly string[]) {
-    super(problem);
-    this.lastWords = lastWords;
-  }
 
   override get lines(): readonly string[] {
-    return [this.message, ...this.lastWords.map((line) => `  ${line}`)];
+    return this.message.split('\n');
   }
 }
 
@@ -240,7 +230,7 @@ async function captureCell(
     const context = { ...worker, mayChangeEngines: true };
     const state = await provideEngine(context, target.build, new Variants(context));
     if (state.kind === 'failed') {
-      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
+      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`);
     }
     const { engine } = state;
     io.err(`capturing ${request.iterations} queries of ${printable(target.build.label)}\n`);

@@ -47,27 +47,25 @@ function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
 }
 
 function refuseMixed(words: readonly string[], options: ProfileOptions): void {
-  const { dla, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
-  if (nsys !== true && ncu === undefined) {
-    throw new UsageError(
+  const { dla, dryRun, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
+  const isShown = dryRun === true || ncu !== undefined;
+  const refusals: readonly (readonly [isRefused: boolean, problem: string])[] = [
+    [
+      nsys !== true && ncu === undefined,
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
-    );
-  }
-  if (nsys === true && ncu !== undefined) throw new UsageError('--nsys and --ncu cannot be used together');
-  if (preset === undefined) {
-    if (window !== undefined) throw new UsageError('--window needs --preset trtllm');
-    if (words.length > 1) {
-      throw new UsageError('name one cell; a command after -- needs --preset trtllm');
-    }
-  } else if (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true) {
-    throw new UsageError('--preset captures a command: it takes --window, --output, --dry-run alone');
-  }
-  if (tensorrt !== undefined && options.dryRun !== true && ncu === undefined) {
-    throw new UsageError('--tensorrt is for --dry-run: a capture needs trtexec');
-  }
-  if (tensorrt !== undefined && matrix === undefined) {
-    throw new UsageError('--tensorrt needs --matrix: a stored cell has the version of its sweep');
-  }
+    ],
+    [
+      preset === undefined && (window !== undefined || words.length > 1),
+      'name one cell; --window and a command after -- need --preset trtllm',
+    ],
+    [
+      preset !== undefined && (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true),
+      '--preset captures a command: it takes --window, --output, --dry-run alone',
+    ],
+    [tensorrt !== undefined && !(isShown && matrix !== undefined), '--tensorrt is for --matrix with --dry-run'],
+  ];
+  const refused = refusals.find(([isRefused]) => isRefused);
+  if (refused !== undefined) throw new UsageError(refused[1]);
 }
 
 /**
@@ -128,13 +126,10 @@ function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: str
 /** Captures a time window of another harness, or prints the steps. */
 async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
   const { force, maxSize, output = 'trace', window: stated = '' } = options;
-  if (words.length === 0) {
-    throw new UsageError('add a command: bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');
-  }
   const window = readWindow(stated);
   // The window limits the capture of a server.
-  if (window === null) {
-    throw new UsageError(`--window ${stated}: write the first and the last iteration to capture, such as 100-150`);
+  if (window === null || words.length === 0) {
+    throw new UsageError('write a window and a command: --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
   const [variables, argv] = [trtllmVariables(window), trtllmArgs(output, words)];
   const found = await askNsys(io.env);

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
-import { engineName } from '../../engines/engine-index.ts';
 import { UsageError } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type OutputOf, count, id, output } from '../../records/output-parts.ts';
@@ -128,8 +127,8 @@ export async function engineInCache(
   if (!isSame) return null;
   const cache = new EngineCache(enginesFolderOf(store.path));
   for (const key of engineKeysOf(store.db, measured.sweep.sweepId, [cell.key])) {
-    const found = await cache.find(engineName(key, build.number));
-    if (found.kind === 'ready') return found.engine;
+    const [engine] = await cache.builds((note) => note.engineKey === key && note.number === build.number);
+    if (engine !== undefined && (await cache.isWhole(engine))) return engine;
   }
   return null;
 }

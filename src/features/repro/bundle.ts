@@ -11,9 +11,6 @@ import { redactedText, redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { changeRows } from '../../layers/change-rows.ts';
-import { diffLayers } from '../../layers/diff-layers.ts';
-import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
@@ -29,7 +26,7 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
 import { ownLines } from '../../trtexec/log/trtexec-log.ts';
-import { CHANGE_WORDS, layersDiffOutput, layerTable } from '../layers/index.ts';
+import { CHANGE_WORDS, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
@@ -115,9 +112,6 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   if (force !== true && existsSync(resolve(io.cwd, file))) {
     throw new UsageError(`${printable(file)} exists: --force replaces it`);
   }
-  if (layer !== undefined && ref === undefined) {
-    throw new UsageError('--reduce needs the good build to compare with: --base latest~1');
-  }
   return withStore(options, io, async (store) => {
     const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
     const made = layer === undefined ? null : await reduceModel(layer, found[0], found[1], options, io);
@@ -131,16 +125,13 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
       const folder = runFolderOf(artefactsFolderOf(store.path), storedRun(store.db, runId).sweepId, runId);
       await bundle.addRun(to, folder, io.signal);
     }
-    for (const { name: side, repro } of sides) {
-      const why = ['they may hold secrets', ...(repro.start?.withheld ?? [])].join(', ');
-      if (repro.withheld > 0) bundle.leaveOut(`${side}: ${count(repro.withheld, 'variable')}`, why);
-    }
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'replaced by folder-1 and so on');
     }
     const about = { schemaVersion: 1 as const, runId: found[0].repro.runId, baseRunId: found[1]?.repro.runId ?? null };
-    bundle.add('bundle.json', { ...about, leftOut: bundle.leftOut, reduced });
-    const texts = bundle.files.map(({ content }) => (typeof content === 'string' ? content : ''));
+    const { leftOut } = bundle;
+    bundle.add('bundle.json', { ...about, leftOut, reduced });
+    const texts = bundle.files.flatMap(({ content }) => (typeof content === 'string' ? content : []));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -148,15 +139,14 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
         const bytes = typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content;
         return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
       });
-    const written: ReproBundle = {
-      ...about,
-      file,
-      bytes: await writeOutput(file, zipped(files), io),
-      files: files.map(({ name: as, bytes }) => ({ name: as, bytes })),
-      leftOut: bundle.leftOut,
-      reduced,
-    };
-    return printResult(io, options, written, bundleText);
+    const bytes = await writeOutput(file, zipped(files), io);
+    const written = files.map(({ name: as, bytes: size }) => ({ name: as, bytes: size }));
+    return printResult<ReproBundle>(
+      io,
+      options,
+      { ...about, file, bytes, files: written, leftOut, reduced },
+      bundleText,
+    );
   });
 }
 
@@ -168,10 +158,9 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
     throw new UsageError('--base compares runs of a cell, and this is a build: name a run or a cell');
   }
   const { base, head } = await resolvePoints(db, null, [ref ?? runId, runId], io);
-  const isSameCell = base.cell.key === head.cell.key;
-  const newer: Side = { name: 'head', repro, engine: profiledPoint(db, head, isSameCell), point: head };
+  const newer: Side = { name: 'head', repro, engine: profiledPoint(db, head), point: head };
   if (ref === undefined) return [newer];
-  const engine = profiledPoint(db, base, isSameCell);
+  const engine = profiledPoint(db, base);
   const sweepIds = base.sweeps.map(({ sweepId }) => sweepId);
   const timed = cellRunsOf(db, sweepIds, [base.cell.key]).find(isMeasured);
   const baseRun = base.runId ?? timed?.runId ?? engine?.runId;
@@ -207,11 +196,9 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
     }
     if (engine !== null) bundle.add(`${name}/layers.json`, layerTable(engine));
     else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` records them');
+    const why = ['they may hold secrets', ...(repro.start?.withheld ?? [])].join(', ');
+    if (repro.withheld > 0) bundle.leaveOut(`${name}: ${count(repro.withheld, 'variable')}`, why);
   }
-  const [head, base] = sides.map(({ engine }) => engine);
-  if (!head || !base) return;
-  const diff = diffLayers(layerFactsOf(base.layers), layerFactsOf(head.layers));
-  bundle.add('layers-diff.json', layersDiffOutput(base, head, diff, changeRows(diff)));
 }
 
 /** The runs of the sides, each once, with their folders in the bundle. */
@@ -231,16 +218,15 @@ function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { col
   const lines = [
     `${printable(file)}: ${count(files.length, 'file')}, ${formatBytes(bytes)}; names of hosts, users and GPUs are masked`,
     ...leftOut.map(({ name, why }) => `left out: ${name}: ${why}`),
-    ...reducedLines(reduced),
+    ...(reduced === null ? [] : reducedLines(reduced)),
   ];
   return lines.flatMap((line) => wrapHanging(line, columns, 2));
 }
 
-function reducedLines(reduced: Reduced | null): string[] {
-  if (reduced === null) return [];
-  const { around, change, commands, deltaMs, layer, matching, nodesAfter, nodesBefore, nodesOfLayer, notes } = reduced;
+function reducedLines({ around, change, commands, deltaMs, layer, nodesAfter, nodesBefore, notes }: Reduced): string[] {
+  const what = `${layer} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)})`;
   return [
-    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${nodesOfLayer} of ${layer} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)}; ${count(matching, 'layer')} of this name), ${nodesAfter - nodesOfLayer} around it (--around ${around})`,
+    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${what}, with ${count(around, 'layer')} on each side`,
     ...notes.map((note) => `note: ${note}`),
     `as base: ${commands.base}`,
     `as head: ${commands.head}`,

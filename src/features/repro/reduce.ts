@@ -38,9 +38,7 @@ const REDUCTION = {
     nodesBefore: count,
     nodesAfter: count,
     nodesOfLayer: count,
-    inputs: z.array(
-      z.object({ name: z.string(), type: z.string(), isDynamic: z.boolean(), shapes: z.array(z.array(count)) }),
-    ),
+    inputs: z.array(z.object({ name: z.string(), isDynamic: z.boolean(), shapes: z.array(z.array(count)) })),
     missing: z.array(z.string()),
   }),
 };
@@ -67,21 +65,13 @@ export async function reduceModel(
     throw new UsageError('--reduce compares two builds of one cell: name another sweep, commit or run with --base');
   }
   if (head.engine === null || base.engine === null) {
-    const { ref } = head.engine === null ? head.point : base.point;
-    throw new UsageError(
-      `--reduce: no layer times are stored for ${printable(ref)}; \`bench run --profile\` records them`,
-    );
-  }
-  if (head.engine.runId === base.engine.runId) {
-    throw new UsageError('--reduce: both sides have the layers of the same run: name another build with --base');
+    throw new UsageError('--reduce: layer times of both builds are needed; `bench run --profile` records them');
   }
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
   const [part] = found;
   if (part === undefined) {
-    const [most] = changeRows(diff).rows;
-    const hint = most === undefined ? '' : `; what changed most is ${printable(most.label)}`;
-    throw new UsageError(`--reduce ${printable(name)}: neither build has this layer or ONNX node${hint}`);
+    throw new UsageError(`--reduce ${printable(name)}: neither build has this layer or ONNX node`);
   }
   const path = modelPath(head.repro, named, io);
   const { shapes: run } = head.point.cell;
@@ -130,12 +120,10 @@ function originsOf(part: ChangedLayers): string[] {
 
 function modelPath({ build, conversion, model }: ReproOutput, named: string | undefined, io: Io): string {
   const built = flagValue(build?.argv ?? [], '--onnx') ?? (conversion === null ? model?.path : null);
-  const path = named ?? built;
-  const advice = ': name the ONNX file that was built, --model FILE';
-  if (!path) throw new UsageError(`--reduce: the model of the build is unknown${advice}`);
+  const path = named ?? built ?? 'the model of the build';
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
-  throw new UsageError(`${printable(path)}: model not found${named === undefined ? advice : ''}`);
+  throw new UsageError(`${printable(path)}: model not found: name the ONNX file that was built, --model FILE`);
 }
 
 /** The min, opt and max shapes of the engine. @param run shapes of the run, used if the others are unknown */
@@ -174,12 +162,11 @@ function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: num
 }
 
 async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, missing: readonly string[]) {
-  const { build, conversion, model } = head;
+  const { conversion, model } = head;
   const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
   const gone = originsOf(part).filter((name) => missing.includes(name));
   return [
     ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
     ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
-    ...(build === null ? ['how the engine was built is not known: the command has no build flags'] : []),
   ];
 }

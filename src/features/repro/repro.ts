@@ -18,8 +18,9 @@ import { clockBounds, reproScript } from './script.ts';
 
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
-  const without = (['base', 'reduce', 'model'] as const).find((option) => options[option] !== undefined);
-  if (without !== undefined) throw new UsageError(`--${without} needs --bundle: add --bundle FILE.zip`);
+  if (options.base !== undefined || options.reduce !== undefined) {
+    throw new UsageError('--base and --reduce need --bundle FILE.zip');
+  }
   const file = script === undefined || script === true || script === '-' ? null : script;
   if (json === true && script !== undefined && file === null) {
     throw new UsageError('only one thing can go to standard output: name a file, --script repro.sh');
@@ -40,48 +41,41 @@ export async function reproduce(name: string, options: ReproOptions, io: Io): Pr
 export function reproText(repro: ReproOutput, look: Look): string[] {
   const { build, clockPolicy, commandLine, conversion, git, harness, run, runId, start, startedAt } = repro;
   const { columns, style } = look;
-  const field = (name: string, ...parts: readonly (string | null | undefined | false)[]): string[] => {
-    const text = parts.filter(Boolean).join(', ');
-    return text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, 11);
-  };
-  const file = (name: string, { path, sha256 }: { readonly path?: string; readonly sha256?: string | null }) =>
-    field(name, path && shellQuote(path), sha256 && `sha256 ${sha256}`);
-  const command = (title: string, line: string): string[] => ['', style.strong(title), line];
   const bounds = clockBounds(clockPolicy);
+  const by = `${repro.role} run${harness === null ? '' : ` by ${harness}`}`;
+  const fields: readonly (readonly [name: string, ...parts: readonly (string | null | undefined | false)[]])[] = [
+    ['what', by, repro.provenance, repro.source === 'recorder' && 'as its recorder ran it', startedAt],
+    ['commit', git.commit, git.branch, git.dirty === true && 'uncommitted changes'],
+    ['bench', repro.toolVersion],
+    ['where', start?.cwd],
+    ...Object.entries({ model: repro.model, trtexec: repro.trtexec, engine: repro.engine }).map(
+      ([name, file]) => [name, ...(file === null ? [] : fileText(file))] as const,
+    ),
+    ...repro.inputs.map((input) => ['input', ...fileText(input)] as const),
+    ['clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`],
+    ['env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()],
+    ['', repro.withheld > 0 && `${repro.withheld} variables left out, as they may hold secrets`],
+  ];
+  const made = ['convert', ...(conversion?.record ? variantNotes(conversion.record) : [])].map(printable).join(': ');
+  const commands: readonly (readonly [title: string, line: string | null])[] = [
+    [made, conversion && shellLine(conversion.argv ?? [])],
+    [build?.runId ? `build (run ${build.runId.slice(0, 8)})` : 'build', build && shellLine(build.localArgv)],
+    ['run', run && shellLine(run.localArgv)],
+    ['run, as its log says: arguments joined without quotes', commandLine && printable(commandLine)],
+  ];
   return [
     ...wrapHanging(`${printable(repro.label)} · run ${runId.slice(0, 8)}`, columns, 2).map(style.strong),
-    ...field(
-      'what',
-      `${repro.role} run${harness === null ? '' : ` by ${harness}`}`,
-      repro.provenance,
-      repro.source === 'recorder' && 'the command lines are those of its recorder',
-      startedAt,
-    ),
-    ...field('commit', git.commit, git.branch, git.dirty === true && 'uncommitted changes'),
-    ...field('bench', repro.toolVersion),
-    ...field('where', start?.cwd),
-    ...file('model', repro.model ?? {}),
-    ...file('trtexec', repro.trtexec ?? {}),
-    ...file('engine', repro.engine),
-    ...repro.inputs.flatMap((input) => file('input', input)),
+    ...fields.flatMap(([name, ...parts]) => {
+      const text = parts.filter(Boolean).join(', ');
+      return text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, 11);
+    }),
     ...machineLines(repro.environment, null, look),
-    ...field('clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`),
-    ...field('env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()),
-    ...field('', repro.withheld > 0 && `${repro.withheld} more left out, as they may hold secrets`),
-    ...(conversion === null
-      ? []
-      : command(
-          ['convert', ...(conversion.record === null ? [] : variantNotes(conversion.record))].map(printable).join(': '),
-          shellLine(conversion.argv ?? []),
-        )),
-    ...(build === null
-      ? []
-      : command(build.runId === null ? 'build' : `build (run ${build.runId.slice(0, 8)})`, shellLine(build.localArgv))),
-    ...(run === null ? [] : command('run', shellLine(run.localArgv))),
-    ...(commandLine === null
-      ? []
-      : command('run, as its log says: arguments joined without quotes', printable(commandLine))),
+    ...commands.flatMap(([title, line]) => (line === null ? [] : ['', style.strong(title), line])),
     '',
     ...repro.unknown.flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
   ];
+}
+
+function fileText({ path, sha256 }: { readonly path?: string; readonly sha256: string | null }) {
+  return [path && shellQuote(path), sha256 && `sha256 ${sha256}`];
 }

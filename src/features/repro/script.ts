@@ -39,13 +39,10 @@ has() { [ "$(sha256 <"$1")" = "$2" ]; }`,
 const ANY_MODEL = '[ "${ANY_MODEL:-0}" = 1 ]';
 
 function trtexecSections(repro: ReproOutput): string[][] {
-  const { build, engine, inputs, role, run, trtexec } = repro;
+  const { build, engine, inputs, role, run } = repro;
   const isBuild = role === 'build' || build === null;
   const unlessSkipped = (lines: readonly string[]): string[] =>
     isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
-  const otherEngine = engine.isGiven
-    ? `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`
-    : saying('not the measured engine: kernels may differ by build luck');
   // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
@@ -68,19 +65,18 @@ function trtexecSections(repro: ReproOutput): string[][] {
       return [needed(scriptQuote(path), `${name}: input not found`), ...orElse(scriptQuote(path), sha256, other)];
     }),
     unlessSkipped(modelLines(repro)),
-    // Checks before this line print nothing unless they end the script.
-    orElse(
-      '"$(command -v "$TRTEXEC")"',
-      trtexec?.sha256,
-      saying('this trtexec differs from the one that was measured'),
-    ),
     environmentLines(repro.env),
-    clockLines(repro.clockPolicy),
     unlessSkipped(commandLines(build, repro)),
     engine.isGiven && engine.sha256 !== null
-      ? [needed('"$ENGINE"', 'engine not found: set ENGINE=/path/to/engine.plan')]
+      ? [
+          needed('"$ENGINE"', 'engine not found: set ENGINE=/path/to/engine.plan'),
+          ...orElse(
+            '"$ENGINE"',
+            engine.sha256,
+            `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`,
+          ),
+        ]
       : [],
-    role === 'build' ? [] : orElse('"$ENGINE"', engine.sha256, otherEngine),
     run === null ? [] : [...settingLines(repro.axisEnv), ...commandLines(run, repro)],
   ];
 }
@@ -108,23 +104,18 @@ function orElse(file: string, sha256: string | null | undefined, action: string)
   return sha256 ? [`has ${file} ${scriptQuote(sha256)} || ${action}`] : [];
 }
 
-function saying(note: string): string {
-  return `say ${scriptQuote(`note: ${note}`)}`;
-}
-
 /** The lines of the model. The script does not convert a model: it asks for the result and says how it was made. */
 function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
   if (conversion !== null) {
     const made = conversion.argv === null ? '' : ` (made by: ${printable(shellLine(conversion.argv))})`;
     const named = `the model was converted: name the result, VARIANT=/path/to/variant.onnx${made}`;
-    const other = saying('this variant has other bytes than the one that was measured');
-    return [needed('"${VARIANT-}"', named), ...orElse('"$VARIANT"', conversion.record?.sha256, other)];
+    return [needed('"${VARIANT-}"', named)];
   }
   const words = [...(build?.argv ?? []), ...(run?.argv ?? [])];
   if (model === null || !words.some((word) => /^--(?:onnx|refitFromOnnx)=/.test(word))) return [];
   const readable = needed('"$MODEL"', 'model not found: set MODEL=/path/to/model.onnx');
   const { external, sha256 } = model;
-  if (sha256 === null) return [readable, saying('the hash of the model that was measured is not known')];
+  if (sha256 === null) return [readable, "say 'note: the hash of the model that was measured is not known'"];
   // The hash of a model in bench: the file, then each name between zero bytes with its data.
   const externalData = (external ?? []).flatMap((name) => [
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
@@ -147,13 +138,6 @@ function environmentLines(env: ReproOutput['env']): string[] {
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
     `export ${name}`,
   ]);
-}
-
-function clockLines(policy: string | null): string[] {
-  const bounds = clockBounds(policy);
-  return bounds === null
-    ? []
-    : [saying(`the clocks were ${policy}: nvidia-smi -lgc ${bounds} locks them the same way`)];
 }
 
 /** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */

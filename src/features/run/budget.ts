@@ -1,7 +1,6 @@
 import { enginesFolderOf } from '../../files/layout.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
 import { printable, shortList } from '../../text/printable.ts';
@@ -34,7 +33,6 @@ export async function wantedMoreRuns(
   const cells = plan.cells.map(({ cell }) => cell);
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
   const base = named ?? newestOfEach(db, sweep, cells);
-  if (untilSure !== undefined) reportUnknown(db, base, cells, io);
   return {
     untilSurePercent: untilSure ?? null,
     budgetS: budget ?? null,
@@ -51,27 +49,9 @@ const LOOKED_BACK = 60;
 function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell[]): Sweep[] {
   const wanted = new Set(cells.map(({ key }) => key));
   return seriesOf(db, sweep, LOOKED_BACK).filter((earlier) => {
-    const found = [...measuredCells(db, [earlier])].filter((key) => wanted.delete(key));
-    return found.length > 0;
+    const measured = cellRunsOf(db, [earlier.sweepId]).filter(isMeasured);
+    return measured.filter(({ cellKey }) => wanted.delete(cellKey)).length > 0;
   });
-}
-
-function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string> {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const runs = cellRunsOf(db, ids);
-  return new Set(runs.filter(isMeasured).map(({ cellKey }) => cellKey));
-}
-
-const NAMED = 3;
-
-function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly KeyedCell[], io: Io): void {
-  const measured = measuredCells(db, base);
-  const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
-  if (unknown.length === 0) return;
-  const names = unknown.map((cell) => printable(cellLabel(cell)));
-  io.err(
-    `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${shortList(names, NAMED, '; ', ' and ')}\n`,
-  );
 }
 
 /**
@@ -89,10 +69,11 @@ export async function withinBudget(
   const keys = plan.cells.map(({ cell }) => cell.key);
   const past = pastRunsOf(store.db, keys, provenance);
   const { links } = await new EngineIndex(enginesFolderOf(store.path)).read();
+  const cached = new Set(Object.values(links).map(engineName));
   const buildS = new Map(
     plan.builds.flatMap((build): [string, number][] => {
       const last = build.enginePath === null ? lastBuildOf(store.db, build.model, build.flags) : null;
-      const isThere = last?.engineKey && engineName(last.engineKey, build.number) in links;
+      const isThere = last?.engineKey && cached.has(engineName({ engineKey: last.engineKey, number: build.number }));
       if (build.enginePath !== null || isThere) return [[build.buildRef, 0]];
       return last?.wallS ? [[build.buildRef, last.wallS]] : [];
     }),

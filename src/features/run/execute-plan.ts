@@ -19,7 +19,7 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { type RecordingSet, readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
-import { shownSweepOf, summariesOf, sweepText } from '../show/index.ts';
+import { sweepReport, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -41,7 +41,6 @@ import { moreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
-import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -68,14 +67,12 @@ export async function executePlan(
   }
   if (options.json !== true) {
     io.err(`${io.errLook.style.dim(startText(store, prepared, io))}\n`);
-    if (search !== null)
-      io.err(`${searchText(searchOutput(search, { ...sweep, sweepId: null }), io.errLook).join('\n')}\n`);
   }
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
   const lock = { request: stored.lockClocks, isVerbose: true };
-  return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
+  return withLockedClocks(lock, machines, program, io, (locked) =>
     doSweep(store, { ...prepared, machines: locked }, search, options, io),
   );
 }
@@ -89,11 +86,9 @@ function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], op
 /** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; a resumed sweep also says what is done. */
 function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, io: Io): string {
   const { plan } = stored;
-  const where = relative(io.cwd, store.path);
-  const shortest = printable(where.length < store.path.length ? where : store.path);
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
   const { measured, built } = withReused(numbersOf(store, sweep));
-  const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${shortest}: `;
+  const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${printable(relative(io.cwd, store.path))}: `;
   if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
     ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null))}`
@@ -118,7 +113,7 @@ async function doSweep(
   const cache = new EngineCache(enginesFolderOf(store.path));
   const suspects =
     stored.gate.confirm && stored.experiment === null && search === null
-      ? new SweepSuspects({ ...given, stored, cache, mayStartEarlier: options.untrusted !== true, progress }, io)
+      ? new SweepSuspects({ ...given, stored, cache, progress }, io)
       : null;
   let counts: SweepCounts;
   try {
@@ -141,7 +136,7 @@ async function doSweep(
       const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
       await saveState(first, { ...stored, plan: needed, leftOut }, finished);
     }
-    if (plan.builds.length > 0) await cache.unlinkGiven(store.path, lastGoodBuilds(store.db));
+    if (plan.builds.length > 0) await cache.keepFor(store.path, lastGoodBuilds(store.db));
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;
@@ -229,9 +224,9 @@ async function show(
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
-  const cells = summariesOf(store.db, sweep, planned, runs, plan, options);
   const failures = sweepFailures(store.db, sweepId, plan);
-  const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
+  const swept = { sweep, cells: planned, runs, plan, counts, failures };
+  const { summaries: cells, output: shown } = sweepReport(store.db, swept, options);
   const output = stopped === null ? shown : { ...shown, stopped };
   const gate = stopped === null ? await checkedSweep(store.db, sweep, io) : null;
   printResult(io, options, output, (_, look) => [

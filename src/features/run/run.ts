@@ -24,7 +24,7 @@ import { flagOf } from '../../cli/options.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { machinesFor, refuseOwnDevices, refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
+import { machinesFor, refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
@@ -129,7 +129,6 @@ export async function startSweep(
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
-  if (options.gpus !== undefined) refuseOwnDevices(made.plan);
   refuseTooFewGpus(made.plan, machines);
   // Reported before there is a store, because without this Python no variant can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);

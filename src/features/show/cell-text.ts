@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { isMeasured } from '../../records/run.ts';
+import { boundOf } from '../../judge/bound.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { type Metric, metricOf } from '../../records/metric.ts';
+import { metricOf } from '../../records/metric.ts';
 import { isFine, outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import { type ListedRun as StoredRun, runsOfCell } from '../../store/runs/show-run.ts';
+import { runsOfCell } from '../../store/runs/show-run.ts';
 import { failureOf, failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
@@ -16,31 +17,54 @@ import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { boundLines } from '../../terminal/words.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { isColdStart } from '../../records/harness.ts';
+import { provenBound } from './next-steps.ts';
 import type { ShownCell } from './output.ts';
 
-export interface ListedRun extends StoredRun {
-  /** Median; null if nothing was measured. */
-  readonly gpuComputeMs: number | null;
-  readonly throughputQps: number | null;
-  /** Value in the metric of its cell, for a harness other than trtexec. */
-  readonly value: number | null;
+type CellReport = ReturnType<typeof cellReport>;
+
+type ListedRun = CellReport['runs'][number];
+
+const LISTED_RUNS = 50;
+
+/** A cell with its newest runs, newest first. */
+export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCell[]) {
+  const listed = runsOfCell(db, cell.key, LISTED_RUNS);
+  const sweepIds = [...new Set(listed.map(({ sweepId }) => sweepId))];
+  const runs = new Map(cellRunsOf(db, sweepIds, [cell.key]).map((run) => [run.runId, run]));
+  return {
+    schemaVersion: 1 as const,
+    cell,
+    bound: newestBound(db, cell, [...runs.values()].filter(isMeasured)),
+    runs: listed.map((run) => {
+      const { outcome = run.outcome, values } = runs.get(run.runId) ?? {};
+      const [gpuComputeMs = null, throughputQps = null] = [values?.gpuComputeMs, values?.throughputQps];
+      const value = cell.harness === undefined ? null : (values?.[cell.harness.metric] ?? null);
+      return { ...run, outcome, gpuComputeMs, throughputQps, value };
+    }),
+    latencyGaps: latencyGapsOf(db, cell, all),
+  };
 }
 
-export function cellRunsText(
-  cell: KeyedCell,
-  bound: CellBound | null,
-  runs: readonly ListedRun[],
-  look: Look,
-): string[] {
+/** Bottleneck in the newest sweep that measured the cell; null if unknown or for another harness. */
+function newestBound(db: StoreDatabase, cell: KeyedCell, measured: readonly CellRun[]): CellBound | null {
+  const newest = measured.at(-1);
+  if (newest === undefined) return null;
+  const { environmentId, sweepId } = newest;
+  const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
+  const own = measured.filter((run) => run.sweepId === sweepId);
+  return provenBound(db, sweepId, cell, boundOf(cell, own, gpuName));
+}
+
+export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: Look): string[] {
   const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
+  const label = cellLabel(cell);
   return [
-    ...wrapHanging(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(
-      look.style.strong,
-    ),
-    ...newestLines(runs, driven, look),
+    ...wrapHanging(`${printable(label)} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(look.style.strong),
+    ...newestLines(cell, runs, look),
     ...(bound === null ? [] : boundLines(bound, [], look)),
     ...renderTable<ListedRun>(
       [
@@ -60,86 +84,80 @@ export function cellRunsText(
       look,
     ),
     ...failureSection(
-      runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label: cellLabel(cell) })),
+      runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label })),
       look,
     ),
+    ...latencyGapLines(latencyGaps, look),
   ];
 }
 
+const NAME_WIDTH = 10;
+
 /** Median, spread and range of the timed runs of the newest sweep. */
-function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
+function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
   const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
+  const { label, unit } = metricOf(harness?.metric ?? 'gpuComputeMs');
   const rows = [
-    { name: driven?.label ?? '', unit: driven?.unit ?? '', valueOf: ({ value }: ListedRun) => value },
-    { name: 'GPU median', unit: 'ms', valueOf: ({ gpuComputeMs }: ListedRun) => gpuComputeMs },
-    { name: 'throughput', unit: 'queries/s', valueOf: ({ throughputQps }: ListedRun) => throughputQps },
+    { name: label, unit, values: newest.flatMap(({ value }) => value ?? []) },
+    { name: 'GPU median', unit: 'ms', values: newest.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []) },
+    { name: 'throughput', unit: 'queries/s', values: newest.flatMap(({ throughputQps }) => throughputQps ?? []) },
   ];
-  return rows.flatMap(({ name, unit, valueOf }) => {
-    const values = newest.flatMap((run) => valueOf(run) ?? []);
+  return rows.flatMap(({ name, unit: of, values }) => {
     const middle = median(values);
     const spread = spreadOf(values);
     if (middle === null || spread === null) return [];
     const number = formatNumber(middle);
     const range = `range ${formatNumber(spread.least)} … ${formatNumber(spread.most)}, `;
-    const text = `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim();
+    const text = `${number} ${of} ${deviationText(spread.deviation, middle, number)}`.trim();
     const line = `  ${name.padEnd(NAME_WIDTH)} ${text}, ${spread.runs > 1 ? range : ''}${count(spread.runs, 'run')}`;
     return wrapHanging(line, look.columns, NAME_WIDTH + 3);
   });
 }
 
-const NAME_WIDTH = 10;
-
 type LatencyGap = ShownCell['latencyGaps'][number];
 
-/**
- * The latency of an application or another harness compared with that of trtexec, for the same model, precision and
- * shapes.
- */
-export function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, cells: readonly KeyedCell[]): LatencyGap[] {
-  const isOwn = cell.harness === undefined;
-  const own = isColdStart(cell) ? null : newestLatency(db, cell);
-  if (own === null) return [];
-  const others = cells.filter(
+/** Latencies of trtexec and of other harnesses for the same model, precision and shapes. */
+function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCell[]): LatencyGap[] {
+  const { model, precision, shapes } = cell;
+  const same = all.filter(
     (other) =>
-      (other.harness === undefined) !== isOwn &&
       !isColdStart(other) &&
-      other.model === cell.model &&
-      other.precision === cell.precision &&
-      isDeepStrictEqual(other.shapes, cell.shapes),
+      other.model === model &&
+      other.precision === precision &&
+      isDeepStrictEqual(other.shapes, shapes),
   );
-  return others.flatMap((other) => {
-    const its = newestLatency(db, other);
-    if (its === null) return [];
-    const [trtexec, application] = isOwn ? [cell, other] : [other, cell];
-    const [trtexecMs, applicationMs] = isOwn ? [own, its] : [its, own];
+  const newest = newestRunsOf(
+    db,
+    same.map(({ key }) => key),
+  );
+  const timed = same.flatMap((one) => {
+    const { betterIs, id, unit } = metricOf(one.harness?.metric ?? 'latencyMs');
+    const runs = (newest.get(one.key) ?? []).filter(isMeasured);
+    const ms = median(runs.flatMap(({ values }) => values[id] ?? []));
+    return ms === null || unit !== 'ms' || betterIs !== 'lower' ? [] : [{ cell: one, metric: id, ms }];
+  });
+  const own = timed.find((one) => one.cell.key === cell.key);
+  if (own === undefined) return [];
+  const others = timed.filter((one) => (one.cell.harness === undefined) !== (cell.harness === undefined));
+  return others.map((other) => {
+    const [trtexec, application] = cell.harness !== undefined ? [other, own] : [own, other];
     return {
-      trtexecKey: trtexec.key,
-      trtexecMs,
-      hasTransfers: trtexec.dataTransfers ?? false,
-      applicationKey: application.key,
-      metric: application.harness?.metric ?? 'latencyMs',
-      applicationMs,
-      gapMs: applicationMs - trtexecMs,
-      otherLabel: cellLabel(other),
+      trtexecKey: trtexec.cell.key,
+      trtexecMs: trtexec.ms,
+      hasTransfers: trtexec.cell.dataTransfers ?? false,
+      applicationKey: application.cell.key,
+      metric: application.metric,
+      applicationMs: application.ms,
+      gapMs: application.ms - trtexec.ms,
+      otherLabel: cellLabel(other.cell),
     };
   });
 }
 
-/** Median over the measured runs of the newest sweep in ms; null if the metric of the cell is not a time. */
-function newestLatency(db: StoreDatabase, { harness, key }: KeyedCell): number | null {
-  const metric = metricOf(harness?.metric ?? 'latencyMs');
-  if (metric.unit !== 'ms' || metric.betterIs !== 'lower') return null;
-  const newest = runsOfCell(db, key, NEWEST_RUNS).find(isMeasured);
-  if (newest === undefined) return null;
-  const runs = cellRunsOf(db, [newest.sweepId], [key]).filter(isMeasured);
-  return median(runs.flatMap(({ values }) => values[metric.id] ?? []));
-}
-
-const NEWEST_RUNS = 50;
 const MOST_LINES = 4;
 
-export function latencyGapLines(gaps: readonly LatencyGap[], { columns, style }: Look): string[] {
+function latencyGapLines(gaps: readonly LatencyGap[], { columns, style }: Look): string[] {
   return gaps.slice(0, MOST_LINES).flatMap((gap) => {
     const { applicationMs, gapMs, hasTransfers, metric, otherLabel, trtexecMs } = gap;
     const times = `${printable(metricOf(metric).label)} ${formatMs(applicationMs)}, latency of trtexec ${formatMs(trtexecMs)}${hasTransfers ? '' : ' without copies'}`;

@@ -5,9 +5,9 @@ import { withGraphGain } from '../../judge/bound.ts';
 import { axisTwinKey } from '../../judge/latency-search.ts';
 import { switchGains } from '../../judge/summarize-cells.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import { type LayersSummary, summarizeLayers } from '../../layers/summarize-layers.ts';
+import { sumMs } from '../../layers/summarize-layers.ts';
 import { BOUND_WORDS, type CellBound } from '../../records/bound.ts';
-import { type KeyedCell, batchOf, itemsPerS, variablesOf } from '../../records/cell.ts';
+import { type KeyedCell, batchOf, itemsPerS } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -26,10 +26,6 @@ import { REASON_TEXT } from '../../terminal/words.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import { parseTensorrtVersion } from '../../text/version.ts';
-import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { CAPTURED_QUERIES, GUIDE_NSYS, captureArgs, fileName, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
-import { type RunParts, profileArgs, runParts } from '../../trtexec/arguments/run-args.ts';
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
 
@@ -41,135 +37,83 @@ export async function explainRun(name: string, options: Pick<ShowOptions, 'json'
 }
 
 function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
-  const { cellKey, environment, provenance, runId, sweepId } = stored;
+  const { cellKey, provenance, runId, sweepId } = stored;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const run = { ...stored, bound: provenBound(db, sweepId, cell, stored.bound) };
-  const engine =
-    profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
-  const isProfiled = engine !== null && engine.iterations !== null;
-  const layers = isProfiled ? layerFactsOf(engine.layers) : [];
-  const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
-  const summary = layers.length === 0 ? null : summarizeLayers(layers);
-  const parts = run.argv === null ? null : runParts(run.argv);
+  const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
+  const layers = engine === null || engine.iterations === null ? [] : layerFactsOf(engine.layers);
+  const [hottest = null] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
   const isUnmeasured = run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined;
-  const ladder = isUnmeasured
-    ? []
-    : ladderOf(cell, {
-        hottest: hottest ?? null,
-        isCaptured: cellKey !== null && attachmentsOfCell(db, cellKey, 'nsysExport', null).length > 0,
-        is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
-        isOurs: provenance === 'measured',
-        waits: ['host', 'h2d', 'd2h'].includes(run.bound?.by ?? ''),
-        // The engine of a recording is only a placeholder.
-        parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
-      });
+  const ladder = isUnmeasured ? [] : ladderOf(db, run, cell, hottest !== null);
   return {
     schemaVersion: 1,
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings: findingsOf(run, cell, summary, hottest, remediesOf(db, run, cell)),
+    findings: findingsOf(run, hottest, sumMs(layers), remediesOf(db, run, cell)),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };
 }
 
-interface Known {
-  readonly hottest: LayerFacts | null;
-  readonly isCaptured: boolean;
-  readonly is11: boolean;
-  /** bench can capture runs of a sweep on this machine. */
-  readonly isOurs: boolean;
-  readonly parts: RunParts | null;
-  /** The GPU waits for the host or for copies, so its layers do not explain the time. */
-  readonly waits: boolean;
-}
-
-function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts, waits }: Known): ProfilerStep[] {
-  const key = cell?.key.slice(0, 8) ?? null;
-  const model = fileName(cell?.model ?? 'model');
-  const engine = parts?.engine ?? `${model}.plan`;
-  const buildArgs = parts?.buildArgs ?? null;
-  const builds = parts === null || buildArgs === null ? [] : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
-  // `env` sets variables on an axis of the cell, so that the command line stays a list of arguments.
-  const variables = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
-  const set = variables.length === 0 ? [] : ['env', ...variables];
-  const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
-    parts === null ? [] : [...builds, [...set, ...line(parts)]];
-  const request = {
-    output: `${model}_profile`,
-    replaces: false,
-    hasGraph: cell?.cudaGraph ?? false,
-    gpuMetrics: false,
-    dla: false,
-    iterations: CAPTURED_QUERIES,
-  };
-  const nsys = isOurs && key !== null ? ['bench', 'profile', key, '--nsys'] : null;
-  const isNext = hottest === null && !waits ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
+/** Coarse tools first. @param isProfiled whether layer times of this run or of its cell are known */
+function ladderOf(
+  db: StoreDatabase,
+  { bound, provenance }: ShownRun,
+  cell: KeyedCell | null,
+  isProfiled: boolean,
+): ProfilerStep[] {
+  if (cell === null) return [];
+  const key = cell.key.slice(0, 8);
+  const isCaptured = attachmentsOfCell(db, cell.key, 'nsysExport', null).length > 0;
+  // If the GPU waits for the host or for copies, its layers do not explain the time.
+  const waits = ['host', 'h2d', 'd2h'].includes(bound?.by ?? '');
+  const next = !isProfiled && !waits ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
   const stateOf = (tool: ProfilerStep['tool'], isDone: boolean): ProfilerStep['state'] =>
-    tool === isNext ? 'next' : isDone ? 'done' : 'later';
+    tool === next ? 'next' : isDone ? 'done' : 'later';
+  // bench captures runs of this machine; of others it prints the command lines.
+  const profile = ['bench', 'profile', key, ...(provenance === 'measured' ? [] : ['--dry-run'])];
   return [
     {
       tool: 'trtexec',
-      state: stateOf('trtexec', hottest !== null),
+      state: stateOf('trtexec', isProfiled),
       says: 'where the time goes, layer by layer',
-      bench: hottest === null || key === null ? null : ['bench', 'layers', key],
-      commands: lines(({ program, runArgs }) => [
-        program,
-        ...profileArgs(runArgs, engine, is11 ? [] : ['--separateProfileRun']),
-      ]),
+      bench: isProfiled ? ['bench', 'layers', key] : ['bench', 'run', 'MATRIX', '--profile'],
     },
     {
       tool: 'nsys',
       state: stateOf('nsys', isCaptured),
       says: 'whether the GPU waits: launches, gaps, copies, the host',
-      bench: key === null ? null : isCaptured ? ['bench', 'layers', key, '--kernels'] : nsys,
-      commands: lines(({ program, runArgs }) => [
-        'nsys',
-        ...captureArgs(request, GUIDE_NSYS, [program], runArgs, engine),
-      ]),
+      bench: isCaptured ? ['bench', 'layers', key, '--kernels'] : [...profile, '--nsys'],
     },
     {
       tool: 'ncu',
       state: stateOf('ncu', false),
       says: 'why one kernel is as slow as it is',
-      bench: key === null || hottest === null || !isOurs ? null : ['bench', 'profile', key, '--ncu'],
-      commands:
-        hottest === null
-          ? []
-          : lines(({ program, runArgs }) => [
-              'ncu',
-              ...layerNcuArgs(hottest.name, `${model}_layer`, is11, [program], runArgs, engine),
-            ]),
+      bench: ['bench', 'profile', key, '--ncu'],
     },
   ];
 }
 
-/** Findings of a run in sentences. @param summary summary of its layers; null without a profile */
+/** Findings of a run in sentences. @param layersMs sum of its layers */
 function findingsOf(
   { bound, measurement, outcome, statistics }: ShownRun,
-  cell: KeyedCell | null,
-  summary: LayersSummary | null,
-  hottest: LayerFacts | undefined,
+  hottest: LayerFacts | null,
+  layersMs: number,
   remedies: readonly string[],
 ): string[] {
   const reason = outcomeReason(outcome);
   const gpuComputeMs = statistics['gpuComputeMs']?.median ?? null;
   const ratio = measurement?.['enqueueRatio'] ?? null;
-  const [least = 0, most = 0] = summary?.launchFloorMs ?? [];
   return [
     reason === null ? null : `${REASON_TEXT[reason]} (${reason})`,
     gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    // A measured enqueue time replaces the estimate.
-    summary === null || cell?.cudaGraph === true || ratio !== null
+    hottest === null
       ? null
-      : `launching ${summary.layers} layers takes the host about ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms, estimated at 5 to 15 µs each`,
-    hottest === undefined || summary === null
-      ? null
-      : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / summary.totalMs) * 100, false)} of all layers: ${hottest.name}`,
+      : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / layersMs) * 100, false)} of all layers: ${hottest.name}`,
   ].filter((sentence) => sentence !== null);
 }
 
@@ -179,59 +123,45 @@ const TOOL_NAMES: Readonly<Record<ProfilerStep['tool'], string>> = {
   ncu: 'Nsight Compute',
 };
 
-function explainText(explained: ExplainOutput, look: Look): string[] {
-  const { findings, label, ladder, next, provenance, runId } = explained;
+function explainText({ findings, label, ladder, next, provenance, runId }: ExplainOutput, look: Look): string[] {
   const { columns, style } = look;
   const title = `${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`;
-  const line = next?.bench ?? next?.commands.at(-1);
-  const how = line === undefined ? 'with the engine of this run; how it was called is not known' : shellLine(line);
   return [
     ...wrapHanging(title, columns, 2).map(style.strong),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
-    ...ladder.flatMap((step) => ['', ...stepLines(step, look)]),
+    ...ladder.flatMap(({ bench, says, state, tool }) => {
+      const lines = wrapHanging(`${MARKS[state]} ${TOOL_NAMES[tool]}: ${says}`, columns, 4);
+      // On one line at any width, so that it can be copied.
+      return ['', ...(state === 'next' ? lines.map(style.accent) : lines), `    ${shellLine(bench)}`];
+    }),
     '',
     next === null
       ? 'no next step: there is nothing of trtexec to profile; `bench show` has the log'
-      : `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${how}`,
+      : `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${shellLine(next.bench)}`,
   ];
 }
 
-function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, style }: Look): string[] {
-  const mark = { done: '✓', next: '→', later: ' ' }[state];
-  return [
-    ...wrapHanging(`${mark} ${TOOL_NAMES[tool]}: ${says}`, columns, 4).map((line) =>
-      state === 'next' ? style.accent(line) : line,
-    ),
-    // On one line at any width, so that they can be copied.
-    ...commands.map((argv) => `    ${shellLine(argv)}`),
-  ];
-}
+const MARKS: Readonly<Record<ProfilerStep['state'], string>> = { done: '✓', next: '→', later: ' ' };
 
 /** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
+  const advice = run.bound?.advice ?? '';
+  const gained = advice.includes('CUDA graph') ? graphPair(db, run.sweepId, cell) : undefined;
   return [
-    ...graphRemedy(db, run, cell),
-    ...batchRemedy(db, run, cell),
+    ...(gained === undefined
+      ? []
+      : [
+          `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+        ]),
+    ...(advice.includes('larger batch') ? largerBatch(db, run, cell) : []),
     ...tunedShape(db, run, cell),
     ...overlap(run, cell),
   ];
 }
 
-/** Advice to use a CUDA graph, with the gain of the same cell with a graph if the sweep has one. */
-function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
-  if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
-  const gained = graphPair(db, sweepId, cell);
-  return [
-    gained === undefined
-      ? 'this sweep has no matching cell with a CUDA graph: cudaGraph: [on, off] measures both'
-      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
-  ];
-}
-
-/** Advice to use a larger batch, with the gain of the one of the same sweep that has the most items a second. */
-function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
-  if (bound?.advice.includes('larger batch') !== true) return [];
+/** The larger batch of the same sweep that has the most items a second. */
+function largerBatch(db: StoreDatabase, { sweepId }: ShownRun, cell: KeyedCell): string[] {
   const twinKey = axisTwinKey('batch', cell);
   const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
     const items = itemsPerS(twin.shapes, median(runsQps));
@@ -241,10 +171,9 @@ function batchRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: Keye
   const own = twins.find(({ key }) => key === cell.key);
   if (own === undefined) return [];
   const [best] = twins.filter(({ batch }) => batch > own.batch).toSorted((a, b) => b.items - a.items);
+  if (best === undefined) return [];
   return [
-    best === undefined
-      ? 'this sweep has no larger batch of this cell'
-      : `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
+    `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
   ];
 }
 

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-import { rebuiltEngineSchema } from '../../selection/rebuilt-engines.ts';
 import { attachment } from '../../files/layout.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
@@ -59,7 +58,6 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
   graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
   transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),
   neighborCosts: switchGains.describe('Throughput change by a neighbor, for cells measured with and without'),
-  rebuilt: z.array(rebuiltEngineSchema).describe('Engines rebuilt since the previous sweep with a different layer'),
   stopped: z
     .strictObject({
       reason: z.enum(SHARED_REASONS),
@@ -129,10 +127,13 @@ const listedRun = z.strictObject({
 export const shownCell = output('bench show CELL --json', {
   cell,
   bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),
-  runs: z.array(listedRun),
-  mixedEngines: z
-    .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))
-    .describe('Imported sweeps in which its runs loaded different engine files'),
+  runs: z.array(
+    listedRun.extend({
+      gpuComputeMs: z.number().nullable().describe('Median; null if nothing was measured'),
+      throughputQps: z.number().nullable(),
+      value: z.number().nullable().describe('Value in the metric of its cell, for a harness other than trtexec'),
+    }),
+  ),
   latencyGaps: z
     .array(
       z.strictObject({
@@ -164,10 +165,6 @@ export const shownRun = output('bench show RUN --json', {
   buildId: z.string().nullable(),
   buildModel: z.string().nullable().describe('Name of the model of its engine'),
   build: z.string().nullable().describe('What was built; null if the run is not a build'),
-  cellEngines: z
-    .array(z.string())
-    .nullable()
-    .describe('Engine files of its cell and sweep, if imported runs loaded several'),
   engineSha256: z.string().nullable(),
   measurement: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
   statistics: z.record(z.string(), statistics),
@@ -219,15 +216,12 @@ export type ShownCell = OutputOf<typeof shownCell>;
 
 export type ShownRun = OutputOf<typeof shownRun>;
 
-const argv = z.array(z.string());
-
 /** A tool, its command and its use for this run; coarse tools come first. */
 const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),
   says: z.string(),
-  bench: argv.nullable().describe('Command line of bench for this step'),
-  commands: z.array(argv).describe("The tool's own command lines, in their order"),
+  bench: z.array(z.string()).describe('Command line of bench for this step'),
 });
 
 export const explainOutput = output('bench show --next --json', {

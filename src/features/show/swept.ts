@@ -20,16 +20,23 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];
 
-/** @param plan null for a sweep without one, such as an import */
-export function summariesOf(
+interface SweptCells {
+  readonly sweep: Sweep;
+  readonly cells: readonly KeyedCell[];
+  readonly runs: readonly CellRun[];
+  /** Null for a sweep without one, such as an import. */
+  readonly plan: Plan | null;
+  readonly counts: ShownSweep['counts'];
+  readonly failures: ShownSweep['failures'];
+}
+
+/** The sweep in the form of `bench run` and `bench show SWEEP`. */
+export function sweepReport(
   db: StoreDatabase,
-  sweep: Sweep,
-  cells: readonly KeyedCell[],
-  runs: readonly CellRun[],
-  plan: Plan | null,
+  { sweep, cells, runs, plan, counts, failures }: SweptCells,
   { precisionShare = LEAST_PRECISION_SHARE }: { readonly precisionShare?: number | undefined },
 ) {
-  return summarizeCells(
+  const summaries = summarizeCells(
     cells,
     runs,
     plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan),
@@ -38,26 +45,15 @@ export function summariesOf(
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   );
-}
-
-/** The sweep in the form of `bench run` and `bench show SWEEP`. */
-export function shownSweepOf(
-  sweep: Sweep,
-  counts: ShownSweep['counts'],
-  cells: readonly CellSummary[],
-  failures: ShownSweep['failures'],
-  rebuilt: ShownSweep['rebuilt'],
-): ShownSweep {
-  return {
+  const output: ShownSweep = {
     schemaVersion: 1,
     ...sweep,
     counts,
-    graphGains: gainsOf(cells, 'cudaGraph'),
-    transferCosts: gainsOf(cells, 'dataTransfers'),
-    neighborCosts: gainsOf(cells, 'neighbor'),
-    rebuilt,
+    graphGains: gainsOf(summaries, 'cudaGraph'),
+    transferCosts: gainsOf(summaries, 'dataTransfers'),
+    neighborCosts: gainsOf(summaries, 'neighbor'),
     failures,
-    cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
+    cells: summaries.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
       label: cellLabel(cell),
       ...numbers,
@@ -70,6 +66,7 @@ export function shownSweepOf(
       })),
     })),
   };
+  return { summaries, output };
 }
 
 function gainsOf(cells: readonly CellSummary[], by: Switch): ShownSweep['graphGains'] {
@@ -96,15 +93,12 @@ export function mappedCells(
   requested: MetricId | null,
 ): readonly MappedCell[] {
   if (requested === null) return cells;
-  const measured = runs.filter(isMeasured);
-  const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
-  const mapped = cells.flatMap(({ cell }) => {
-    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? []);
-    // A harness without the requested metric has no value.
-    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== requested
-      ? []
-      : [{ cell, metric: requested, value: median(values) }];
-  });
-  if (mapped.length > 0) return mapped;
+  const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
+  const mapped = cells.map(({ cell }) => ({
+    cell,
+    metric: requested,
+    value: median((byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? [])),
+  }));
+  if (mapped.some(({ value }) => value !== null)) return mapped;
   throw new UsageError(`--metric ${printable(metricOf(requested).label)}: no cell of this sweep has it`);
 }

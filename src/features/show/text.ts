@@ -2,7 +2,6 @@ import { type KnownNoise, LEAST_PERCENT, runsThatShow } from '../../judge/run-no
 import { methodWords } from '../../judge/method.ts';
 import type { JoinedLayer } from '../../layers/profiled-engine.ts';
 import { type KeyedCell, itemsPerS } from '../../records/cell.ts';
-import type { HarnessValue, Method } from '../../records/harness.ts';
 import { metricOf } from '../../records/metric.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -14,7 +13,6 @@ import { machineLines } from '../../terminal/machine-text.ts';
 import { count, formatBytes, formatDuration, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { layersTable } from '../../terminal/run-text.ts';
 import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
-import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from '../../terminal/words.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -27,94 +25,63 @@ import type { ShownRun } from './output.ts';
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
 
 export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries | null): string[] {
-  const { style, columns } = look;
-  const { build, cell } = run;
+  const { columns, style } = look;
+  const { argv, artefactFolder, attachments, bound, build, cell, method, outcome, role, startedAt, wallS } = run;
   const what = cell === null ? build : cellLabel(cell);
-  const title = what === null ? run.role : run.role === 'build' ? `${what} (build)` : what;
-  const lines = [
+  const title = what === null ? role : role === 'build' ? `${what} (build)` : what;
+  const field = (name: string, text: string): string[] =>
+    text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
+  const took = wallS === null ? '' : `, took ${formatDuration(wallS)}`;
+  const methodText =
+    method === null
+      ? ''
+      : Object.entries(methodWords(method))
+          .map((words) => words.join(' '))
+          .join(', ');
+  const attempts = run.attempts.length < 2 ? [] : run.attempts;
+  const isAttached = attachments.some(({ prunedAt }) => prunedAt === null);
+  return [
     style.strong(truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns)),
-    `  ${outcomeText(run.outcome, style)}`,
-    ...evidenceLines(run.outcome.evidence, look),
-    ...(run.outcome.kind === 'measured' && run.role === 'timed' ? boundLines(run.bound, run.flags, look) : []),
-    ...run.flags.flatMap((flag) => flagLines(flag, look, adviceOf(flag, run.bound))),
-    ...field('sweep', run.sweepId.slice(0, 8), look),
-    ...field('role', `${run.role}, ${run.provenance}`, look),
-    ...field(
-      'started',
-      run.startedAt === null
-        ? ''
-        : `${run.startedAt}${run.wallS === null ? '' : `, took ${formatDuration(run.wallS)}`}`,
-      look,
-    ),
-    ...field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`), look),
+    `  ${outcomeText(outcome, style)}`,
+    ...evidenceLines(outcome.evidence, look),
+    ...(outcome.kind === 'measured' && role === 'timed' ? boundLines(bound, run.flags, look) : []),
+    ...run.flags.flatMap((flag) => flagLines(flag, look, adviceOf(flag, bound))),
+    ...field('sweep', run.sweepId.slice(0, 8)),
+    ...field('role', `${role}, ${run.provenance}`),
+    ...field('started', startedAt === null ? '' : `${startedAt}${took}`),
+    ...field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`)),
     ...machineLines(run.environment, run.telemetry, look),
-    ...field('method', methodText(run.method), look),
+    ...field('method', methodText),
     ...numberLines(run, look),
-    ...queryLines(queries, look),
-    ...steadinessLines(run.steadiness, look),
-    ...valueLines(run.values, look),
+    ...(queries === null
+      ? []
+      : [`  ${metricOf(queries.metric).label} of each query`, ...histogramChart([{ name: 'run', ...queries }], look)]),
+    ...steadinessTexts(run.steadiness).flatMap(([name, text]) => field(name, text)),
+    ...run.values.flatMap(({ metric, value }) => {
+      const { betterIs, label, unit } = metricOf(metric);
+      return field('value', `${label} ${formatNumber(value)} ${unit} (${betterIs} is better)`);
+    }),
     ...layersTable(run.layers ?? [], look),
-    ...field('hints', run.hints.join(', '), look),
-    ...run.notes.flatMap((note) => field('note', note, look)),
-    ...attemptLines(run.attempts).flatMap((text) => field('start', text, look)),
-    ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', '), look),
-    // Never truncate the path, so that it can be copied.
-    run.artefactFolder === null ? '' : `  kept in  artefacts/${run.artefactFolder}`,
-    ...run.attachments.flatMap((attachment) => field('attached', attachedText(attachment), look)),
-    ...(run.attachments.some(({ prunedAt }) => prunedAt === null)
-      ? [`           in artefacts/${run.sweepId}/${run.runId}.attached`]
-      : []),
+    ...field('hints', run.hints.join(', ')),
+    ...run.notes.flatMap((note) => field('note', note)),
+    ...attempts.flatMap(({ attempt, evidence, outcome: became, reason, startedAt: at }) => {
+      const parts = [at, became ?? 'cut off', reason].filter((part) => part !== null).join(' ');
+      return field('start', `${attempt}: ${parts}${evidence === null ? '' : `: ${evidence}`}`);
+    }),
+    ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', ')),
+    // Paths are never truncated, so that they can be copied.
+    ...(artefactFolder === null ? [] : [`  kept in  artefacts/${artefactFolder}`]),
+    ...attachments.flatMap(({ name, bytes, sha256, attachedAt, prunedAt }) => {
+      const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
+      const facts = [formatBytes(bytes), attachedAt.slice(0, 10), `sha256 ${sha256.slice(0, 12)}`].join(', ');
+      return field('attached', `${name} (${facts})${gone}`);
+    }),
+    ...(isAttached ? [`           in artefacts/${run.sweepId}/${run.runId}.attached`] : []),
+    ...(argv === null ? [] : ['', shellLine(argv)]),
   ];
-  const nonEmpty = lines.filter((line) => line !== '');
-  return run.argv === null ? nonEmpty : [...nonEmpty, '', shellLine(run.argv)];
-}
-
-function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['attachments'][number]): string {
-  const gone = prunedAt === null ? '' : `, pruned ${prunedAt.slice(0, 10)}`;
-  return `${name} (${formatBytes(bytes)}, ${attachedAt.slice(0, 10)}, sha256 ${sha256.slice(0, 12)})${gone}`;
 }
 
 const FIELD_INDENT = 11;
-
-/** Several attempts, each with its outcome. A single attempt is the run itself. */
-function attemptLines(attempts: ShownRun['attempts']): string[] {
-  if (attempts.length < 2) return [];
-  return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {
-    const became = outcome === null ? 'cut off' : [outcome, reason].filter(Boolean).join(' ');
-    return `${attempt}: ${startedAt} ${became}${evidence === null ? '' : `: ${evidence}`}`;
-  });
-}
-
-function field(name: string, text: string, { columns }: Look): string[] {
-  if (text === '') return [];
-  return wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
-}
-
-function methodText(method: Method | null): string {
-  if (method === null) return '';
-  const { harness = '', ...facts } = methodWords(method);
-  const factTexts = Object.entries(facts).map(([name, text]) => (name === 'timer' ? text : `${name} ${text}`));
-  return [harness, ...factTexts].join(', ');
-}
-
-function valueLines(values: readonly HarnessValue[], look: Look): string[] {
-  if (values.length === 0) return [];
-  return renderTable<HarnessValue>(
-    [
-      { header: 'metric', text: ({ metric }) => metricOf(metric).label },
-      numberColumn('value', ({ value }) => formatNumber(value)),
-      { header: 'unit', text: ({ metric }) => metricOf(metric).unit },
-      { header: 'better is', text: ({ metric }) => metricOf(metric).betterIs, dropRank: 1 },
-    ],
-    values,
-    look,
-  );
-}
-
-function queryLines(queries: RunQueries | null, look: Look): string[] {
-  if (queries === null) return [];
-  return [`  ${metricOf(queries.metric).label} of each query`, ...histogramChart([{ name: 'run', ...queries }], look)];
-}
 
 function numberLines({ cell, measurement, statistics }: DescribedRun, look: Look): string[] {
   if (Object.keys(statistics).length === 0) return [];
@@ -166,15 +133,15 @@ export function steadinessOf(
   };
 }
 
-function steadinessLines(found: ShownRun['steadiness'], { columns }: Look): string[] {
+function steadinessTexts(found: ShownRun['steadiness']): (readonly [name: string, text: string])[] {
   if (found === null) return [];
   const { noiseFrom, repeats, runPercent, showsPercent, sweepPercent } = found;
-  const independent = Math.round(found.effectiveQueries);
-  const steady = `CV ${formatNumber(found.cvPercent)} %, drift ${formatPercent(found.driftPercent)} from the first to the last quarter, autocorrelation ${formatNumber(found.autocorrelation)}: ${count(found.queries, 'query', 'queries')} say as much as ${independent} independent ${independent === 1 ? 'one' : 'ones'}`;
+  const steady = `CV ${formatNumber(found.cvPercent)} %, drift ${formatPercent(found.driftPercent)} from the first to the last quarter, autocorrelation ${formatNumber(found.autocorrelation)}: ${count(found.queries, 'query', 'queries')} say as much as ${Math.round(found.effectiveQueries)} independent ones`;
+  const least = noiseFrom === 'queries' ? 'at least ' : '';
   const runs =
     repeats === null
       ? 'no number of runs shows'
-      : `${count(repeats, 'run')} a side ${repeats === 1 ? 'shows' : 'show'}`;
+      : `${least}${count(repeats, 'run')} a side ${repeats === 1 ? 'shows' : 'show'}`;
   const sweeps = sweepPercent === null ? '' : ` and ${formatNumber(sweepPercent, 2)} % of a sweep`;
   const why =
     showsPercent <= LEAST_PERCENT
@@ -182,10 +149,10 @@ function steadinessLines(found: ShownRun['steadiness'], { columns }: Look): stri
       : noiseFrom === 'runs'
         ? `by the noise of its cell, ${formatNumber(runPercent, 2)} % of a run${sweeps}`
         : 'from its queries alone: one run does not show the noise between runs';
-  const least = noiseFrom === 'queries' && repeats !== null ? 'at least ' : '';
-  return [`  steady   ${steady}`, `  repeats  ${least}${runs} ${showsPercent} %, ${why}`].flatMap((line) =>
-    wrapHanging(line, columns, 11),
-  );
+  return [
+    ['steady', steady],
+    ['repeats', `${runs} ${showsPercent} %, ${why}`],
+  ];
 }
 
 /** Largest lag with a computed correlation; a run has tens of thousands of queries. */

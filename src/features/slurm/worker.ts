@@ -131,7 +131,7 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
     }
   };
   await inTemporaryFolder('worker', (local) =>
-    withLockedClocks(lock, machines, stored.plan, program, io, ([machine]) => measureIn(local, [machine])),
+    withLockedClocks(lock, machines, program, io, ([machine]) => measureIn(local, [machine])),
   );
 }
 

@@ -10,10 +10,13 @@ import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts
 export const changedConditions: CauseDetector = ({ sides }) => {
   const [was, is] = [newest(sides.base), newest(sides.head)];
   if (was === null || is === null) return [];
+  return [...(sides.isSameCell ? cellConditions(was, is) : cellsDiffer(sides)), ...machineConditions(was, is)];
+};
+
+function cellConditions(was: ExplainedRun, is: ExplainedRun): Cause[] {
   const causes: Cause[] = [];
-  const { isSameCell } = sides;
-  const inputs = isSameCell ? buildInputChanges(was, is) : [];
-  if (inputs.includes('the model changed')) {
+  const inputs = buildInputChanges(was, is);
+  if (inputs.includes(MODEL_CHANGED)) {
     causes.push(
       cause('model', null, {
         title: 'the model file changed',
@@ -24,37 +27,22 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   }
   const options = inputs.filter((change) => change.startsWith('build:'));
   const [gone, come] = [without(was.runFlags, is.runFlags), without(is.runFlags, was.runFlags)];
-  if (isSameCell && gone.length + come.length > 0) {
+  if (gone.length + come.length > 0) {
     options.push(`run: ${gone.join(' ') || 'no flag'} → ${come.join(' ') || 'no flag'}`);
   }
   const [noted, notes] = [without(was.importNotes, is.importNotes), without(is.importNotes, was.importNotes)];
-  if (isSameCell && noted.length + notes.length > 0) {
+  if (noted.length + notes.length > 0) {
     options.push(`notes of the imports: ${quotedList(noted)} → ${quotedList(notes)}`);
   }
   if (options.length > 0) {
     const title = `options changed: ${options.join('; ')}`;
     causes.push(cause('options', null, { title, confirm: 'run once with the old options' }));
   }
-  if (isSameCell && JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
+  if (JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
     const title = 'the input data changed';
     causes.push(cause('inputs', null, { title, confirm: 'run with the old input files' }));
   }
-  if (!isSameCell) {
-    const title = `the cells differ by intent: ${sides.cellDifference}`;
-    const confirm = `${diffCommand(sides.names)} shows what that did to the engine`;
-    causes.push(cause('cellsDiffer', null, { title, confirm }));
-  }
-  const machine = environmentDifferences(was.environment, is.environment);
-  if (machine.length > 0) {
-    causes.push(
-      cause(machine.some((change) => change.startsWith('GPU ')) ? 'gpu' : 'environment', null, {
-        title: `environment: ${machine.join('; ')}`,
-        evidence: machine.length > 1 ? machine : [],
-        confirm: 'run the same engine on the old machine or driver, or bench bisect --factors',
-      }),
-    );
-  }
-  if (isSameCell && inputs.length === 0 && sameEngine(was.engine, is.engine) === false) {
+  if (inputs.length === 0 && sameEngine(was.engine, is.engine) === false) {
     const isKnown = was.engine.flags !== null && is.engine.flags !== null;
     const [title, why] = isKnown
       ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
@@ -63,7 +51,23 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }
   return causes;
-};
+}
+
+function cellsDiffer({ cellDifference, names }: WhySides): Cause[] {
+  const title = `the cells differ by intent: ${cellDifference}`;
+  return [cause('cellsDiffer', null, { title, confirm: `${diffCommand(names)} shows what that did to the engine` })];
+}
+
+function machineConditions(was: ExplainedRun, is: ExplainedRun): Cause[] {
+  const machine = environmentDifferences(was.environment, is.environment);
+  if (machine.length === 0) return [];
+  return [
+    cause(machine.some((change) => change.startsWith('GPU ')) ? 'gpu' : 'environment', null, {
+      title: `environment: ${machine.join('; ')}`,
+      confirm: 'run the same engine on the old machine or driver, or bench bisect --factors',
+    }),
+  ];
+}
 
 function quotedList(texts: readonly string[]): string {
   return texts.map((text) => `"${text}"`).join(', ') || 'none';
@@ -78,33 +82,28 @@ export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
   // Two machines may give different engines the same name, so that only different names prove something.
-  if (a.path !== null && b.path !== null && a.path !== b.path) return false;
-  return null;
+  return a.path !== null && b.path !== null && a.path !== b.path ? false : null;
 }
+
+const MODEL_CHANGED = 'the model changed';
 
 /** Differences between the inputs of the two builds, from base to head. Empty if the known inputs are equal. */
 function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   const [a, b] = [base.engine, head.engine];
-  const changes = buildDifferences(
-    { modelSha256: a.modelSha256, flags: a.flags ?? [] },
-    { modelSha256: b.modelSha256, flags: b.flags ?? [] },
-  ).filter((change) => !change.startsWith('build:') || (a.flags !== null && b.flags !== null));
-  const [was, is] = [base.environment, head.environment];
-  if (was.tensorrt !== null && is.tensorrt !== null && was.tensorrt !== is.tensorrt) {
-    changes.push(`TensorRT ${was.tensorrt} → ${is.tensorrt}`);
-  }
-  return changes;
+  const changes = buildDifferences({ ...a, flags: a.flags ?? [] }, { ...b, flags: b.flags ?? [] });
+  const [was, is] = [base.environment.tensorrt, head.environment.tensorrt];
+  return [
+    ...changes.filter((change) => change === MODEL_CHANGED || (a.flags !== null && b.flags !== null)),
+    ...(was !== null && is !== null && was !== is ? [`TensorRT ${was} → ${is}`] : []),
+  ];
 }
 
 /** Why the engines differ, in one line; null when they are equal, or nothing is known. */
 export function engineRoot({ base, head, isSameCell }: WhySides): string | null {
-  if (!isSameCell) return null;
   const [was, is] = [newest(base), newest(head)];
-  if (was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
+  if (!isSameCell || was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
   const changes = buildInputChanges(was, is);
-  if (changes.length > 0) return `the engine was built from other inputs: ${changes.join('; ')}`;
-  const known = sameEngine(was.engine, is.engine) === false && was.engine.flags !== null && is.engine.flags !== null;
-  return known
-    ? 'the engine was rebuilt from the same inputs: the builder chose differently (build luck)'
-    : 'the engine was rebuilt';
+  return changes.length > 0
+    ? `the engine was built from other inputs: ${changes.join('; ')}`
+    : 'the engine was rebuilt from the same known inputs: the builder chose differently (build luck)';
 }

@@ -4,7 +4,7 @@ import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { Cause, ValueChange } from '../../records/cause.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunFlagId } from '../../records/run-flag.ts';
-import type { ClockReason } from '../../records/telemetry.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 
@@ -36,21 +36,17 @@ export function contextOf(sides: WhySides, change: ValueChange): WhyContext {
 function gpuGrowth(
   slow: readonly ExplainedRun[],
   fast: readonly ExplainedRun[],
-  { metric }: ValueChange,
+  { base, head, metric }: ValueChange,
   slowdown: number,
 ): Pick<WhyContext, 'gpuGrewMs' | 'gpuPart'> {
   const value = metric === 'gpuComputeMeanMs' ? 'gpuComputeMeanMs' : 'gpuComputeMs';
-  const [before, after] = [medianOf(fast, (run) => run[value]), medianOf(slow, (run) => run[value])];
-  if (before === null || after === null || before <= 0) return { gpuGrewMs: 0, gpuPart: 1 };
+  const [before, after] = [fast, slow].map((runs) => medianOf(runs, (run) => run[value])).map((ms) => ms ?? 0);
+  if (before === undefined || after === undefined || before <= 0 || after <= 0) return { gpuGrewMs: 0, gpuPart: 1 };
   const gpuGrewMs = Math.max(0, after - before);
   if (metric === 'gpuComputeMs' || metric === 'gpuComputeMeanMs') return { gpuGrewMs, gpuPart: 1 };
-  if (metric !== 'latencyMs') {
-    return { gpuGrewMs, gpuPart: Math.max(0, Math.min(1, Math.log(after / before) / slowdown)) };
-  }
   // Latency is the sum of copies and compute.
-  const latency = (runs: readonly ExplainedRun[]) => medianOf(runs, (run) => run.latencyMs) ?? 0;
-  const whole = Math.abs(latency(slow) - latency(fast));
-  return { gpuGrewMs, gpuPart: whole > 0 ? Math.min(1, gpuGrewMs / whole) : 0 };
+  const part = metric === 'latencyMs' ? gpuGrewMs / Math.abs(head - base) : Math.log(after / before) / slowdown;
+  return { gpuGrewMs, gpuPart: Number.isFinite(part) ? Math.max(0, Math.min(1, part)) : 0 };
 }
 
 /** `1980 → 1650 MHz`, always from base to head. */
@@ -80,8 +76,6 @@ export interface WhyLayers {
   readonly isTimed: boolean;
   /** The cell of the profiles if the requested cells have none; the times are then those of other queries. */
   readonly otherCell: string | null;
-  /** Share of the time of base in opaque regions. */
-  readonly opaqueShare: number;
 }
 
 export interface WhySides {
@@ -94,8 +88,6 @@ export interface WhySides {
   readonly cellDifference: string;
   /** Null if the layers of a side are unknown, or for the same engine. */
   readonly layers: WhyLayers | null;
-  /** Sides without a layer profile, and why. */
-  readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];
   /** What weakens the evidence, such as a profile of another cell or disturbed runs. */
   readonly notes: readonly string[];
   /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
@@ -107,18 +99,10 @@ export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRu
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
+type WatchedField = 'smClockMhz' | 'temperatureMaxC' | 'powerLimitW' | 'hostLoad' | 'pcieGeneration' | 'pcieWidth';
+
 /** Median of a telemetry value over the runs that have it. */
-export function watchedMedian(
-  runs: readonly ExplainedRun[],
-  field:
-    | 'smClockMhz'
-    | 'memoryClockMhz'
-    | 'temperatureMaxC'
-    | 'powerLimitW'
-    | 'hostLoad'
-    | 'pcieGeneration'
-    | 'pcieWidth',
-): number | null {
+export function watchedMedian(runs: readonly ExplainedRun[], field: WatchedField & keyof RunTelemetry): number | null {
   return medianOf(runs, ({ telemetry }) => telemetry?.[field] ?? null);
 }
 
@@ -127,21 +111,8 @@ export function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun
   return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;
 }
 
-export function hasFlag(run: ExplainedRun, flag: RunFlagId): boolean {
-  return run.flags.some(({ id }) => id === flag);
-}
-
 export function isUnfitFor(run: ExplainedRun, reason: string): boolean {
   return run.outcome.kind === 'unfit' && outcomeReason(run.outcome) === reason;
-}
-
-/** Median share of samples in which a reason held the clock down; null where not recorded. */
-export function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number | null {
-  return medianOf(runs, ({ telemetry }) =>
-    telemetry === null || telemetry.samples === 0
-      ? null
-      : Math.max(...reasons.map((reason) => telemetry.clockReasons[reason] ?? 0)),
-  );
 }
 
 export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): string[] {
@@ -173,21 +144,15 @@ const CAUSES = {
   precision: ['precision', 'shown', 0.95],
   enqueueBound: ['enqueueBound', 'shown', 0.94],
   nearEnqueueBound: ['enqueueBound', 'likely', 0.94],
-  memoryClock: ['clocks', 'likely', 0.9],
-  unrecordedClock: ['clocks', 'possible', 0.9],
   otherProcess: ['contention', 'likely', 72],
   gpu: ['environment', 'possible', 66],
   model: ['model', 'possible', 62],
   options: ['options', 'possible', 58],
   inputs: ['inputs', 'possible', 55],
   environment: ['environment', 'possible', 52],
-  lowerPowerLimit: ['powerLimit', 'possible', 48],
   engineBuild: ['engineBuild', 'possible', 45],
   cellsDiffer: ['options', 'possible', 40],
 } as const satisfies Readonly<Record<string, readonly [Cause['kind'], Cause['certainty'], number]>>;
-
-/** Ranks above an engine that was only built again, and below changed options. */
-const OTHER_CELL_RANK = CAUSES.engineBuild[2] + 1;
 
 interface CauseText {
   readonly title: string;
@@ -205,18 +170,18 @@ export function cause(name: keyof typeof CAUSES, explainsPercent: number | null,
   return { kind, certainty, title, evidence, explainsPercent, gainedPercent, confirm, rank: rank * weight };
 }
 
-/** The profile of another batch may behave differently, so the cause is only possible. */
-export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
+/**
+ * A cause that the layers show, while their times in this cell are unknown. It ranks above an engine that was only
+ * built again, and below changed options.
+ */
+export function uncounted(seen: Cause, otherCell: string | null): Cause {
+  const rank = CAUSES.engineBuild[2] + 1 + seen.rank / 10;
+  const possible: Cause = { ...seen, certainty: 'possible', explainsPercent: null, gainedPercent: null, rank };
+  if (otherCell === null) return possible;
   return {
-    ...uncounted(seen),
+    ...possible,
     title: `${seen.title} (by the profile of ${otherCell})`,
     evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...seen.evidence],
     confirm: 'bench run --profile, which profiles this cell too',
   };
-}
-
-/** A cause that the layers show, while their times in this cell are unknown. */
-export function uncounted(seen: Cause): Cause {
-  const rank = OTHER_CELL_RANK + seen.rank / 10;
-  return { ...seen, certainty: 'possible', explainsPercent: null, gainedPercent: null, rank };
 }

@@ -1,12 +1,17 @@
 import type { Explanation } from './text.ts';
 import { type Cause, type ValueChange, type ExplainedMetric, EXPLAINED_METRICS } from '../../records/cause.ts';
 import { changedConditions, sameEngine } from './changed-conditions.ts';
-import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides, watchedMedian } from './context.ts';
-import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
+import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides } from './context.ts';
 import { layerCauses, otherChangedLayers } from './layer-causes.ts';
-import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
+import {
+  clockCauses,
+  contentionCauses,
+  enqueueCauses,
+  graphCauses,
+  hostBoundCauses,
+  transferCauses,
+} from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
-import type { ChangeRows } from '../../layers/change-rows.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
@@ -54,7 +59,6 @@ export function explainChange(
     changes,
     causes,
     layers: otherChangedLayers(context, doubtful !== null),
-    same: sameThings(sides),
     unknown: unknownThings(sides),
     notes: sides.notes,
   };
@@ -74,11 +78,10 @@ const FAR_MORE_LOG = 0.03;
 function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
   const [first, ...others] = changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
   if (first === undefined) return null;
-  const isFarMore = (other: ValueChange): boolean => logSize(other) > FAR_MORE * logSize(first) + FAR_MORE_LOG;
-  return others.find(isFarMore) ?? first;
+  return others.find((other) => sizeOf(other) > FAR_MORE * sizeOf(first) + FAR_MORE_LOG) ?? first;
 }
 
-function logSize({ changePercent }: ValueChange): number {
+function sizeOf({ changePercent }: ValueChange): number {
   return Math.abs(Math.log1p(changePercent / 100));
 }
 
@@ -104,49 +107,21 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
-/** Conditions that stayed equal. */
-function sameThings({ base, head, layers }: WhySides): string[] {
+/** Facts that would help to explain the change. Layers of the same engine matter little. */
+function unknownThings({ base, head, layers }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
-  if (was === null || is === null) return [];
-  const [a, b] = [watchedMedian(base, 'smClockMhz'), watchedMedian(head, 'smClockMhz')];
-  const kept = (field: 'driver' | 'tensorrt' | 'gpuName' | 'gpuUuid') =>
-    was.environment[field] !== null && was.environment[field] === is.environment[field];
-  return [
-    ...(kept('driver') ? [`driver ${was.environment.driver}`] : []),
-    ...(kept('tensorrt') ? [`TensorRT ${was.environment.tensorrt}`] : []),
-    ...(kept('gpuName') && kept('gpuUuid') ? ['the same GPU'] : []),
-    ...(sameEngine(was.engine, is.engine) === true ? ['the same engine'] : []),
-    ...(layers !== null && haveSameKernels(layers.rows) ? ['the kernels of all layers'] : []),
-    ...(a !== null && a === b ? [`SM clock ${a} MHz`] : []),
+  const isSame = was === null || is === null ? null : sameEngine(was.engine, is.engine);
+  const isProfiled = layers !== null && layers.isTimed && layers.otherCell === null;
+  const facts: readonly (readonly [isUnknown: boolean, what: string])[] = [
+    [[...base, ...head].some(({ telemetry }) => telemetry === null), 'clocks and power during the runs'],
+    [!isProfiled && isSame !== true, 'layer times of both sides (bench run --profile)'],
+    [isSame === null, 'whether the engines are the same'],
+    [
+      layers !== null && layers.rows.unknown !== null,
+      'which kernels ran (names only: build with --profilingVerbosity=detailed)',
+    ],
   ];
-}
-
-function haveSameKernels({ rows, unattributed, unknown }: ChangeRows): boolean {
-  return rows.length === 0 && unattributed === null && unknown === null;
-}
-
-/** With a larger share of opaque regions, layers say too little. */
-const MOST_OPAQUE = 0.5;
-
-function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
-  const all = [...base, ...head];
-  const unknown: string[] = [];
-  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power during the runs');
-  const [was, is] = [newest(base), newest(head)];
-  const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
-  // Layers of the same engine matter little, but a failed profile is worth a note.
-  const missing = missingProfiles.filter(({ hasFailed }) => hasFailed || engines !== true);
-  unknown.push(...missing.map(({ text }) => text));
-  if (engines === null) unknown.push('whether the engines are the same');
-  if (layers !== null && layers.rows.unknown !== null) {
-    unknown.push('which kernels ran (names only: build with --profilingVerbosity=detailed)');
-  }
-  if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
-    unknown.push(
-      `the contents of opaque regions (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
-    );
-  }
-  return unknown;
+  return facts.flatMap(([isUnknown, what]) => (isUnknown ? [what] : []));
 }
 
 /**
@@ -168,15 +143,10 @@ const UNCLEAR_PERCENT = 2;
 /** Changes with their significance. Omits values that a side lacks. */
 function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun[], cudaGraph: boolean): ValueChange[] {
   return EXPLAINED_METRICS.flatMap((metric) => {
-    const [a, b] = [valuesOf(base, metric), valuesOf(head, metric)];
-    return a.length === 0 || b.length === 0 ? [] : [changeOf(metric, a, b, cudaGraph)];
-  });
-}
-
-function valuesOf(runs: readonly ExplainedRun[], metric: ExplainedMetric): number[] {
-  return runs.flatMap((run) => {
-    const value = run[metric];
-    return value !== null && value > 0 ? [value] : [];
+    const [a, b] = [base, head].map((runs) => runs.flatMap((run) => run[metric] ?? []).filter((value) => value > 0));
+    return a === undefined || b === undefined || a.length === 0 || b.length === 0
+      ? []
+      : [changeOf(metric, a, b, cudaGraph)];
   });
 }
 
@@ -188,33 +158,26 @@ function changeOf(
 ): ValueChange {
   const [was, is] = [median(base) ?? 0, median(head) ?? 0];
   const changePercent = percentOfLog(meanLog(head) - meanLog(base));
+  const size = Math.abs(changePercent);
   const common = { metric, base: was, head: is, runs: [base.length, head.length] as const };
   // Within noise, the change is that of the shown medians, as in `bench compare`.
-  const changeIf = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
-  const size = Math.abs(changePercent);
-  if (Math.min(base.length, head.length) >= 2) {
-    const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
-    const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
-    const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
-    const isReal = compared !== undefined && isCalled(compared) && size >= floor;
-    const hidden = Math.max(floor, compared?.mdePercent ?? 0);
-    return {
-      ...common,
-      ...changeIf(isReal),
-      ciPercent: compared?.ciPercent ?? null,
-      isUnclear: !isReal && compared?.verdict === 'unclear' && size >= UNCLEAR_PERCENT && size >= floor,
-      leastPercent: hidden,
-      basis: `${base.length} + ${head.length} runs`,
-    };
+  const shown = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
+  if (Math.min(base.length, head.length) < 2) {
+    const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
+    const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
+    const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
+    return { ...common, ...shown(size > leastPercent), ciPercent: null, isUnclear: false, leastPercent, basis };
   }
-  const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
-  const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
+  const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
+  const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
+  const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
+  const isReal = compared !== undefined && isCalled(compared) && size >= floor;
   return {
     ...common,
-    ...changeIf(size > leastPercent),
-    ciPercent: null,
-    isUnclear: false,
-    leastPercent,
-    basis: `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`,
+    ...shown(isReal),
+    ciPercent: compared?.ciPercent ?? null,
+    isUnclear: !isReal && compared?.verdict === 'unclear' && size >= Math.max(UNCLEAR_PERCENT, floor),
+    leastPercent: Math.max(floor, compared?.mdePercent ?? 0),
+    basis: `${base.length} + ${head.length} runs`,
   };
 }

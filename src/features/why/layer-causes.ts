@@ -10,7 +10,6 @@ import {
   cause,
   diffCommand,
   round,
-  seenInOtherCell,
   uncounted,
 } from './context.ts';
 import { engineRoot } from './changed-conditions.ts';
@@ -28,6 +27,8 @@ const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]
 const LEAST_PROFILE_SHARE = 0.2;
 /** Least share of the change for a kind to be named in addition to a larger one. */
 const LEAST_SHARE = 0.02;
+/** New layers are named only if their net cost is at least this share of the whole change of the profile. */
+const LEAST_NET_SHARE = 0.1;
 const LISTED = 10;
 
 interface LayerGroup {
@@ -45,26 +46,19 @@ export const layerCauses: CauseDetector = (context) => {
   if (layers === null) return [];
   return groupsOf(context, layers).map((group) => {
     const found = causeOf(context, group);
-    if (!layers.isTimed) return uncounted(found);
-    return layers.otherCell === null ? found : seenInOtherCell(found, layers.otherCell);
+    return layers.isTimed && layers.otherCell === null ? found : uncounted(found, layers.otherCell);
   });
 };
 
-/** Changed layers that no cause names, largest cost first. */
+/** Changed layers that no cause names, largest cost first. Without times, another hash of a kernel proves nothing. */
 export function otherChangedLayers(context: WhyContext, isExplained: boolean): string[] {
   const { layers, names } = context.sides;
   if (layers === null) return [];
   const named = new Set(isExplained ? groupsOf(context, layers).flatMap(({ rows }) => rows) : []);
-  const others = byCost(layers, context.headIsSlow ? 1 : -1).filter((row) => !named.has(row));
-  const again = layers.isTimed ? [] : others.filter(({ change }) => change === 'otherHash');
-  return [
-    ...listed(
-      others.filter((row) => !again.includes(row)),
-      layers.isTimed,
-      `: ${diffCommand(names)}`,
-    ),
-    ...(again.length === 0 ? [] : [`another generated kernel of the same kind in ${count(layersIn(again), 'layer')}`]),
-  ];
+  const others = byCost(layers, context.headIsSlow ? 1 : -1).filter(
+    (row) => !named.has(row) && (layers.isTimed || row.change !== 'otherHash'),
+  );
+  return listed(others, layers.isTimed, `: ${diffCommand(names)}`);
 }
 
 function layersIn(rows: readonly ChangeRow[]): number {
@@ -118,9 +112,6 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   });
 }
 
-/** New layers are named only if their net cost is at least this share of the whole change of the profile. */
-const LEAST_NET_SHARE = 0.1;
-
 function sumOf(rows: readonly ChangeRow[], sign: number): number {
   return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
 }
@@ -129,47 +120,40 @@ function causeOf({ sides }: WhyContext, { kind, rows, share, gained }: LayerGrou
   const root = engineRoot(sides);
   return cause(kind, share * 100, {
     title: titleOf(kind, rows),
-    evidence: [...(root === null ? [] : [root]), ...listed(rows, sides.layers?.isTimed === true)],
+    evidence: [...(root === null ? [] : [root]), ...listed(rows, sides.layers?.isTimed === true, '')],
     gainedPercent: share > 1 ? gained * 100 : null,
     confirm: diffCommand(sides.names),
   });
 }
 
-function listed(rows: readonly ChangeRow[], isTimed: boolean, rest = ''): string[] {
+function listed(rows: readonly ChangeRow[], isTimed: boolean, rest: string): string[] {
   const more = rows.length - LISTED;
   const lines = rows.slice(0, LISTED).map((row) => rowLine(row, isTimed));
   return more > 0 ? [...lines, `and ${more} more${rest}`] : lines;
 }
 
-function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
-  const [first] = rows;
+function titleOf(kind: LayerKind, [first, ...others]: readonly ChangeRow[]): string {
   if (first === undefined) return kind;
   if (kind === 'fusion') return fusionTitle(first);
-  const layers = layersIn(rows);
   const what = kind === 'precision' ? 'other precision' : 'other tactics';
   // The scope of the largest part, such as `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
-  return `${what} in ${count(layers, 'layer')}: ${where}`;
+  return `${what} in ${count(layersIn([first, ...others]), 'layer')}: ${where}`;
 }
 
 function fusionTitle({ change, parts, label }: ChangeRow): string {
   const [part] = parts;
   const times = parts.length > 1 ? ` (${parts.length} times)` : '';
-  const fused = (change === 'split' ? part?.base[0] : part?.head[0]) ?? null;
-  const name = short(fused === null ? label : kernelName(fused));
+  const fused = change === 'split' ? part?.base[0] : change === 'merged' ? part?.head[0] : undefined;
+  const name = short(fused === undefined ? label : kernelName(fused));
   const what = /mha|attention/i.test(name) ? `fused attention ${name}` : `fusion ${name}`;
-  switch (change) {
-    case 'split':
-      return `${what} was lost${times}`;
-    case 'merged':
-      return `${what} is new${times}`;
-    case 'new':
-      return `new layers: ${short(label)}${times}`;
-    case 'gone':
-      return `removed layers: ${short(label)}${times}`;
-    default:
-      return `fused differently: ${short(label)}${times}`;
-  }
+  const titles: Partial<Record<LayerChange, string>> = {
+    split: `${what} was lost`,
+    merged: `${what} is new`,
+    new: `new layers: ${name}`,
+    gone: `removed layers: ${name}`,
+  };
+  return `${titles[change] ?? `fused differently: ${name}`}${times}`;
 }
 
 /** Decimals of a millisecond that give nanoseconds. */

@@ -1,17 +1,14 @@
-import type { Cause } from '../../records/cause.ts';
+import type { Cause, ValueChange } from '../../records/cause.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import {
   type CauseDetector,
-  type WhyContext,
   arrow,
   cause,
   evidenceOf,
-  hasFlag,
   isUnfitFor,
   medianOf,
   newest,
-  reasonShare,
   round,
   shareOf,
   shareOfSlowdown,
@@ -23,142 +20,76 @@ const CLOCK_FACTOR = 1.005;
 /** Growth of a reason's share of samples that counts as a change. */
 const REASON_SHARE = 0.25;
 
-/** Clocks and their limits: power, temperature, or unknown. */
+/** A lower SM clock on the slow side, and what held it down: heat, the power limit, or something unknown. */
 export const clockCauses: CauseDetector = (context) => {
-  const { fast, slow, sides } = context;
-  const sm = factorOf(context, 'smClockMhz');
-  const memory = factorOf(context, 'memoryClockMhz');
-  const causes: Cause[] = [];
-  if (sm !== null && sm.factor >= CLOCK_FACTOR) causes.push(smClockCause(context, sm));
-  else if (sm === null) causes.push(...unrecordedClockCause(context));
-  if (memory !== null && memory.factor >= CLOCK_FACTOR) {
-    causes.push(
-      cause('memoryClock', gpuShare(context, memory.factor), {
-        title: `memory clock ${arrow(context, memory.fast, memory.slow, 'MHz')}`,
-        evidence: [`memory-bound work takes ${round((memory.factor - 1) * 100, 3)} % longer`],
-        confirm: 'nvidia-smi -q -d CLOCK; lock it: nvidia-smi -lmc',
+  const { fast, slow } = context;
+  const [high, low] = [watchedMedian(fast, 'smClockMhz'), watchedMedian(slow, 'smClockMhz')];
+  const factor = high === null || low === null || low <= 0 ? 1 : high / low;
+  if (high === null || low === null || factor < CLOCK_FACTOR) return [];
+  const share = shareOfSlowdown(context, factor);
+  // If only part of a change is GPU time, a clock explains at most that part.
+  const explains = context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
+  const clock = `SM clock ${arrow(context, high, low, 'MHz')}`;
+  const evidence = [`${clock} would make compute-bound work ${round((factor - 1) * 100, 3)} % slower`];
+  const isHeldMore = (...reasons: readonly ClockReason[]): boolean =>
+    (reasonShare(slow, reasons) ?? 0) - (reasonShare(fast, reasons) ?? 0) >= REASON_SHARE;
+  const tooHot = evidenceOf(slow, 'thermalSlowdown');
+  if (isHeldMore('hwThermalSlowdown', 'swThermalSlowdown') || tooHot.length > 0) {
+    const temperature = watchedMedian(slow, 'temperatureMaxC');
+    return [
+      cause('thermal', explains, {
+        title: `too hot: ${clock}`,
+        evidence: [...evidence, ...tooHot, ...(temperature === null ? [] : [`up to ${temperature} °C`])],
+        confirm: 'let it cool down and measure again; look at fans, airflow and neighbours',
       }),
-    );
+    ];
   }
-  const [high = null, low = null] = [fast, slow].map((runs) => newest(runs)?.environment.powerLimitW ?? null);
-  if (causes.length === 0 && high !== null && low !== null && low < high && sides.cudaGraph) {
-    causes.push(
-      cause('lowerPowerLimit', null, {
-        title: `power limit ${arrow(context, high, low, 'W')}`,
-        evidence: ['no clock was recorded during the runs'],
-        confirm: `nvidia-smi -pl ${high}, and measure again`,
-      }),
-    );
-  }
-  return causes;
-};
-
-interface Factor {
-  readonly fast: number;
-  readonly slow: number;
-  readonly factor: number;
-}
-
-function factorOf({ fast, slow }: WhyContext, clock: 'smClockMhz' | 'memoryClockMhz'): Factor | null {
-  const [high, low] = [watchedMedian(fast, clock), watchedMedian(slow, clock)];
-  return high === null || low === null || low <= 0 ? null : { fast: high, slow: low, factor: high / low };
-}
-
-const THERMAL: readonly ClockReason[] = ['hwThermalSlowdown', 'swThermalSlowdown'];
-const BOARD: readonly ClockReason[] = ['hwSlowdown', 'hwPowerBrake'];
-
-function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Cause {
-  const explains = gpuShare(context, factor);
-  const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
-  const evidence = [
-    `${clock} would make compute-bound work ${round((factor - 1) * 100, 3)} % slower`,
-    ...evenLayers(context),
-  ];
-  if (heldMore(context, THERMAL) || context.slow.some((run) => hasFlag(run, 'thermalSlowdown'))) {
-    const temperature = watchedMedian(context.slow, 'temperatureMaxC');
-    return cause('thermal', explains, {
-      title: `too hot: ${clock}`,
-      evidence: [
-        ...evidence,
-        ...evidenceOf(context.slow, 'thermalSlowdown'),
-        ...(temperature === null ? [] : [`up to ${temperature} °C`]),
-      ],
-      confirm: 'let it cool down and measure again; look at fans, airflow and neighbours',
-    });
-  }
-  const [high = null, low = null] = [context.fast, context.slow].map(
+  const [was = null, is = null] = [fast, slow].map(
     (runs) => watchedMedian(runs, 'powerLimitW') ?? newest(runs)?.environment.powerLimitW ?? null,
   );
-  const limitFell = high !== null && low !== null && low < high;
-  const capShare = reasonShare(context.slow, ['swPowerCap']);
-  if (heldMore(context, ['swPowerCap']) || limitFell || (capShare !== null && capShare >= 0.5)) {
-    return cause('powerCap', explains, {
-      title: `power limit: ${clock}`,
-      evidence: [
-        ...evidence,
-        ...(limitFell ? [`the power limit went ${arrow(context, high, low, 'W')}`] : []),
-        ...(capShare === null
-          ? []
-          : [`the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`]),
-        ...evidenceOf(context.slow, 'powerLimited'),
-      ],
-      confirm: 'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
-    });
+  const limitFell = was !== null && is !== null && is < was;
+  const capShare = reasonShare(slow, ['swPowerCap']) ?? 0;
+  if (isHeldMore('swPowerCap') || limitFell || capShare >= 0.5) {
+    return [
+      cause('powerCap', explains, {
+        title: `power limit: ${clock}`,
+        evidence: [
+          ...evidence,
+          ...(limitFell ? [`the power limit went ${arrow(context, was, is, 'W')}`] : []),
+          `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
+          ...evidenceOf(slow, 'powerLimited'),
+        ],
+        confirm: 'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
+      }),
+    ];
   }
-  const board = heldMore(context, BOARD) ? ['the board slowed the clock down (hardware slowdown)'] : [];
-  return cause('smClock', explains, {
-    title: clock,
-    evidence: [...evidence, ...board],
-    confirm: 'measure again with locked clocks: bench run --lock-clocks base',
-  });
-}
-
-/** If only part of a change is GPU time, a clock explains at most that part. */
-function gpuShare(context: WhyContext, factor: number): number {
-  const share = shareOfSlowdown(context, factor);
-  return context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
-}
-
-/** Whether a reason limited the clock in considerably more samples of the slow side. */
-function heldMore({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): boolean {
-  const [before, after] = [reasonShare(fast, reasons), reasonShare(slow, reasons)];
-  return after !== null && after - (before ?? 0) >= REASON_SHARE;
-}
-
-function evenLayers({ sides }: WhyContext): string[] {
-  const common = sides.layers?.diff.commonPercent ?? null;
-  return common === null || Math.abs(common) < 1
-    ? []
-    : [`layers that kept their kernels changed by ${round(common, 3)} %, all of them`];
-}
-
-/** Without a recorded clock, equally slower layers suggest a lower one. */
-function unrecordedClockCause(context: WhyContext): Cause[] {
-  const common = context.sides.layers?.diff.commonPercent ?? null;
-  if (common === null || Math.abs(common) < 2) return [];
-  const factor = 1 + (context.headIsSlow ? common : -common / (1 + common / 100)) / 100;
-  const explains = gpuShare(context, factor);
-  if (explains < 30) return [];
   return [
-    cause('unrecordedClock', explains, {
-      title: `every layer changed by ${round(common, 3)} %: maybe a clock, which nobody recorded`,
-      evidence: ['layers that kept their kernels all changed by the same; no clock was recorded'],
-      confirm: 'measure again with telemetry, or with locked clocks: bench run --lock-clocks base',
+    cause('smClock', explains, {
+      title: clock,
+      evidence,
+      confirm: 'measure again with locked clocks: bench run --lock-clocks base',
     }),
   ];
+};
+
+/** Median share of samples in which a reason held the clock down; null where not recorded. */
+function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number | null {
+  return medianOf(runs, ({ telemetry }) =>
+    telemetry === null || telemetry.samples === 0
+      ? null
+      : Math.max(...reasons.map((reason) => telemetry.clockReasons[reason] ?? 0)),
+  );
 }
 
 /** Another process used the GPU during timing. */
 export const contentionCauses: CauseDetector = (context) => {
   const { fast, slow } = context;
-  const isContended = (run: (typeof slow)[number]): boolean =>
-    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') || isUnfitFor(run, 'contended');
   const share = shareOf(slow, isContended);
-  const others = slow.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
-  const before = fast.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
+  const [before = [], others = []] = [fast, slow].map((runs) =>
+    runs.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []),
+  );
   const isShown = share >= 0.5 && share > shareOf(fast, isContended);
-  const isSeen = others.length > 0 && before.length === 0;
-  if (!isShown && !isSeen) return [];
+  if (!isShown && (others.length === 0 || before.length > 0)) return [];
   const names = [...new Set(others.map(({ name, pid }) => `${name} (pid ${pid})`))].slice(0, 3);
   const cv = medianOf(slow, ({ cvPercent }) => cvPercent);
   return [
@@ -174,6 +105,12 @@ export const contentionCauses: CauseDetector = (context) => {
   ];
 };
 
+function isContended(run: ExplainedRun): boolean {
+  return (
+    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') || isUnfitFor(run, 'contended')
+  );
+}
+
 /** A drop of this much means that the GPU waits. */
 const BUSY_FELL = 0.1;
 
@@ -186,9 +123,10 @@ export const hostBoundCauses: CauseDetector = (context) => {
   // The GPU waits for its inputs or outputs, not for launches.
   if (shareOf(slow, ({ boundBy }) => boundBy === 'h2d' || boundBy === 'd2h') >= 0.5) return [];
   const load = watchedMedian(slow, 'hostLoad');
+  const busy = arrow(context, `${round(before * 100, 3)} %`, `${round(after * 100, 3)} %`);
   return [
     cause('hostBound', shareOfSlowdown(context, before / after), {
-      title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${arrow(context, percent(before), percent(after))}`,
+      title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${busy}`,
       evidence: [
         'the GPU took as long for each query as before; the time between them grew',
         ...evidenceOf(slow, 'hostBound'),
@@ -206,6 +144,84 @@ function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): 
   return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);
 }
 
-function percent(share: number): string {
-  return `${round(share * 100, 3)} %`;
+/** A requested graph was not captured: the host launches each kernel. */
+export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
+  if (shareOf(slow, hasNoGraph) < 0.5 || shareOf(fast, hasNoGraph) >= 0.5) return [];
+  return [
+    cause('graphNotCaptured', 100, {
+      title: `no CUDA graph was captured ${headIsSlow ? 'in head' : 'in base'}`,
+      evidence: ['trtexec said that the capture failed, and went on without a graph'],
+      confirm: 'the log names what is not permitted under capture: bench show RUN',
+    }),
+  ];
+};
+
+function hasNoGraph(run: ExplainedRun): boolean {
+  return run.hints.includes('graph_fail') || isUnfitFor(run, 'graphNotCaptured');
 }
+
+/** With this ratio of enqueue time to GPU time or more, the GPU may wait for launches, or does. */
+const NEAR = 0.5;
+const BOUND = 0.8;
+
+/** Launching takes as long as computing, so that GPU times include the gaps between launches. */
+export const enqueueCauses: CauseDetector = (context) => {
+  const [before, after] = [
+    medianOf(context.fast, (run) => run.enqueueMs) ?? Infinity,
+    medianOf(context.slow, (run) => run.enqueueMs) ?? 0,
+  ];
+  const gpuMs = medianOf(context.slow, (run) => run.gpuComputeMs);
+  if (gpuMs === null || context.sides.cudaGraph || after <= before || after < NEAR * gpuMs) return [];
+  return [
+    cause(
+      after >= BOUND * gpuMs ? 'enqueueBound' : 'nearEnqueueBound',
+      percentOfChange(context.change, after - before),
+      {
+        title: `launching ${context.headIsSlow ? 'took longer' : 'takes less'}: enqueue ${arrow(context, round(before), round(after), 'ms')}`,
+        evidence: [`enqueue is ${round((after / gpuMs) * 100, 3)} % of the GPU time: the GPU waits for launches`],
+        confirm: 'measure the same cell with a CUDA graph, or with a larger batch',
+      },
+    ),
+  ];
+};
+
+function percentOfChange({ metric, base, head }: ValueChange, ms: number): number {
+  const change = metric === 'throughputQps' ? 1000 / head - 1000 / base : head - base;
+  return (ms / Math.max(Math.abs(change), 1e-12)) * 100;
+}
+
+const LEAST_TRANSFER_PERCENT = 10;
+
+/** The copy that grew most, for a change of latency or throughput. */
+export const transferCauses: CauseDetector = (context) => {
+  const { fast, slow, change } = context;
+  if (change.metric === 'gpuComputeMs' || change.metric === 'gpuComputeMeanMs') return [];
+  const copies = (['h2dMs', 'd2hMs'] as const).map((line) => {
+    const [from, to] = [medianOf(fast, (run) => run[line]) ?? 0, medianOf(slow, (run) => run[line]) ?? 0];
+    return { name: line === 'h2dMs' ? 'H2D' : 'D2H', from, to, grew: to - from };
+  });
+  const explains = percentOfChange(
+    change,
+    copies.reduce((sum, { grew }) => sum + grew, 0),
+  );
+  if (explains < LEAST_TRANSFER_PERCENT) return [];
+  const links = [fast, slow].map((runs) => {
+    const [generation, width] = [watchedMedian(runs, 'pcieGeneration'), watchedMedian(runs, 'pcieWidth')];
+    return generation === null || width === null ? null : `generation ${generation} x${width}`;
+  });
+  const [fastLink = null, slowLink = null] = links;
+  const isOtherLink = fastLink !== null && slowLink !== null && fastLink !== slowLink;
+  return copies
+    .toSorted((a, b) => b.grew - a.grew)
+    .slice(0, 1)
+    .map(({ name, from, to }): Cause =>
+      cause('transfers', explains, {
+        title: `copies ${context.headIsSlow ? 'took longer' : 'take less'}: ${name} ${arrow(context, round(from), round(to), 'ms')}`,
+        evidence: [
+          ...(isOtherLink ? [`PCIe link ${arrow(context, fastLink, slowLink)}`] : []),
+          ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
+        ],
+        confirm: 'nvidia-smi -q -d PCIE under load; the same cell without transfers',
+      }),
+    );
+};

@@ -22,7 +22,7 @@ const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
 };
 
 export function whyText(explained: WhyOutput, look: Look): string[] {
-  const { base, head, layers, same, unknown, notes } = explained;
+  const { base, head, layers, unknown, notes } = explained;
   const { style, columns } = look;
   const of = printable(base.label);
   const lines = [
@@ -42,9 +42,6 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   }
   if (notes.length > 0) {
     lines.push('', ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn));
-  }
-  if (same.length > 0) {
-    lines.push('', ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim));
   }
   // An unexplained change already lists the unknown facts.
   if (unknown.length > 0 && explained.outcome !== 'notExplained') {
@@ -83,8 +80,6 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 
 /** The change of each value. Only the explained change and other real ones have a color. */
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
-  const median = changes.find((change) => change.metric === 'gpuComputeMs');
-  const shown = changes.filter((change) => change.metric === metric || !isRepeated(change, median));
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
     {
@@ -99,15 +94,7 @@ function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
     { header: 'base', text: (change) => valueText(change.metric, change.base), dropRank: 1 },
     { header: 'head', text: (change) => valueText(change.metric, change.head), dropRank: 1 },
   ];
-  return [...renderTable(columns, shown, look), ...remarkLines(shown, look)];
-}
-
-/** A mean that prints like the median adds nothing. */
-function isRepeated(change: Change, median: Change | undefined): boolean {
-  const [own, of] = [change, median].map(
-    (one) => one && [one.base, one.head].map(formatMs).concat(formatPercent(one.changePercent)).join(' '),
-  );
-  return change.metric === 'gpuComputeMeanMs' && own === of;
+  return [...renderTable(columns, changes, look), ...remarkLines(changes, look)];
 }
 
 function verdictOf({ changePercent, isReal, metric }: Change): Verdict {
@@ -206,7 +193,6 @@ export const why = output('bench why --json', {
   changes: z.array(valueChangeSchema),
   causes: z.array(causeSchema).describe('The likeliest first'),
   layers: z.array(z.string()).describe('Changed layers without a cause, by added time'),
-  same: z.array(z.string()),
   unknown: z.array(z.string()),
   notes: z.array(z.string()).describe('Limitations of the evidence'),
 });

@@ -2,7 +2,6 @@ import { valueRule } from '../../judge/value-rule.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import { summarizeLayers } from '../../layers/summarize-layers.ts';
 import type { WhySides } from './context.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../records/cell-label.ts';
@@ -11,7 +10,7 @@ import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { failedRunsOfCell } from '../../store/runs/runs.ts';
-import { explainedRuns, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
+import { explainedRuns } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { explainChange } from './explain-change.ts';
@@ -40,10 +39,6 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
-    missingProfiles:
-      layers?.isTimed === true && layers.otherCell === null
-        ? []
-        : missingProfiles(db, base, head, layers?.isTimed === false ? 'times' : 'profiles'),
     notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
     names: { cell: isStored ? base.cell.key.slice(0, 8) : '', base: base.name, head: head.name },
   };
@@ -95,79 +90,38 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
-/** For each side without a profile: whether one was tried, and its result. */
-function missingProfiles(
-  db: StoreDatabase,
-  base: WhyPoint,
-  head: WhyPoint,
-  what: 'profiles' | 'times',
-): WhySides['missingProfiles'] {
-  const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
-  const lacking = sides.filter(([, failed]) => failed !== 'measured');
-  if (lacking.length === 2 && lacking.every(([, failed]) => failed === null)) {
-    return [{ text: `layer ${what} of both sides (bench run --profile)`, hasFailed: false }];
-  }
-  return lacking.map(([side, failed]) => {
-    const why = failed === null ? ' (bench run --profile)' : `: its profile run failed (${failed})`;
-    return { text: `a layer profile of ${side}${why}`, hasFailed: failed !== null };
-  });
-}
-
-/** Null if no profile failed. */
-function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
-  const [own] = layerRunsOfCell(db, cell.key, sweepIds);
-  if (own !== undefined && own.iterations !== null) return 'measured';
-  const failed = failedRunsOfCell(db, sweepIds, cell.key).findLast(({ role }) => role === 'profile');
-  if (failed === undefined) return null;
-  const { outcome, runId } = failed;
-  return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;
-}
-
 interface LayersBetween extends Pick<WhySides, 'layers' | 'notes'> {
   readonly profiles: readonly [ProfiledEngine, ProfiledEngine] | null;
 }
 
 /** The layers of both sides; null if those of one are unknown, or for the same engine. */
 export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): LayersBetween {
-  const isSameCell = base.cell.key === head.cell.key;
-  const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
-  const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
+  const before = profiledCell(db, base.cell, base.sweepIds, base.name);
+  const after = profiledCell(db, head.cell, head.sweepIds, head.name);
   const none = { layers: null, notes: [], profiles: null };
   if (before === null || after === null || before.runId === after.runId) return none;
   if (!haveSameShapes(db, before, after)) {
     return { ...none, notes: ['the profiles of the two sides are of different shapes: left out'] };
   }
-  const facts = layerFactsOf(before.layers);
-  const diff = diffLayers(facts, layerFactsOf(after.layers));
-  const others = [
-    ...(isOwn(before, base) ? [] : [before.cellLabel ?? 'another cell']),
-    ...(isOwn(after, head) ? [] : [after.cellLabel ?? 'another cell']),
-  ];
+  const diff = diffLayers(layerFactsOf(before.layers), layerFactsOf(after.layers));
+  // Layers listed by a build belong to no cell.
+  const others = [[before, base] as const, [after, head] as const].flatMap(([{ cellKey, cellLabel }, { cell }]) =>
+    cellKey === null || cellKey === cell.key ? [] : [cellLabel ?? 'another cell'],
+  );
   const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
-  const { opaqueShare } = summarizeLayers(facts);
   return {
     layers: {
       diff,
       rows: changeRows(diff),
       isTimed: before.iterations !== null && after.iterations !== null,
       otherCell,
-      opaqueShare,
     },
     profiles: [before, after],
-    notes: layerNotes(before.notes, after.notes),
+    notes: [
+      ...before.notes.map((note) => `layers of base: ${note}`),
+      ...after.notes.map((note) => `layers of head: ${note}`),
+    ],
   };
-}
-
-function layerNotes(base: readonly string[], head: readonly string[]): string[] {
-  const sides = new Map([...base, ...head].map((note) => [note, 'both sides']));
-  for (const note of base) if (!head.includes(note)) sides.set(note, 'base');
-  for (const note of head) if (!base.includes(note)) sides.set(note, 'head');
-  return [...sides].map(([note, side]) => `layers of ${side}: ${note}`);
-}
-
-/** Layers listed by a build belong to no cell. */
-function isOwn({ cellKey }: ProfiledEngine, { cell }: WhyPoint): boolean {
-  return cellKey === null || cellKey === cell.key;
 }
 
 /** Layer times at another batch cannot explain a change. */

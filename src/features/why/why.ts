@@ -1,5 +1,5 @@
 import { usualBound } from '../../judge/bound.ts';
-import { diffCommand, type WhySides } from './context.ts';
+import type { WhySides } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -39,51 +39,44 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
 
 interface AskedSides {
   readonly cell: string | null;
+  readonly refs: readonly [string, string] | null;
+}
+
+interface StatedSides extends AskedSides {
   readonly refs: readonly [string, string];
 }
 
 /** Two paths, with or without a cell in front; null if the sides are in the store. */
-function pathsIn(words: readonly string[], io: Io): AskedSides | null {
+function pathsIn(words: readonly string[], io: Io): StatedSides | null {
   const [base, head] = words.slice(-2);
-  if (base === undefined || head === undefined || words.length > 3) return null;
-  const areBoth = isPath(base, io) && isPath(head, io);
-  return areBoth ? { cell: words.length === 3 ? (words[0] ?? null) : null, refs: [base, head] } : null;
+  if (base === undefined || head === undefined || !isPath(base, io) || !isPath(head, io)) return null;
+  return { cell: words.length > 2 ? (words[0] ?? null) : null, refs: [base, head] };
 }
 
 /**
  * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
  * to the cell of the only open finding.
  */
-function askedSides(
-  db: StoreDatabase,
-  words: readonly string[],
-  io: Io,
-): Omit<AskedSides, 'refs'> & { readonly refs: AskedSides['refs'] | null } {
+function askedSides(db: StoreDatabase, words: readonly string[], io: Io): AskedSides {
   const cells = allCells(db);
-  const [a, b, c] = words;
   // If all words together match cells, they name a cell; otherwise the last two are its sides.
   const isCell = (...named: readonly string[]): boolean => cellsInWords(cells, named).length > 0;
+  const [a, b, c] = words;
   if (a !== undefined && isCell(...words)) return { cell: words.join(' '), refs: null };
-  if (c !== undefined && b !== undefined && a !== undefined) {
-    if (isCell(c) && !isCell(a) && !isCell(b))
-      throw new UsageError(`the cell comes first: ${printable(shellLine(['bench', 'why', c, a, b]))}`);
-    return { cell: a, refs: [b, c] };
-  }
+  if (a !== undefined && b !== undefined && c !== undefined) return { cell: a, refs: [b, c] };
   if (a !== undefined && b === undefined) {
     const finding = findingByPrefix(db, a);
-    if (finding !== null) return sidesOfFinding(finding);
-    if (/^[0-9a-f]{8,32}$/.test(a)) {
+    if (finding === null && /^[0-9a-f]{8,32}$/.test(a)) {
       throw new UsageError(`no cell and no finding ${a} is stored; \`bench check\` stores what it finds`);
     }
-    return { cell: a, refs: null };
+    return finding === null ? { cell: a, refs: null } : sidesOfFinding(finding);
   }
   if (a !== undefined && isCell(a)) throw new UsageError(`name two sides, or none: ${ORDER}`);
   const refs = a === undefined || b === undefined ? null : ([a, b] as const);
   const finding = onlyOpenFinding(db);
   if (finding === null && refs !== null) {
-    throw new UsageError(
-      `which cell? ${printable(shellLine(['bench', 'why', 'CELL', ...refs]))}; see \`bench ls cells\``,
-    );
+    const line = shellLine(['bench', 'why', 'CELL', ...refs]);
+    throw new UsageError(`which cell? ${printable(line)}; see \`bench ls cells\``);
   }
   if (finding === null) return { cell: null, refs };
   const own = sidesOfFinding(finding);
@@ -95,16 +88,14 @@ const ORDER = 'bench why CELL BASE HEAD';
 
 function onlyOpenFinding(db: StoreDatabase): Finding | null {
   const lasting = lastingFindings(db);
-  const acknowledged = acknowledgementsOf(
-    db,
-    lasting.map(({ findingId }) => findingId),
-  );
+  const ids = lasting.map(({ findingId }) => findingId);
+  const acknowledged = acknowledgementsOf(db, ids);
   const [only = null, ...others] = lasting.filter(({ findingId }) => !acknowledged.has(findingId));
   return others.length > 0 ? null : only;
 }
 
 /** The clearest cell of a finding between its last good sweep and its first bad one. */
-function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding): AskedSides {
+function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding): StatedSides {
   if (clearest === undefined || lastGoodSweepId === null) {
     throw new UsageError(
       `finding ${findingId.slice(0, 8)} has no last good sweep: name a cell and two sweeps: ${ORDER}`,
@@ -131,14 +122,13 @@ async function explain(
   await yieldToEventLoop(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
-    for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {
-      const reasons = sides[side].length === 0 ? unmeasuredReasons(db, points[at]) : '';
-      if (reasons === '') continue;
-      const more = sides.layers === null ? '' : `; what the profiles say: ${diffCommand(sides.names)}`;
-      throw new UsageError(`${side} has no valid run: ${printable(`${reasons}${more}`)}`);
+    const lacking = sides.base.length === 0 ? 0 : 1;
+    const reasons = unmeasuredReasons(db, points[lacking]);
+    if (reasons !== '') {
+      throw new UsageError(`${['base', 'head'][lacking]} has no valid run: ${printable(reasons)}`);
     }
-    const lacking = sides.base.length === 0 ? base : head;
-    const where = printable(lacking.sweeps[0]?.name ?? lacking.ref);
+    const { ref, sweeps } = [base, head][lacking] ?? head;
+    const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
   return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };

@@ -40,10 +40,7 @@ export interface AssembledCell {
   readonly across: readonly string[];
 }
 
-/**
- * Pairs the runs of each cell, and decides which cells cannot be compared.
- * @param metrics metrics of cells that are compared by another metric than their own, by cell key
- */
+/** Pairs the runs of each cell, and decides which cells cannot be compared. */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -171,10 +168,8 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
 type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
 /**
- * Leaves out the runs of one side that are not valid for this metric.
- * @param all all timed runs of the side, measured or not
- * @returns why runs are left out, one line per kind of flag with its first evidence; and the systematic error of a
- * typical kept run: standard deviation on the log scale
+ * Leaves out the runs of one side that are not valid for this metric. @returns why runs are left out, one line per kind
+ * of flag with its first evidence; and the systematic error of a typical kept run: standard deviation on the log scale
  */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],

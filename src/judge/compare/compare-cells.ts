@@ -48,15 +48,7 @@ interface Evidence {
   readonly sweepVariance: number;
 }
 
-/**
- * Compares the two sides of many cells together. All cells moderate the noise of each cell and show the sweep-to-sweep
- * noise, and the false discovery rate holds for the whole matrix. A change that nearly all cells share is one finding,
- * and each cell is judged without it. There are no random numbers: the same runs give the same verdicts.
- * @param settings `q`: false discovery rate; `sameSweep`: both sides are from one sweep, so that there is no sweep
- * effect and a common shift is a result
- * @returns `sharing`: keys of the cells that share the shift; `ratios`: head over base by key, for a mean over cells;
- * `noises`: run noise by cell key, also for cells with runs on one side only
- */
+/** Compares the two sides of many cells together. */
 export function compareCells(
   cells: readonly TwoSides[],
   {

@@ -15,12 +15,7 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
-/**
- * Judges all cells together, because noise, shift and the false discovery rate belong to the matrix.
- * @param past values of earlier sweeps, one per sweep, by cell key
- * @param rules smallest relevant changes
- * @returns `across`: differences that the user allowed, so that the cells were compared in spite of them
- */
+/** Judges all cells together, because noise, shift and the false discovery rate belong to the matrix. */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
   past: ReadonlyMap<string, readonly number[]>,
@@ -61,11 +56,7 @@ export function compareMatrix(
 
 type ComparedMatrix = ReturnType<typeof compareMatrix>;
 
-/**
- * Shows a cell by its throughput if that says more.
- * @param own compared by the metric of each cell
- * @param throughput of the cells whose own metric is GPU time
- */
+/** Shows a cell by its throughput if that says more. */
 export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix): ComparedMatrix {
   const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
   const cells = own.cells.map((entry) => {

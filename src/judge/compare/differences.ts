@@ -32,9 +32,7 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-/**
- * Differences that are named first because they matter most. Facts that follow from the name of the GPU are not named.
- */
+/** Differences that are named first because they matter most. */
 const FIRST: readonly string[] = ['clockPolicy', 'tensorrt', 'tensorrtLibrary', 'driver', 'cuda', 'host'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
 const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
@@ -74,10 +72,7 @@ export interface Across {
   readonly clocks: boolean;
 }
 
-/**
- * Facts across which histories do not continue and sides are not compared. The name of a MIG device includes its
- * profile.
- */
+/** Facts across which histories do not continue and sides are not compared. */
 const MACHINE = [
   ['gpu', 'GPU', 'gpuName', (gpuName) => gpuName],
   ['tensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],

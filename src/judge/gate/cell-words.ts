@@ -57,11 +57,7 @@ export class CellWords {
     );
   }
 
-  /**
-   * Groups of which at least half of the cells are among `keys`, largest first. No cell is in two groups, and cells
-   * that share no word are not a group.
-   * @returns for each group, its cells among `keys` and all words that they share
-   */
+  /** Groups of which at least half of the cells are among `keys`, largest first. */
   groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
     const pairs = [...this.#words].flatMap(([key, words]) => [...words].map((word) => ({ key, word })));
     const groups = [...Map.groupBy(pairs, ({ word }) => word).values()].map((own) => own.map(({ key }) => key));

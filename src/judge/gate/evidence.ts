@@ -121,10 +121,7 @@ const ONLY_WARNS: GatedMetricId = 'buildS';
 
 export type GateRules = ReturnType<typeof gateRules>;
 
-/**
- * The settings of a gate by cell and metric. Of several matching entries, the last one applies.
- * @param minChangePercent value of the command line, which overrides the settings
- */
+/** The settings of a gate by cell and metric. */
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
   const minChange = [...settings.minChange, ...stated].map(fitted);
@@ -168,10 +165,7 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
 /** Values of the cells of a sweep by metric, in the unit of the metric. */
 export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
 
-/**
- * Values beyond their limits, in the order of the cells. `beyondPercent` is relative to the limit; null for a limit of
- * 0.
- */
+/** Values beyond their limits, in the order of the cells. */
 export function brokenLimits(rules: GateRules, values: NewestValues) {
   return [...values].flatMap(([cell, ofCell]) =>
     rules.limited.flatMap((metric) => {

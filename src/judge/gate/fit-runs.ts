@@ -15,11 +15,7 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-/**
- * The runs of each sweep that count, one entry per sweep. Leaves out runs with an excluding flag or at another clock.
- * Doubtful runs count only if a sweep has no others.
- * @param runs in the order of the sweeps
- */
+/** The runs of each sweep that count, one entry per sweep. */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
   const fit = runs.filter(({ sweepId, flags }) => {
@@ -97,10 +93,7 @@ export function cellSweeps(
   return { cell, metric, leftOut, history: { places, values, clock }, runs };
 }
 
-/**
- * Sweeps with runs that count, and their facts that do not depend on the metric.
- * @param bySweep runs that count, one entry per sweep
- */
+/** Sweeps with runs that count, and their facts that do not depend on the metric. */
 export function measuredSweeps<Run extends FitRun>(bySweep: readonly (readonly Run[])[]) {
   const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
   const runs = bySweep.filter(({ length }) => length > 0);

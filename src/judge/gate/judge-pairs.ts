@@ -43,10 +43,9 @@ export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
 }
 
 /**
- * The result of alternating runs of the newest and the last good engine of a suspect. The newest engine differs under
- * two conditions. The median pair exceeds max(3.5 sigma sqrt(2 x 1.57 / n), the smallest relevant change) in the
- * direction of the suspect. All pairs but one exceed 0.35 of the median pair. Otherwise the runs of the last good
- * engine distinguish a slow machine from chance. With fewer pairs than planned, nothing is compared.
+ * The result of alternating runs of the newest and the last good engine of a suspect. The median pair exceeds max(3.5
+ * sigma sqrt(2 x 1.57 / n), the smallest relevant change) in the direction of the suspect. All pairs but one exceed
+ * 0.35 of the median pair.
  */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
@@ -90,11 +89,7 @@ const LEAST_SIGMA = 1e-4;
 
 /**
  * Standard deviation of a single run of each cell on the log scale, from the differences of runs within a sweep, of
- * which a quarter may be disturbed. In a cell with two states, the larger quantile is their distance. A cell with one
- * run per sweep uses the differences of neighboring sweeps; a cell with neither uses the typical cell. If all cells are
- * young, their runs are pooled, and if these are few, the runs of the pairs are added.
- * @param cells values above 0 of the runs that count, by sweep in order
- * @param pairs such values of either engine
+ * which a quarter may be disturbed.
  */
 export function runSigmas<Key>(
   cells: ReadonlyMap<Key, readonly (readonly number[])[]>,
@@ -201,10 +196,7 @@ export function doesNotLoad(runs: readonly PairRun[]): boolean {
   return runs.some(({ outcome }) => outcome.kind === 'failed' && outcome.reason === 'engineInvalid');
 }
 
-/**
- * The repeat of the next run of a suspect, computed from the stored runs, so that nothing is repeated after a kill. The
- * engine that runs first alternates from pair to pair. Null when there are enough runs, or no comparison is possible.
- */
+/** The repeat of the next run of a suspect, computed from the stored runs, so that nothing is repeated after a kill. */
 export function nextPairRun(planned: PlannedPairs, runs: readonly PairRun[]): number | null {
   if (planned.problem !== null || doesNotLoad(runs)) return null;
   const { count } = pairsNeeded(planned);

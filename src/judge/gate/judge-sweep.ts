@@ -23,7 +23,6 @@ import { reduceFindings } from './reduce-findings.ts';
 
 /**
  * Judges the newest sweep: cells slower or faster than their reference level, and the new state of earlier findings.
- * The same evidence gives the same verdict.
  */
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, rules } = evidence;
@@ -62,10 +61,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 /** A cell off its reference by this many standard errors without a finding is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
-/**
- * Changes reported in this sweep, and cells that are off their reference without a finding. A size is relative to the
- * reference; for a cell that already has an open finding, to the level before the newest step.
- */
+/** Changes reported in this sweep, and cells that are off their reference without a finding. */
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
   const state = facts.stateOf(about);
@@ -127,10 +123,7 @@ function withHistory(finding: Finding, facts: JudgedFacts): Finding {
   return isSeen ? { ...finding, lasts: 'history' } : finding;
 }
 
-/**
- * Gives findings of this judgment the IDs that an earlier judgment of the same sweep reported for the same cells.
- * Earlier findings without a match are dropped. An acknowledged one is then over, unless its cells have no value.
- */
+/** Gives findings of this judgment the IDs that an earlier judgment of the same sweep reported for the same cells. */
 function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[] {
   const { acknowledged, findings, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;
@@ -160,9 +153,6 @@ const LEAST_DEVIATIONS = 3;
 
 /**
  * Cells that are worse than their reference, by the metric that shows it most clearly; the cell's own metric wins ties.
- * @param findings state after the judged sweep; an older one explains its cells, unless its pairs are still to be
- * measured
- * @returns groups before cells, largest deviation first; the three calmest cells represent a group
  */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;

@@ -22,11 +22,7 @@ const NOTHING = {
   notes: [],
 } as const;
 
-/**
- * One metric of a cell in the judged sweep. If a filter left the cell out, its newest values count. Null for a metric
- * that it does not have.
- * @param findings state after the sweep
- */
+/** One metric of a cell in the judged sweep. */
 export function judgedCell(
   cellKey: CellKey,
   metric: GatedMetricId,
@@ -94,13 +90,7 @@ function levelOf(values: readonly number[]): number | null {
 /** Half the width of a 95 % interval of the normal distribution, in standard deviations. */
 const INTERVAL_SDS = 1.96;
 
-/**
- * Geometric mean of the judged sweep over the reference levels that `check` compares with. Uses the most common metric
- * of the cells. Omits cells with another metric or without a value.
- * @param cells result of `judgeSweep`
- * @param evidence evidence of the same cells
- * @returns null when no cell has a level and a value
- */
+/** Geometric mean of the judged sweep over the reference levels that `check` compares with. */
 export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {
   const timed = cells.filter(({ metric }) => !isJudgedOnly(metric));
   const byMetric = Map.groupBy(timed, ({ metric }) => metric);

@@ -114,10 +114,7 @@ export class JudgedFacts {
     }
   }
 
-  /**
-   * Controls of the judge by sweep index. An acknowledged level is the reference from the next sweep. No finding
-   * controls the judged sweep itself.
-   */
+  /** Controls of the judge by sweep index. */
   #controlsOf(
     { history: { places }, metric, of, runs }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],

@@ -26,8 +26,7 @@ export function valuesAt(
 
 /**
  * Findings of limits in the last sweep, which may be the first one: earlier findings in their new state, and a new one
- * for each limit that other cells break. A finding is open while one of its cells breaks the limit or has no value. It
- * is over when there is no limit. Its values are the newest ones; acknowledged values stay.
+ * for each limit that other cells break.
  */
 export function limitFindings(evidence: SweepEvidence): Finding[] {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
@@ -98,9 +97,7 @@ function newFinding(
   };
 }
 
-/**
- * The last sweep in which all cells kept their limits, and the first one after it. The limit may be newer than both.
- */
+/** The last sweep in which all cells kept their limits, and the first one after it. */
 function sinceWhen(
   { cells, rules, sweeps }: SweepEvidence,
   keys: ReadonlySet<CellKey>,

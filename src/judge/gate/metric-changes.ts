@@ -81,10 +81,7 @@ interface Margin {
   readonly leastPast?: number;
 }
 
-/**
- * Metrics that hardly vary from run to run. A value beyond all of its recent past is a change, and another measurement
- * would give it again. The margin is a share of the value, or a difference in its unit.
- */
+/** Metrics that hardly vary from run to run. The margin is a share of the value, or a difference in its unit. */
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },

@@ -20,12 +20,7 @@ const SAME_CAUSE_SWEEPS = 3;
 /** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
 
-/**
- * Findings after a sweep, from the earlier ones and the changes. A change belongs to an open finding of the same cells
- * and direction that began at about the same time, or whose cause is the machine. Any other change starts a new
- * finding, including a further step of a cell with an open finding. A finding is over when no cell is off its
- * reference, or all are closer to the level before.
- */
+/** Findings after a sweep, from the earlier ones and the changes. */
 export function reduceFindings(changes: readonly CellChange[], facts: JudgedFacts): Finding[] {
   const { known } = facts;
   const byFinding = Map.groupBy(changes, (change) => known.find((finding) => covers(finding, change, facts)));

@@ -12,11 +12,7 @@ interface LastingChange extends ChangePoint {
 
 type CutHistory = ReturnType<typeof cutHistory>;
 
-/**
- * The lasting changes, each as of the first sweep from `since` that shows it with only the past. With `since` at the
- * last sweep, these are all changes known in it. `directionOf(shift)` gives the direction.
- * @param since index as in `places`; for the newest sweep, a history without a change needs one look
- */
+/** The lasting changes, each as of the first sweep from `since` that shows it with only the past. */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { places, values } = history;
   // A constant history has one level; most sizes are constant.
@@ -51,20 +47,9 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
   return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }
 
-/**
- * Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show its
- * level. If the cell visited that level before, it must stay there for at least as long again.
- */
-function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
-  const { before, index, place, shift } = change;
-  const { logs, sigma } = lookAt(sweeps);
-  const age = logs.length - index;
-  const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-  // A stay of a single sweep is an outlier.
-  const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
-    (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
-  );
-  if (stays.length > 0 && age < Math.max(ALERTING.visitedAge, ...stays)) return false;
+/** Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show it. */
+function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
+  const age = lookAt(sweeps).sweeps - index;
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
@@ -73,23 +58,16 @@ function isLasting(change: ChangePoint, sweeps: number, lookAt: (sweeps: number)
 }
 
 export interface ChangePoint {
-  /** First sweep at the new level. */
+  /** First sweep at the new level, and its index among the measured sweeps. */
   readonly place: number;
   readonly index: number;
-  /** Log of the level before; `shift` is the difference of the next level. */
-  readonly before: number;
+  /** Difference of the levels, log scale. */
   readonly shift: number;
   /** How clear the change is; at least 1. */
   readonly margin: number;
 }
 
-/**
- * The places where the level of a history changed lastingly.
- *
- * The method uses logarithms, or clock cycles if the clock explains the sweeps. It takes the noise from differences of
- * neighbors, clips single outliers, finds exact least-squares levels, joins those without enough margin, and removes
- * known states. The same sweeps give the same result.
- */
+/** The places where the level of a history changed lastingly. */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
@@ -103,9 +81,9 @@ function cutHistory(history: CellHistory) {
   const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
-    return { place: history.places[from] ?? from, index: from, before, shift: median - before, margin };
+    return { place: history.places[from] ?? from, index: from, shift: median - before, margin };
   });
-  return { logs, sigma: series.sigma, changes };
+  return { sweeps: logs.length, changes };
 }
 
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
@@ -120,11 +98,8 @@ function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[
 
 /**
  * Cuts a series into levels by exact least squares. It minimizes the sum of squares plus `penalty` per cut, by dynamic
- * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). Of equal solutions, the
- * earliest start wins.
- * @param z series in units of its noise
- * @param shortest shortest level in sweeps
- * @returns starts of levels, except the first
+ * programming over the start of the last level (optimal partitioning: Jackson et al. 2005). @param z series in units of
+ * its noise
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   const n = z.length;
@@ -169,11 +144,7 @@ interface NoisySeries {
   readonly slowFactor: number;
 }
 
-/**
- * Levels with clear boundaries and without known states.
- * @param starts starts of levels, except the first
- * @returns `margins`: margin of the boundary between each level and the next, at least 1
- */
+/** Levels with clear boundaries and without known states. */
 function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
   let cut = joinWeak(
@@ -205,10 +176,7 @@ function joinWeak(series: NoisySeries, all: readonly Level[]) {
   }
 }
 
-/**
- * Joins a level with both neighbors, or, when it is the newest, with the previous one. Its values do not affect the
- * median of the joined level.
- */
+/** Joins a level with both neighbors, or, when it is the newest, with the previous one. */
 function withoutState(series: NoisySeries, levels: readonly Level[], index: number): readonly Level[] {
   const around = levels.slice(index - 1, index + 2);
   const kept = around.flatMap(({ from, to }, place) => (place === 1 ? [] : [...series.clipped.subarray(from, to)]));

@@ -9,10 +9,7 @@ export interface CellHistory {
   readonly places: readonly number[];
   readonly values: Float64Array;
   readonly clock?: Known<number>;
-  /**
-   * The build that ran; `sources` identifies its inputs, which may give other tactics in another build. Null if
-   * unknown.
-   */
+  /** The build that ran; `sources` identifies its inputs, which may give other tactics in another build. */
   readonly builds?: Known<string>;
   readonly sources?: Known<string>;
 }
@@ -20,11 +17,7 @@ export interface CellHistory {
 const LEAST_SIGMA = 1e-6;
 const NEAR_SWEEPS = 1;
 
-/**
- * True when a level begins with another build of the same sources: other tactics, not other code. False if builds or
- * sources are unknown, or if new sources were also built at about that time.
- * @param index index of the first sweep of the level among the measured ones
- */
+/** True when a level begins with another build of the same sources: other tactics, not other code. */
 export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
   if (builds === undefined || sources === undefined) return false;
   let isRebuilt = false;
@@ -38,10 +31,7 @@ export function isBuildLuck({ builds, sources }: CellHistory, index: number): bo
   return isRebuilt;
 }
 
-/**
- * Logs of values, or of clock cycles if these vary much less. The data decide, because memory-bound cells do not follow
- * the clock. If the clock rarely changes, only the differences at its changes are compared.
- */
+/** Logs of values, or of clock cycles if these vary much less. */
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
   // Cycles need the clock of every sweep.
@@ -59,12 +49,7 @@ export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   return scaleOf(after, 0.9) < HISTORY.clockGain * scaleOf(before, 0.9) || isExplained ? cycles : logs;
 }
 
-/**
- * The noise of a series of logs.
- * @returns `clipped`: single outliers are moved to within a few standard deviations of their neighbors; `sigma`:
- * standard deviation of one sweep in logarithms; `slowFactor`: at least 1, ratio of the differences of distant sweeps
- * to those of neighbors (drift, waves, autocorrelation)
- */
+/** The noise of a series of logs. */
 export function noiseOf(logs: Float64Array) {
   const raw = differences(logs, 1);
   const limit = HISTORY.clip * Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA);
@@ -80,10 +65,7 @@ export function noiseOf(logs: Float64Array) {
   return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
 }
 
-/**
- * Parameters of the history detector, tuned on simulated histories (benchmarks/detection/README.md). Run the benchmark
- * again after any change.
- */
+/** Parameters of the history detector, tuned on simulated histories (benchmarks/detection/README.md). */
 export const HISTORY = {
   leastSweeps: 8,
   /** Penalty per boundary, multiplied by the square of `slowFactor` and the log of the number of sweeps. */
@@ -139,10 +121,7 @@ export const HISTORY = {
 
 /** Rules for the time at which a change in a growing history is known to last. */
 export const ALERTING = {
-  /**
-   * Number of sweeps in the window. Older ones do not affect the newest one, and the window includes the level before
-   * the newest change.
-   */
+  /** Number of sweeps in the window. */
   windowSweeps: 240,
   firstSweep: 20,
   looks: 2,
@@ -152,10 +131,6 @@ export const ALERTING = {
   sameSweeps: 3,
   /** A change point may move by this many sweeps from one look to the next. */
   moveSweeps: 1,
-  /**
-   * At a level that the cell visited before, a change lasts only from this age, or when it exceeds the longest visit.
-   */
-  visitedAge: 7,
 } as const;
 
 /** Number of sweeps of a series from which its noise is taken. */

@@ -61,10 +61,7 @@ export class NoisePrior {
   }
 }
 
-/**
- * Posterior of the noise of one cell on a grid: the sd of one sweep, and whether its tails are heavy. It uses the
- * squares within sweeps and the residuals of the sweeps from their level.
- */
+/** Posterior of the noise of one cell on a grid: the sd of one sweep, and whether its tails are heavy. */
 export class CellNoise {
   readonly #prior: NoisePrior;
   /** Normal tails at 2i, heavy tails at 2i + 1. */
@@ -187,11 +184,7 @@ export class CellNoise {
     }
   }
 
-  /**
-   * Probability that the mean of this many sweeps is at least this far off, with variance scale * sd^2 + extra. The
-   * tail of a mean of heavy-tailed sweeps lies between the heavy and the normal one, because the excess kurtosis falls
-   * with their number.
-   */
+  /** Probability that the mean of this many sweeps is at least this far off, with variance scale * sd^2 + extra. */
   tail(residual: number, scale: number, extra: number, sweeps = 1): number {
     let p = 0;
     for (let i = 0; i < STEPS; i += 1) {
@@ -238,10 +231,7 @@ function heavyTailOf(x: number): number {
   return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }
 
-/**
- * Log density of the same t distribution, less that of the normal, at x squared. The constant is the log of 8 / (3
- * sqrt(3) pi) sqrt(2 pi).
- */
+/** Log density of the same t distribution, less that of the normal, at x squared. */
 export function heavyLogRatio(square: number): number {
   return HEAVY_AT_ZERO - 3 * Math.log1p(square / 3) + square / 2;
 }

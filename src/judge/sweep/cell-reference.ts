@@ -3,10 +3,7 @@ import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';
 
-/**
- * The last accepted level of a cell, and the cell's judgment against it. It becomes slower only when people accept
- * that.
- */
+/** The last accepted level of a cell, and the cell's judgment against it. */
 export class CellReference {
   readonly cell: JudgedCell;
   #level: Level;
@@ -32,10 +29,7 @@ export class CellReference {
     if (!this.#isOpen) this.#level.follow(home);
   }
 
-  /**
-   * Updates the reference after a sweep. A report opens a finding. A level back at the reference joins it. A faster
-   * level that lasts becomes the reference.
-   */
+  /** Updates the reference after a sweep. */
   update(reported: Reported | null): void {
     const { cell } = this;
     if (reported !== null && !this.#isOpen) this.#since = reported.first;

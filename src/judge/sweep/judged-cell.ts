@@ -37,10 +37,7 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /**
-   * A change with its error and interval. The variance of the difference is scale * sd^2 + extra, for the mean of this
-   * many sweeps.
-   */
+  /** A change with its error and interval. */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
@@ -88,11 +85,7 @@ export class JudgedCell {
       return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
-      if (pending.count > 1 || sweep.runs > 1) return this.#begin(sweep, off);
-      // These are two single runs far from each other: the first was an accident.
-      known.leave(pending.mean, 1, size);
-      this.pending = null;
-      return this.#judgeAtHome(sweep, back);
+      return this.#begin(sweep, off);
     }
     this.#join(pending, sweep);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
@@ -106,10 +99,7 @@ export class JudgedCell {
     return against > RULES.againstGroup ? null : moved;
   }
 
-  /**
-   * Reports a distant sweep at once, or with the next one that agrees. It waits if it is less certain, at a known
-   * level, or possibly the accident of a single run.
-   */
+  /** Reports a distant sweep at once, or with the next one that agrees. */
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
@@ -127,12 +117,6 @@ export class JudgedCell {
     this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
-    // The first run alone was slow, and the later ones are faster only than that run.
-    if (this.home.count === 1 && sweep.runs === 1 && off < 0) {
-      this.home.forget(1);
-      this.home.follow(level);
-      return null;
-    }
     this.pending = level;
     known.report(level.mean);
     return this.#reported(sweep, off, level.first, level.count);
@@ -208,10 +192,7 @@ export class JudgedCell {
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
 
-  /**
-   * Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. The
-   * noise is that before the window.
-   */
+  /** Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. */
   #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home: level, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;

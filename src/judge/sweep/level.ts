@@ -136,10 +136,7 @@ interface KnownLevel {
   longest: number;
 }
 
-/**
- * The levels of a cell. A level reported often enough is known, and is reported again only when a visit lasts longer
- * than any before.
- */
+/** The levels of a cell. */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   readonly #noise: CellNoise;
@@ -180,9 +177,7 @@ export class KnownLevels {
     this.#nearOrNew(log).reports += 1;
   }
 
-  /**
-   * Records the end of a visit of this many sweeps. @param off for a short visit: distance from the cell's own level
-   */
+  /** Records the end of a visit of this many sweeps. */
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
     level.visits += 1;
@@ -194,10 +189,7 @@ export class KnownLevels {
     side.largest = Math.max(side.largest, Math.abs(off));
   }
 
-  /**
-   * Number of consecutive sweeps that the cell must be at this level before it is reported. @param off distance from
-   * its own level
-   */
+  /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);

@@ -46,12 +46,7 @@ export class MatrixJudge {
     this.#variances = new Float64Array(cells.length);
   }
 
-  /**
-   * Judges the next sweep.
-   * @param runs runs of each cell; null for a cell without a result in this sweep
-   * @param isAsked false for a sweep that only teaches the judge
-   * @returns null for cells without a result
-   */
+  /** Judges the next sweep. */
   step(
     runs: readonly (readonly number[] | null)[],
     controls: readonly (Control | null | undefined)[] = [],
@@ -116,10 +111,7 @@ export class MatrixJudge {
   }
 }
 
-/**
- * The logs of the runs of one sweep that agree, without runs far from the median. Of two distant runs, the one closer
- * to the level counts.
- */
+/** The logs of the runs of one sweep that agree, without runs far from the median. */
 function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number | null): readonly number[] {
   if (logs.length < 2) return logs;
   const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);

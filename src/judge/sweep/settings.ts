@@ -3,28 +3,19 @@
  * deviation.
  */
 export const RULES = {
-  /**
-   * Tail probability at which one sweep is reported. With it, calm cells report 0.05 false changes in 1,000 sweeps, and
-   * heavy-tailed ones 0.35: see `heavyShare`.
-   */
+  /** Tail probability at which one sweep is reported. */
   oneSweepP: 1e-3,
   /** A sweep with this tail probability waits for a second one that agrees. */
   heldP: 0.01,
   /** Tail probability for the mean of the last 2 to 10 sweeps; nine dependent means share it. */
   windowP: 5e-4,
-  /**
-   * Up to this many tests judged together use these probabilities. With more tests, they fall with this power of the
-   * number (1: Bonferroni).
-   */
+  /** Up to this many tests judged together use these probabilities. */
   testsAtFullP: 24,
   testsPower: 0.7,
   /** With this many tests or more, one excursion of a cell suffices to know that it has excursions. */
   manyTests: 500,
   longestWindow: 10,
-  /**
-   * Prior share of cells with the tails of Student's t with 5 degrees of freedom. It is far above the true share, so
-   * that heavy-tailed cells are not reported falsely more often than calm ones.
-   */
+  /** Prior share of cells with the tails of Student's t with 5 degrees of freedom. */
   heavyShare: 0.9,
   /** Weight of the flat prior of the sd in cells of the matrix. */
   flatCells: 20,
@@ -66,7 +57,7 @@ export const RULES = {
   adoptSweeps: 4,
   /**
    * A single run that is off by a log ratio in this range may be an accident, until the cell had `offRunQuiet` quiet
-   * sweeps. That number is for a run that is off by 0.1.
+   * sweeps.
    */
   offRunLeast: 0.042,
   offRunMost: 0.36,
@@ -91,10 +82,7 @@ export const RULES = {
   unclearShare: 0.65,
   /** A reference is the mean of at most this many of its first sweeps. */
   referenceSweeps: 20,
-  /**
-   * A line through more sweeps than this is a drift if its slope has the t value `driftT`. A drift is reported at
-   * `driftSd` sd from the level reported last.
-   */
+  /** A line through more sweeps than this is a drift if its slope has the t value `driftT`. */
   driftSweeps: 6,
   driftT: 3.5,
   driftSd: 5,

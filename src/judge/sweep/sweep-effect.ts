@@ -5,17 +5,11 @@ import { RULES } from './settings.ts';
 export class SweepEffect {
   #squares = RULES.sweepSd ** 2 * RULES.sweepWeight;
   #sweeps = RULES.sweepWeight;
-  /**
-   * Sum of the raw effects since the levels began. Their mean shows the common effect of the first sweep, which the
-   * levels contain.
-   */
+  /** Sum of the raw effects since the levels began. */
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /**
-   * Common effect of this sweep to subtract. `own` is the part of this sweep alone, `variance` its variance, and
-   * `shift` the shift of all cells, or 0.
-   */
+  /** Common effect of this sweep to subtract. */
   effect = 0;
   own = 0;
   variance = 0;
@@ -25,10 +19,6 @@ export class SweepEffect {
     return Math.sqrt(this.#squares / this.#sweeps);
   }
 
-  /**
-   * @param differences from the levels, by cell; NaN for a cell without a value
-   * @param variances variances of the differences from the noise of the cells
-   */
   estimate(differences: Float64Array, variances: Float64Array): void {
     const square = this.sd ** 2;
     const known = differences.filter((difference) => !Number.isNaN(difference));
@@ -99,11 +89,7 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
   return { mean, weight };
 }
 
-/**
- * Groups of cells that share a word and moved together in this sweep.
- * @param groups indices of the cells of each group
- * @returns mean difference of the groups that moved, by cell
- */
+/** Groups of cells that share a word and moved together in this sweep. */
 export function movedGroups(
   groups: Iterable<readonly number[]>,
   { effect, own, variance: ofSweep }: SweepEffect,

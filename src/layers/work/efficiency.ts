@@ -4,10 +4,8 @@ import { type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 import { parseTactic } from '../layer-name.ts';
 import type { EngineConditions } from '../profiled-engine.ts';
-import { computedIn, sumMs } from '../summarize-layers.ts';
+import { computedIn } from '../summarize-layers.ts';
 import { type LayerWork, type NetworkWork, flopsOf, layerWork } from './layer-work.ts';
-
-const timeShare = z.number().min(0).max(1);
 
 /** The position of a layer under the roofline of its GPU. Null: unknown. */
 export const efficiencySchema = z.strictObject({
@@ -77,7 +75,6 @@ export const engineEfficiencySchema = z.strictObject({
   onnx: z.string().nullable().describe('The model whose nodes were counted'),
   flops: numberOrNull.describe('FLOPs of all matrix products and convolutions; null if one node is unknown'),
   gpu: z.string().nullable(),
-  peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
   smClockMhz: numberOrNull.describe('Clock used for the peak'),
   clockFrom: z
     .enum(['measured', 'highest', 'published'])
@@ -90,14 +87,6 @@ export const engineEfficiencySchema = z.strictObject({
   peakShare: numberOrNull.describe(
     'Share of the dense peak, each layer by its precision; unknown layers count as zero',
   ),
-  timeShares: z
-    .strictObject({
-      compute: timeShare,
-      memory: timeShare,
-      farBelow: timeShare.describe('Time in layers that reach less than a tenth of both limits'),
-    })
-    .nullable()
-    .describe('Shares of the layer time on each side of the ridge'),
   missing: z.array(z.string()).describe('What is unknown, and why'),
 });
 
@@ -123,18 +112,13 @@ export function engineEfficiency(
   const clocked = clockedGpu(conditions);
   const gpu = typeof clocked === 'string' ? null : clocked;
   const missing = typeof clocked === 'string' ? [clocked] : [];
-  const about = {
-    gpu: conditions.gpuName,
-    peakSource: gpu?.peaks.source ?? null,
-    smClockMhz: gpu?.clockMhz ?? null,
-    clockFrom: gpu?.from ?? null,
-  };
+  const about = { gpu: conditions.gpuName, smClockMhz: gpu?.clockMhz ?? null, clockFrom: gpu?.from ?? null };
   const model =
     typeof found === 'string' || isModelOf(found.work, layers)
       ? found
       : `most ONNX nodes of the engine are not in ${found.name}: another model`;
   if (typeof model === 'string') {
-    const nothing = { flops: null, knownShare: null, tflopsPerS: null, peakShare: null, timeShares: null };
+    const nothing = { flops: null, knownShare: null, tflopsPerS: null, peakShare: null };
     return { engine: { onnx: null, ...about, ...nothing, missing: [model, ...missing] }, layers: null };
   }
   const { name: onnx, work } = model;
@@ -145,8 +129,7 @@ export function engineEfficiency(
   if (unknown.length > 0) missing.unshift(`FLOPs of ${unknown.slice(0, MOST_NAMED).join(', ')} are not known`);
   const reached = engineShare(each, flops, gpu, ms);
   if (gpu !== null && reached.peakShare === null) missing.push(`no layer with known FLOPs and precision`);
-  const timeShares = timeSharesOf(layers, each);
-  return { engine: { onnx, flops, ...about, ...reached, timeShares, missing }, layers: each };
+  return { engine: { onnx, flops, ...about, ...reached, missing }, layers: each };
 }
 
 /**
@@ -158,24 +141,6 @@ function isModelOf({ nodes, weights }: NetworkWork, layers: readonly LayerFacts[
   const origins = new Set(layers.flatMap((layer) => layer.nodes));
   return 2 * [...origins].filter((name) => names.has(name)).length >= origins.size;
 }
-
-function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]): EngineEfficiency['timeShares'] {
-  const totalMs = sumMs(layers);
-  if (totalMs <= 0 || each.every(({ bound }) => bound === null)) return null;
-  const of = (isOne: (layer: Efficiency) => boolean): number =>
-    each.reduce((ms, layer, place) => ms + (isOne(layer) ? (layers[place]?.averageMs ?? 0) : 0), 0) / totalMs;
-  return {
-    compute: of(({ bound }) => bound === 'compute'),
-    memory: of(({ bound }) => bound === 'memory'),
-    farBelow: of(
-      ({ bandwidthShare, bound, peakShare }) =>
-        bound !== null && Math.max(bandwidthShare ?? 0, peakShare ?? 0) < FAR_BELOW,
-    ),
-  };
-}
-
-/** Share of either limit below which a layer is far from both. */
-const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
 

@@ -1,22 +1,21 @@
 import type { BuildShape } from '../../records/cell.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
-import { type MatrixCell, onnxOf, type PlacedFile, type Placed } from '../matrix.ts';
+import { type MatrixCell, onnxOf, type Placed } from '../matrix.ts';
 import {
   elementsBytes,
   fixedSize,
   type OnnxFacts,
   type OnnxTensorInfo,
+  shapeFits,
   shapeText,
   opCountsText,
 } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/source-node.ts';
-import { nearest } from '../../text/nearest.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { isDynamic } from './models.ts';
 
 type FactsByModel = ReadonlyMap<string, OnnxFacts>;
-
-const LISTED_NAMES = 8;
 
 /** Settings that trtexec would refuse or silently change because the inputs of the models differ from the matrix. */
 export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel): Mistake[] {
@@ -34,119 +33,73 @@ function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null 
   return models.get(onnxOf(build.source)?.value ?? '') ?? null;
 }
 
-function shapeMistakes(entry: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
-  const { cell, shapesAt } = entry;
-  const stated = Object.keys(cell.shapes);
-  const unknown = stated.filter((name) => !inputs.some((input) => isMeant(name, input)));
-  const mistakes = unknown.map((name) => ({
-    at: shapesAt.inputs[name]?.name ?? shapesAt.whole,
-    problem: unknownInput(cell.model, name, inputs),
-  }));
-  const guesses = unknown.map((name) => nearest(name, namesOf(inputs)));
-  for (const input of inputs) {
-    const name = stated.find((candidate) => isMeant(candidate, input));
-    if (name !== undefined) mistakes.push(...dimensionMistakes(entry, name, input));
-    else if (isDynamic(input) && !guesses.includes(input.name)) {
-      mistakes.push({
-        at: shapesAt.whole,
-        problem: `model "${cell.model}": its input ${quoted(input.name)} has dynamic dimensions and no shape here: add ${printable(input.name)}: ${shortShape(input)}`,
-      });
-    }
-  }
+function shapeMistakes({ cell, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
+  const names = Object.keys(cell.shapes);
+  const unknown = names.filter((name) => !inputs.some((input) => isMeant(name, input)));
+  const problems = [
+    ...unknown.map((name) => unknownInput(cell.model, name, inputs)),
+    ...inputs.flatMap((input) => {
+      const name = names.find((candidate) => isMeant(candidate, input));
+      if (name !== undefined) return misfit(input, cell.shapes[name] ?? [], 'here');
+      const example = printable(`${input.name}: ${shapeText(input.shape)}`);
+      return isDynamic(input)
+        ? [`model "${cell.model}": an input has dynamic dimensions and no shape here: add ${example}`]
+        : [];
+    }),
+  ];
   const isStatic = inputs.every((input) => !isDynamic(input) && !mayBeShapeTensor(input));
-  if (mistakes.length === 0 && stated.length > 0 && isStatic) {
-    mistakes.push({
-      at: shapesAt.whole,
-      problem: `model "${cell.model}" has no dynamic dimensions, so trtexec does not accept shapes for it: write shapes: static`,
-    });
+  if (problems.length === 0 && names.length > 0 && isStatic) {
+    problems.push(
+      `model "${cell.model}" has no dynamic dimensions, so trtexec does not accept shapes for it: write shapes: static`,
+    );
   }
-  return mistakes;
-}
-
-function dimensionMistakes({ cell, shapesAt }: MatrixCell, name: string, input: OnnxTensorInfo): Mistake[] {
-  const { shape } = input;
-  const stated = cell.shapes[name] ?? [];
-  const places = shapesAt.inputs[name];
-  if (shape === null || mayBeShapeTensor(input)) return [];
-  if (shape.length !== stated.length) {
-    const problem = `input ${quoted(input.name)} has ${stated.length} dimensions here, and ${shape.length} in the model: ${shortShape(input)}`;
-    return [{ at: places?.name ?? shapesAt.whole, problem }];
-  }
-  return shape.flatMap((dimension, place) => {
-    const value = stated[place];
-    if (typeof dimension !== 'number' || value === dimension) return [];
-    const at = places?.dimensions[place] ?? shapesAt.whole;
-    return [{ at, problem: fixedOtherwise(input, place, String(value)) }];
-  });
+  return problems.map((problem) => ({ at, problem }));
 }
 
 /** Profile limits depend on all cells of a model, so they are checked once all shapes are right. */
-function limitMistakes({ build, shapesAt }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
-  return build.profiles.flatMap(Object.entries<BuildShape>).flatMap(([name, limits]) => {
-    const input = inputs.find((candidate) => isMeant(name, candidate));
-    if (input === undefined || mayBeShapeTensor(input)) return [];
-    return (input.shape ?? []).flatMap((dimension, place) =>
-      (['min', 'opt', 'max'] as const).flatMap((limit) => {
-        const value = limits[limit][place];
-        if (typeof dimension !== 'number' || value === undefined || value === dimension) return [];
-        const problem = fixedOtherwise(input, place, `build.${limit} has ${value}`);
-        return [{ at: shapesAt.whole, problem }];
-      }),
+function limitMistakes({ build, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
+  return build.profiles
+    .flatMap(Object.entries<BuildShape>)
+    .flatMap(([name, limits]) =>
+      inputs
+        .filter((input) => isMeant(name, input))
+        .flatMap((input) =>
+          (['min', 'opt', 'max'] as const).flatMap((limit) =>
+            misfit(input, limits[limit], `in build.${limit}`).map((problem) => ({ at, problem })),
+          ),
+        ),
     );
-  });
 }
 
-function fixedOtherwise(input: OnnxTensorInfo, place: number, what: string): string {
-  return `input ${quoted(input.name)}: ${what} in dimension ${place}, which the model fixes at ${input.shape?.[place]}: ${shortShape(input)}`;
+function misfit(input: OnnxTensorInfo, sizes: readonly number[], where: string): string[] {
+  const { name, shape } = input;
+  if (shape === null || mayBeShapeTensor(input) || shapeFits(shape, sizes)) return [];
+  const place = shape.findIndex((dimension, at) => fixedSize(dimension) !== null && dimension !== sizes[at]);
+  const what = shape.length === sizes.length ? `${sizes[place]} in dimension ${place}` : `${sizes.length} dimensions`;
+  return [printable(`input "${name}" has ${what} ${where}, and is ${shapeText(shape)} in the model`)];
 }
 
 /** Input files need the names of the model and the right number of bytes. */
 function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return Object.entries(inputFiles).flatMap(([name, file]) => {
     const input = inputs.find((candidate) => candidate.name === name);
-    if (input === undefined) {
-      return [{ at: file.at, problem: `inputs: ${unknownInput(cell.model, name, inputs)}` }];
-    }
+    if (input === undefined) return [{ at: file.at, problem: `inputs: ${unknownInput(cell.model, name, inputs)}` }];
+    const sizes = cell.shapes[name] ?? (input.shape ?? [null]).map((dimension) => fixedSize(dimension));
+    const elements = sizes.reduce<number | null>((all, size) => (all === null || size === null ? null : all * size), 1);
+    const bytes = elements === null ? null : elementsBytes(input.elementType, elements);
     // A conversion may change the type of an input.
-    return build.source.kind === 'onnx' ? sizeMistakes(file, input, cell.shapes[name]) : [];
+    const isKnown = build.source.kind === 'onnx' && bytes !== null && !mayBeShapeTensor(input);
+    const problem = `inputs.${printable(name)}: the file has ${file.bytes} bytes; ${sizes.join('x')} of ${input.elementType} takes ${bytes}`;
+    return isKnown && bytes !== file.bytes ? [{ at: file.at, problem }] : [];
   });
 }
 
-function sizeMistakes(file: PlacedFile, input: OnnxTensorInfo, stated: readonly number[] | undefined): Mistake[] {
-  const shape = sizesOf(input, stated);
-  const bytes = bytesOf(input, stated);
-  if (bytes === null || bytes === file.bytes || mayBeShapeTensor(input)) return [];
-  const problem = `inputs.${printable(input.name)}: the file has ${file.bytes} bytes; ${shape.join('x')} of ${input.elementType} takes ${bytes}`;
-  return [{ at: file.at, problem }];
-}
-
-function sizesOf({ shape }: OnnxTensorInfo, stated: readonly number[] | undefined): readonly (number | null)[] {
-  return stated ?? shape?.map((dimension) => fixedSize(dimension)) ?? [null];
-}
-
-/** Null while a size is open, and for types without a fixed size. */
-function bytesOf(input: OnnxTensorInfo, stated: readonly number[] | undefined): number | null {
-  const sizes = sizesOf(input, stated).flatMap((size) => size ?? []);
-  if (sizes.length < sizesOf(input, stated).length) return null;
-  return elementsBytes(
-    input.elementType,
-    sizes.reduce((product, size) => product * size, 1),
-  );
-}
-
-/** Total size of the known inputs of a cell in bytes. */
-export function inputBytes(entry: MatrixCell, models: FactsByModel): number {
-  const inputs = factsOf(entry, models)?.inputs.filter((input) => !mayBeShapeTensor(input)) ?? [];
-  return inputs.reduce((sum, input) => sum + (bytesOf(input, entry.cell.shapes[input.name]) ?? 0), 0);
-}
+const LISTED_NAMES = 8;
 
 function unknownInput(model: string, name: string, inputs: readonly OnnxTensorInfo[]): string {
-  const names = namesOf(inputs);
-  const guess = nearest(name, names);
-  const listed = names.slice(0, LISTED_NAMES).map(shortName).join(', ');
-  const more = names.length > LISTED_NAMES ? `, and ${names.length - LISTED_NAMES} more` : '';
-  const meant = guess === null ? '' : `; did you mean ${quoted(guess)}?`;
-  return `model "${model}" has no input "${name}" (it has ${listed || 'none'}${more})${meant}`;
+  const names = inputs.map((input) => printable(input.name));
+  const listed = [...names.slice(0, LISTED_NAMES), ...(names.length > LISTED_NAMES ? ['…'] : [])].join(', ');
+  return `model "${model}" has no input "${name}" (it has ${listed || 'none'})${didYouMean(name, names)}`;
 }
 
 /** As in trtexec, one star in a name matches any text. */
@@ -160,25 +113,6 @@ function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
 /** For a shape tensor, trtexec takes values rather than dimensions. Only a build shows whether an input is one. */
 function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
   return /^int(?:32|64)$/.test(elementType) && shape !== null && shape.length <= 1;
-}
-
-function namesOf(inputs: readonly OnnxTensorInfo[]): string[] {
-  return inputs.map(({ name }) => name);
-}
-
-const LONGEST = 120;
-
-function shortName(name: string): string {
-  const safe = printable(name);
-  return safe.length > LONGEST ? `${safe.slice(0, LONGEST)}…` : safe;
-}
-
-function quoted(name: string): string {
-  return `"${shortName(name)}"`;
-}
-
-function shortShape({ shape }: OnnxTensorInfo): string {
-  return shortName(shapeText(shape));
 }
 
 export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): string[] {

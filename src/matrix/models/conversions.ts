@@ -43,25 +43,13 @@ function conversionProblem(precision: Precision, stated: ConversionFile): string
   if (!canMake(via, precision)) {
     return `${precision} is not made by ${via}: autocast makes ${CONVERTED_PRECISIONS.autocast.join(', ')}, modelopt makes ${CONVERTED_PRECISIONS.modelopt.join(', ')}`;
   }
-  if (via === 'autocast') {
-    const slip = ONLY_MODELOPT.find((option) => stated[option] !== undefined);
-    if (slip !== undefined) return `${precision} by autocast: ${slip} is an option of modelopt`;
-    if (calibration?.method !== undefined) {
-      return `${precision} by autocast: it has no calibration method`;
-    }
-    return null;
-  }
+  const slip = via === 'autocast' ? ONLY_MODELOPT.find((option) => stated[option] !== undefined) : undefined;
+  if (slip !== undefined) return `${precision} by autocast: ${slip} is an option of modelopt`;
   const methods = METHODS_BY_PRECISION[precision] ?? [];
   const method = calibration?.method;
-  if (method !== undefined && !methods.includes(method)) {
-    return `${precision}: the calibration method ${method} is for another precision; ${precision} has ${methods.join(' and ')}`;
-  }
-  if (precision === 'int4' && stated.quantizeAttention !== undefined) {
-    return 'int4 quantizes weights alone: quantizeAttention does nothing';
-  }
-  return calibration?.data !== undefined && (calibration.seed !== undefined || calibration.samples !== undefined)
-    ? `${precision}: seed and samples are for random data, and calibration.data is given`
-    : null;
+  return method === undefined || methods.includes(method)
+    ? null
+    : `${precision}: the calibration method ${method} is for another precision; ${precision} has ${methods.join(' and ') || 'none'}`;
 }
 
 function canMake(via: Converter, precision: Precision): boolean {
@@ -72,18 +60,13 @@ function canMake(via: Converter, precision: Precision): boolean {
 function readShapes(stated: ConversionFile): { shapes: Shapes } | { problem: string } {
   const shapes: Record<string, readonly number[]> = {};
   for (const [input, shape] of Object.entries(stated.calibration?.shapes ?? {})) {
-    const dimensions = typeof shape === 'string' ? parseDimensions(shape) : shape;
-    if (dimensions === null) {
+    const dimensions = typeof shape === 'string' ? shape.split('x').map(Number) : shape;
+    if (!dimensions.every((size) => Number.isInteger(size) && size > 0)) {
       return { problem: `calibration.shapes: "${String(shape)}" is not a shape; write ${input}: 8x3x224x224` };
     }
     shapes[input] = dimensions;
   }
   return { shapes };
-}
-
-function parseDimensions(text: string): number[] | null {
-  if (!/^[1-9]\d*(?:x[1-9]\d*)*$/.test(text.trim())) return null;
-  return text.trim().split('x').map(Number);
 }
 
 /** argparse reads a name with a leading dash as an option. */

@@ -1,7 +1,7 @@
 import type { SourcePosition } from '../../errors.ts';
-import { type CellInputs, DEFAULT_ROUTE, type Precision, type Shapes } from '../../records/cell.ts';
-import { foldedNote, printable } from '../../text/printable.ts';
-import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
+import { type CellInputs, DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
+import { foldedNote } from '../../text/printable.ts';
+import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
 import { type Axes, readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
@@ -18,8 +18,6 @@ export interface MatrixModel {
   readonly harness: ModelHarness | null;
   /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
   readonly shapes: ShapeSet | null | undefined;
-  /** Inputs of a model without stated shapes; null if its file cannot be read. */
-  readonly inputs: readonly OnnxTensorInfo[] | null;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
   /** Undefined for the plugins of the file. */
@@ -59,7 +57,6 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
         list.pathFrom(list.at([...path, 'harness']), stated),
       ),
       shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
-      inputs: known,
       inputFiles: Object.fromEntries(
         Object.entries(model.inputs ?? {}).flatMap(([input, stated]) => {
           const placed = fileAt(stated, 'inputs', input);
@@ -155,10 +152,7 @@ function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
   };
 }
 
-/** Bytes per element of TensorRT's types; int4 has half a byte. */
-const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
-
-export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
+export function inputsOf(model: MatrixModel, hashed: HashedFiles, list: MistakeList): CellInputs {
   const files = Object.entries(model.inputFiles);
   if (files.length === 0) return { kind: 'random' };
   const sha256ByInput: Record<string, string> = {};
@@ -169,14 +163,6 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
     if (file === undefined) {
       wrong(`${path}: file not found or not readable`);
       continue;
-    }
-    // The shapes may omit an input with fixed sizes, which the model defines: see `check-model.ts`.
-    const shape = shapes[input];
-    const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
-    if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
-      wrong(
-        `the file has ${file.bytes} bytes, but each of the ${elements} elements of ${shape.join('x')} takes one of ${ELEMENT_BYTES.join(', ')}`,
-      );
     }
     sha256ByInput[input] = file.sha256;
   }
@@ -199,16 +185,6 @@ function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefi
     return rest.length + 1 === shape?.length ? ([name, ['batch', ...rest]] as const) : null;
   });
   return shapes.includes(null) ? undefined : Object.fromEntries(shapes.filter((each) => each !== null));
-}
-
-/** An example of stated shapes; those of an image only if the inputs of the model are unknown. */
-export function shapesExample(inputs: ReturnType<ReadInputs>): string {
-  const dynamic = inputs?.filter(isDynamic) ?? [];
-  const stated = dynamic.map(({ name, shape }) => {
-    const named = shape?.map((size, place) => size ?? (place === 0 ? 'batch' : `dim${place}`)) ?? null;
-    return printable(`${name}: ${shapeText(named)}`);
-  });
-  return `{${stated.join(', ') || 'INPUT: [batch, 3, 224, 224]'}}`;
 }
 
 export function isDynamic({ shape }: OnnxTensorInfo): boolean {

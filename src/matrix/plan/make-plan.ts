@@ -9,6 +9,7 @@ import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
+import { sortMistakes } from '../yaml/source-node.ts';
 import { inRounds, seededRandom, shuffled } from './order.ts';
 import { runArgs } from '../../trtexec/arguments/run-args.ts';
 
@@ -121,7 +122,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
-  if (mistakes.length > 0) throw new MatrixError(unique(mistakes));
+  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   return {
     schemaVersion: 1,
     matrix: matrix.name,
@@ -271,16 +272,4 @@ function plannedRun(
     minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
     estimateS: timedPartS + OVERHEAD_S,
   };
-}
-
-/** Keeps one of several equal mistakes on a line, the first one. */
-function unique(mistakes: readonly Mistake[]): Mistake[] {
-  const seen = new Map<string, Mistake>();
-  for (const mistake of mistakes) {
-    const { file, line, column } = mistake.at;
-    const key = JSON.stringify([file, line, mistake.problem]);
-    const known = seen.get(key);
-    if (known === undefined || column < known.at.column) seen.set(key, mistake);
-  }
-  return [...seen.values()];
 }

@@ -47,11 +47,6 @@ export function eachStated(stated: unknown, path: SourcePath): { readonly value:
   return stated.map((value: unknown, index) => ({ value, at: [...path, index] }));
 }
 
-/** True for a parameter of a harness that is neither a number nor a range. */
-export function isWord(text: string): boolean {
-  return /^[A-Za-z][\w./+-]*$/.test(text);
-}
-
 function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string, readonly Placed<AxisValue>[]][] {
   return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
     const each = eachStated(values, [...path, variable]);
@@ -87,8 +82,8 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (typeof value === 'number') return [value];
   const range = readRange(word);
   if (typeof range !== 'string') return range;
-  // Harnesses may take words. For a dimension, `points.ts` requires a number.
-  if (isWord(word)) return [word];
+  // Harnesses may take words.
+  if (/^[A-Za-z][\w./+-]*$/.test(word)) return [word];
   list.add(path, `${name}: ${range}`);
   return [];
 }
@@ -124,7 +119,7 @@ const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 /**
  * Reads `1..8`, `0..512+64`, `1..1024*2`: from, to, and a step to add or to multiply by. Returns a text for a problem.
  */
-export function readRange(text: string): number[] | string {
+function readRange(text: string): number[] | string {
   const match = RANGE.exec(text.replaceAll(' ', ''));
   if (match === null) return `"${text}" is neither a number nor a range such as 1..1024*2`;
   const [from = 0, to = 0, step = 1] = [match[1], match[2], match[4] ?? 1].map(Number);

@@ -16,10 +16,6 @@ const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const factorSchema = z.strictObject({
   trtexec: bothSides(path),
   matrix: bothSides(path),
-  /** An ONNX file that replaces the one of the matrix. */
-  model: bothSides(path),
-  /** Initial timing cache of the build; null for an empty one. */
-  timingCache: bothSides(path.nullable()),
   replay: bothSides(path),
   /** Null unsets a variable. */
   env: bothSides(z.record(z.string().regex(/^[^=\0]+$/), text.nullable())),
@@ -46,7 +42,7 @@ interface FactorFiles {
   readonly isThere: (path: string) => boolean;
 }
 
-const PATHS = ['trtexec', 'matrix', 'model', 'timingCache'] as const;
+const PATHS = ['trtexec', 'matrix'] as const;
 
 /**
  * Reads a table of factors: `factors: {NAME: {trtexec: {good: PATH, bad: PATH}, env: {good: {A: x}, bad: {}}}}`. All
@@ -57,14 +53,15 @@ const PATHS = ['trtexec', 'matrix', 'model', 'timingCache'] as const;
 export function readFactors(file: string, content: string, files: FactorFiles): Factor[] {
   const { root, mistakes: syntax } = readYaml(file, content);
   if (syntax.length > 0) throw new MatrixError(sortMistakes(syntax));
-  const { file: table, mistakes, source } = readSchema(root, factorsSchema);
-  const list = new MistakeList(source, files.cwd);
-  const factors = Object.entries(table?.factors ?? {}).map(([name, factor]): Factor => {
+  const { file: table, mistakes } = readSchema(root, factorsSchema);
+  if (table === null) throw new MatrixError(sortMistakes(mistakes));
+  const list = new MistakeList(root, files.cwd);
+  const factors = Object.entries(table.factors).map(([name, factor]): Factor => {
     const settingOf = (side: Side): FactorSetting => {
       const all = Object.entries(factor).map(([kind, both]) => [kind, both?.[side]] as const);
       const paths = PATHS.flatMap((kind) => {
         const stated = factor[kind]?.[side];
-        if (typeof stated !== 'string') return [];
+        if (stated === undefined) return [];
         const at = ['factors', name, kind, side];
         const absolute = list.pathFrom(list.at(at), stated);
         if (!files.isThere(absolute)) list.add(at, `${name}.${kind}.${side}: ${stated}: file not found`);
@@ -74,10 +71,9 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
     };
     return { name, good: settingOf('good'), bad: settingOf('bad') };
   });
-  if (mistakes.length + list.mistakes.length === 0) addConflicts(factors, list);
-  if (table !== null && factors.length === 0) list.add(['factors'], 'factors: it is empty');
-  const found = [...mistakes, ...list.mistakes];
-  if (found.length > 0) throw new MatrixError(sortMistakes(found));
+  addConflicts(factors, list);
+  if (factors.length === 0) list.add(['factors'], 'factors: it is empty');
+  if (list.mistakes.length > 0) throw new MatrixError(sortMistakes(list.mistakes));
   return factors;
 }
 

@@ -87,7 +87,6 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   }
   const owner = OWNED_FLAGS.get(flag);
   if (owner !== undefined) return `${flag} is written by the plan: state ${owner}`;
-  if (flag === '--help' || flag === '-h') return `${flag} is not a benchmark`;
   if (known.value === 'none' && typeof value !== 'boolean') {
     return `${flag} takes no value: write true or false`;
   }

@@ -1,22 +1,10 @@
 import { NAMED_AXES, namedAxis, type NamedAxis, NEIGHBOR } from '../../records/axis.ts';
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import type { ShapePlaces } from '../matrix.ts';
-import { type MatrixModel, shapesExample } from '../models/models.ts';
+import type { MatrixModel } from '../models/models.ts';
 import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import {
-  type Axes,
-  defaultAxes,
-  eachStated,
-  isDimensionAxis,
-  isWord,
-  product,
-  productSize,
-  readAxes,
-  readRange,
-  type ShapedPoint,
-} from './axes.ts';
+import { type Axes, defaultAxes, isDimensionAxis, product, productSize, readAxes, type ShapedPoint } from './axes.ts';
 import { actsInRun, flagProblem } from './flags.ts';
 import { fillTemplate, shapeSet, type ShapeSet, symbolsOf } from './shapes.ts';
 
@@ -107,7 +95,7 @@ function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): Shaped
   if (model.shapes === undefined && !axes.has('shapes')) {
     list.addAtKey(
       model.path,
-      `model "${model.name}" states no shapes: write shapes: ${shapesExample(model.inputs)}${model.inputs === null ? ', or shapes: static for a model without dynamic dimensions' : ''}`,
+      `model "${model.name}" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions`,
     );
     return [];
   }
@@ -152,20 +140,6 @@ function fillShapes(
   return shapes;
 }
 
-export function shapePlaces(model: MatrixModel, { template, point }: ShapedPoint, list: MistakeList): ShapePlaces {
-  const axis = point.get('shapes');
-  const path: SourcePath = [...model.path, 'shapes'];
-  const inputs = Object.entries(template ?? {}).map(([input, dimensions]) => {
-    const name = axis?.at ?? list.keyAt([...path, input]);
-    const places = dimensions.map((dimension, place) => {
-      const value = typeof dimension === 'string' ? point.get(dimension)?.at : undefined;
-      return value ?? axis?.at ?? list.at([...path, input, place]);
-    });
-    return [input, { name, dimensions: places }] as const;
-  });
-  return { whole: axis?.at ?? list.at(path), inputs: Object.fromEntries(inputs) };
-}
-
 type Stated = Readonly<Record<string, unknown>>;
 type Place = readonly [Stated | undefined, SourcePath];
 
@@ -177,17 +151,12 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
     ...own.map(({ model, path }): Place => [model?.axes, [...path, 'axes']]),
     ...(file.include ?? []).map(({ model: _model, ...axes }, index): Place => [axes, ['include', index]]),
   ];
-  const dimensions = new Set([
+  const symbols = new Set([
     ...places.flatMap(([axes]) => [...shapesAxisSymbols(axes ?? {})]),
     ...models.flatMap(({ shapes }) => [...symbolsOf(Object.values(shapes ?? {}))]),
+    ...models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]),
   ]);
-  const symbols = new Set([...dimensions, ...models.flatMap(({ harness }) => [...(harness?.parameters ?? [])])]);
-  for (const [axes = {}, path] of places) {
-    checkAxisNames(axes, path, symbols, list);
-    for (const name of Object.keys(axes).filter((axis) => dimensions.has(axis))) {
-      refuseWords(axes[name], [...path, name], list);
-    }
-  }
+  for (const [axes = {}, path] of places) checkAxisNames(axes, path, symbols, list);
   checkTwice(
     places,
     [
@@ -199,14 +168,6 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
   );
 }
 
-/** Words are for harness parameters; dimensions are numbers. */
-function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
-  for (const { value, at } of eachStated(stated, path)) {
-    const range = typeof value === 'string' && isWord(value) ? readRange(value) : [];
-    if (typeof range === 'string') list.add(at, `${String(path.at(-1))}: ${range}`);
-  }
-}
-
 function shapesAxisSymbols(axes: Stated): Set<string> {
   const sets: readonly unknown[] = [axes['shapes'] ?? []].flat();
   return symbolsOf(sets.flatMap((set) => Object.values(shapeSet(set))));
@@ -215,13 +176,13 @@ function shapesAxisSymbols(axes: Stated): Set<string> {
 function checkAxisNames(axes: Stated, path: SourcePath, symbols: ReadonlySet<string>, list: MistakeList): void {
   for (const [name, stated] of Object.entries(axes)) {
     if (name.startsWith('-')) {
-      const first: unknown = Array.isArray(stated) ? stated[0] : stated;
+      const [first]: unknown[] = [stated].flat();
       const plain = typeof first === 'number' || typeof first === 'boolean' ? first : String(first);
       const problem = flagProblem(name, plain, 'axis');
       if (problem !== null) list.addAtKey([...path, name], problem);
     } else if (isDimensionAxis(name) && !symbols.has(name)) {
       const allowed = [...AXIS_NAMES, ...symbols];
-      list.addInstead(
+      list.addAtKey(
         [...path, name],
         `axis "${name}" is neither known nor a dimension that any shapes name${didYouMean(name, allowed)}`,
       );

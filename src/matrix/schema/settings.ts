@@ -45,7 +45,7 @@ export function readBuild(
     isVerbose: build.verbose ?? false,
     plugins: readPlugins(file, model, list),
     flags: {
-      ...limitFlags(file, model, build, list),
+      ...limitFlags(model, build, list),
       ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
       ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
       ...flagsOfPoint(point, actsInBuild, list),
@@ -114,16 +114,10 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): P
   const isOwn = model.plugins !== undefined;
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
     const path = isOwn ? [...model.path, 'plugins', kind] : ['plugins', kind];
-    const libraries = eachStated((isOwn ? model.plugins : file.plugins)?.[kind] ?? [], path).map((stated) => {
+    return eachStated((isOwn ? model.plugins : file.plugins)?.[kind] ?? [], path).map((stated) => {
       const at = list.at(stated.at);
       return { value: list.pathFrom(at, String(stated.value)), at };
     });
-    for (const [index, { at, value }] of libraries.entries()) {
-      if (libraries.findIndex((library) => library.value === value) < index) {
-        list.addAt(at, `plugins.${kind}: ${printable(value)} is listed twice`);
-      }
-    }
-    return libraries;
   };
   const plugins = { static: placed('static'), dynamic: placed('dynamic'), serialize: placed('serialize') };
   for (const { at, value } of plugins.serialize) {
@@ -141,21 +135,14 @@ const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMi
  * Builder limits as options with their positions.
  * @param build settings merged with the common ones
  */
-function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
+function limitFlags(model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
   // Plain integers are MiB in every version, but versions read suffixes differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
   const ownPath = [...model.path, 'build'];
   const flags = keysOf(FLAG_OF).flatMap((setting) => {
-    const flag = FLAG_OF[setting];
-    for (const [stated, path] of [[file.build, ['build']] as const, [model.build, ownPath] as const]) {
-      // trtexec rejects a repeated flag as unknown.
-      if (setting in (stated ?? {}) && flag in (stated?.flags ?? {})) {
-        list.addAtKey([...path, 'flags', flag], `${flag} is build.${setting} already: state one of the two`);
-      }
-    }
     const at = list.keyAt([...(model.build[setting] === undefined ? ['build'] : ownPath), setting]);
-    return texts[setting] === '' ? [] : [[flag, { value: [texts[setting]], at }] as const];
+    return texts[setting] === '' ? [] : [[FLAG_OF[setting], { value: [texts[setting]], at }] as const];
   });
   return Object.fromEntries(flags);
 }

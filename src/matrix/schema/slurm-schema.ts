@@ -102,7 +102,7 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   // A profile may include the key `slurm:`.
   const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
   const reading = readSchema(only?.node ?? root, slurmSchema);
-  if (reading.file === null || reading.mistakes.length > 0) throw new MatrixError(reading.mistakes);
+  if (reading.file === null) throw new MatrixError(reading.mistakes);
   return reading.file;
 }
 

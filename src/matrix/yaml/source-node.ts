@@ -45,46 +45,6 @@ export function toValue(node: SourceNode): unknown {
   }
 }
 
-/** Removes the parts at the paths in `without` (in the form of `pathText`), and lists that become empty. */
-export function prune(node: SourceNode, without: ReadonlySet<string>, path: SourcePath = []): SourceNode {
-  switch (node.kind) {
-    case 'scalar':
-      return node;
-    case 'list': {
-      const kept = node.items
-        .map((item, index) => ({ item, path: [...path, index] }))
-        .filter((entry) => !without.has(pathText(entry.path)));
-      return { ...node, items: kept.map((entry) => prune(entry.item, without, entry.path)) };
-    }
-    case 'map': {
-      const kept = [...node.entries]
-        .map(([key, entry]) => ({ key, entry, path: [...path, key] }))
-        .filter((item) => !without.has(pathText(item.path)) && !isEmptied(item, without));
-      const entries = kept.map((item): [string, SourceEntry] => [
-        item.key,
-        { ...item.entry, node: prune(item.entry.node, without, item.path) },
-      ]);
-      return { ...node, entries: new Map(entries) };
-    }
-  }
-}
-
-function isEmptied(
-  { entry, path }: { readonly entry: SourceEntry; readonly path: SourcePath },
-  without: ReadonlySet<string>,
-): boolean {
-  const { node } = entry;
-  return (
-    node.kind === 'list' &&
-    node.items.length > 0 &&
-    node.items.every((_, index) => without.has(pathText([...path, index])))
-  );
-}
-
-export function pathText(path: SourcePath): string {
-  return JSON.stringify(path.map(String));
-}
-
 export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
   let node: SourceNode | undefined = root;
   for (const step of path) {
@@ -123,7 +83,7 @@ export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
 }
 
 export class MistakeList {
-  private readonly found: { readonly path: SourcePath | null; readonly mistake: Mistake }[] = [];
+  readonly mistakes: Mistake[] = [];
   private readonly source: SourceNode;
   private readonly cwd: string;
 
@@ -147,50 +107,23 @@ export class MistakeList {
   }
 
   add(path: SourcePath, problem: string): void {
-    this.found.push({ path, mistake: { at: this.at(path), problem } });
+    this.addAt(this.at(path), problem);
   }
 
   addAtKey(path: SourcePath, problem: string): void {
-    this.found.push({ path, mistake: { at: this.keyAt(path), problem } });
+    this.addAt(this.keyAt(path), problem);
   }
 
   addAt(at: SourcePosition, problem: string): void {
-    this.found.push({ path: null, mistake: { at, problem } });
-  }
-
-  /** Adds a mistake of a key and drops those of its values, which are then irrelevant. */
-  addInstead(path: SourcePath, problem: string): void {
-    const under = this.found.filter((entry) => !isUnder(entry.path, path));
-    this.found.splice(0, this.found.length, ...under);
-    this.addAtKey(path, problem);
-  }
-
-  /** Mistakes without those that may follow from an unknown key in one of these maps. */
-  apartFrom(maps: readonly SourcePath[]): readonly Mistake[] {
-    const follows = (path: SourcePath | null): boolean => maps.some((map) => map.length === 0 || isUnder(path, map));
-    return this.found.filter(({ path }) => !follows(path)).map(({ mistake }) => mistake);
-  }
-
-  get mistakes(): readonly Mistake[] {
-    return this.found.map(({ mistake }) => mistake);
+    this.mistakes.push({ at, problem });
   }
 }
 
-function isUnder(path: SourcePath | null, above: SourcePath): boolean {
-  return path !== null && above.every((step, index) => path[index] === step);
-}
-
-/** Unknown keys first, then by position; each mistake once. */
+/** By position; each mistake once. */
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes
-    .toSorted(
-      (a, b) =>
-        Number(b.isCause ?? false) - Number(a.isCause ?? false) ||
-        a.at.file.localeCompare(b.at.file) ||
-        a.at.line - b.at.line ||
-        a.at.column - b.at.column,
-    )
+    .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
     .filter(({ at, problem }) => {
       const key = `${at.file}:${at.line}:${at.column}:${problem}`;
       return seen.has(key) ? false : seen.add(key);

@@ -11,9 +11,7 @@ import {
   emptyMap,
   keyPositionAt,
   nodeAt,
-  pathText,
   positionAt,
-  prune,
   toValue,
 } from './source-node.ts';
 
@@ -124,68 +122,37 @@ function scalarValue(value: unknown): string | number | boolean | null {
       : String(value);
 }
 
-/** Each round removes the faults of the previous one; after a few rounds, nothing sensible is left. */
-const MAX_ROUNDS = 10;
-
-/**
- * Validates a file and finds every mistake at once: it removes invalid parts and checks the rest again, so that no
- * mistake hides another.
- * @returns `misspelt`: the maps with an unknown key
- */
+/** Checks the form of a file; the meaning of its values is checked only when the form is right. */
 export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
-  const mistakes: Mistake[] = [];
-  const misspelt: SourcePath[] = [];
+  const result = schema.safeParse(toValue(root));
+  if (result.success) return { file: result.data, mistakes: [] };
+  const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
   const listed = new Set<string>();
-  const removed = new Set<string>();
-  let source = root;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const result = schema.safeParse(toValue(source));
-    if (result.success) return { file: result.data, source, mistakes, misspelt };
-    const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
-    misspelt.push(...faults.flatMap(({ key, path }) => (key === undefined ? [] : [path.slice(0, -1)])));
-    for (const fault of faults) {
-      // The part was wrong and removed, or a key next to it is unknown and probably a misspelling of the missing one.
-      const isExplained =
-        removed.has(pathText(fault.path)) ||
-        misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)));
-      if (isExplained && nodeAt(source, fault.path) === null) continue;
-      mistakes.push({
-        at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
-        problem: problemOf(fault, source, schema, listed),
-        isCause: fault.key !== undefined,
-      });
-    }
-    const known = removed.size;
-    for (const { path } of faults) removed.add(pathText(path));
-    if (removed.size === known || removed.has(pathText([]))) break;
-    source = prune(source, removed);
-  }
-  return { file: null, source, mistakes, misspelt };
+  const mistakes = faults.map((fault): Mistake => ({
+    at: fault.key === undefined ? positionAt(root, fault.path) : keyPositionAt(root, fault.path),
+    problem: problemOf(fault, root, schema, listed),
+  }));
+  return { file: null, mistakes };
 }
 
 interface Fault {
   readonly path: SourcePath;
-  readonly atKey: boolean;
   readonly issue: $ZodIssue;
+  /** An unknown key. */
   readonly key?: string;
 }
 
 /** One fault per wrong key; for a union, the faults of the alternative that was likely meant. */
 function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   const path = [...base, ...issue.path];
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], atKey: true, issue, key }));
-  }
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], issue, key }));
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const deepest = issue.errors
       .map((alternative) => alternative.flatMap((inner) => faultsOf(inner, path)))
       .toSorted((a, b) => depthOf(b) - depthOf(a) || a.length - b.length)[0];
     if (deepest !== undefined && depthOf(deepest) > path.length) return deepest;
   }
-  if (issue.code === 'invalid_key') {
-    return [{ path, atKey: true, issue, key: String(path.at(-1)) }];
-  }
-  return [{ path, atKey: false, issue }];
+  return issue.code === 'invalid_key' ? [{ path, issue, key: String(path.at(-1)) }] : [{ path, issue }];
 }
 
 function depthOf(faults: readonly Fault[]): number {
@@ -194,39 +161,22 @@ function depthOf(faults: readonly Fault[]): number {
 
 /** @param listed lists of known keys that were already shown, because each is shown once */
 function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema, listed: Set<string>): string {
+  if (key !== undefined) {
+    const parent = path.slice(0, -1).reduce<Schema | null>((above, step) => childOf(above, String(step)), schema);
+    const allowed = [...new Set(keysOf(parent))];
+    const [meant, known] = [didYouMean(key, allowed), ` (known: ${allowed.join(', ')})`];
+    const isNews = meant === '' && allowed.length > 0 && !listed.has(known);
+    if (isNews) listed.add(known);
+    return `unknown key "${key}"${isNews ? known : meant}`;
+  }
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const node = nodeAt(source, path);
-  const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
-  if (key !== undefined) {
-    const allowed = allowedKeys(schema, path.slice(0, -1));
-    const meant = didYouMean(key, allowed);
-    const known = allowed.join(', ');
-    if (meant !== '' || known === '' || listed.has(known)) return `unknown key "${key}"${meant}`;
-    listed.add(known);
-    return `unknown key "${key}" (known: ${known})`;
-  }
   if (node === null) return `${name} is missing`;
+  const shown = node.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node.kind}`;
   const words = allowedWords(issue);
-  if (words.length > 0) {
-    const guess = node.kind === 'scalar' ? guessOf(String(node.value), words) : '';
-    return `${name}: ${shown} is not one of ${words.join(', ')}${guess}`;
-  }
-  return `${name}: ${shown}: ${expectation(issue)}`;
-}
-
-/** By its letters, `no` is closer to `on` than to `off`. */
-const SWITCH_WORDS: Readonly<Record<string, string>> = {
-  yes: 'on',
-  y: 'on',
-  enabled: 'on',
-  no: 'off',
-  n: 'off',
-  disabled: 'off',
-};
-
-function guessOf(text: string, words: readonly string[]): string {
-  const meant = SWITCH_WORDS[text.toLowerCase()];
-  return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
+  return words.length > 0
+    ? `${name}: ${shown} is not one of ${words.join(', ')}${didYouMean(String(toValue(node)), words)}`
+    : `${name}: ${shown}: ${expectation(issue)}`;
 }
 
 function allowedWords(issue: $ZodIssue): string[] {
@@ -235,34 +185,11 @@ function allowedWords(issue: $ZodIssue): string[] {
   return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
 }
 
-/** The kinds of zod that read otherwise with an article, or in YAML. */
-const KIND_WORDS: Readonly<Record<string, string>> = { array: 'a list', int: 'a whole number', object: 'a map' };
-
-const kindWords = (kind: string): string => KIND_WORDS[kind] ?? `a ${kind}`;
-
+/** Words of zod, whose message for a union says nothing. */
 function expectation(issue: $ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return `${kindWords(issue.expected)} is needed`;
-    case 'too_small':
-      return issue.origin === 'array'
-        ? 'the list is empty'
-        : `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
-    case 'too_big':
-      return `must be at most ${issue.maximum}`;
-    case 'invalid_format':
-      return issue.message.startsWith('Invalid') ? 'has an invalid format' : issue.message;
-    case 'invalid_union': {
-      const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
-      return kinds.length > 0 ? `${[...new Set(kinds)].map(kindWords).join(' or ')} is needed` : 'is not valid here';
-    }
-    default:
-      return issue.message;
-  }
-}
-
-function allowedKeys(schema: Schema, path: SourcePath): string[] {
-  return keysOf(path.reduce<Schema | null>((above, step) => childOf(above, String(step)), schema));
+  if (issue.code !== 'invalid_union') return issue.message.replace(/^Invalid input: /, '');
+  const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+  return kinds.length > 0 ? `expected ${[...new Set(kinds)].join(' or ')}` : 'is not valid here';
 }
 
 type Schema = z.core.$ZodType;

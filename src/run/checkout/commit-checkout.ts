@@ -9,12 +9,11 @@ import type { Io } from '../../cli/io.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { endOrphan, identityOf, identitySchema } from '../../process/process-identity.ts';
-import type { Invocation } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 
 /** A commit or setting that cannot be measured, with the reason in one line. */
-export class BrokenSubjectError extends BenchError {
+class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
   /** The last lines that the command printed. */
@@ -38,8 +37,6 @@ interface ExternalCommand {
   readonly cwd: string;
   /** Output goes to `LOG.out` and `LOG.err`. */
   readonly log: string;
-  /** Receives the output while the command runs. */
-  readonly reader?: Invocation['reader'];
 }
 
 /**
@@ -47,7 +44,7 @@ interface ExternalCommand {
  * @throws BrokenSubjectError when it cannot be started or fails
  * @throws InterruptedError on Ctrl-C, after it was ended
  */
-export async function runCommand({ command, cwd, log, reader }: ExternalCommand, io: Io): Promise<void> {
+export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io): Promise<void> {
   const [file, ...args] = command;
   if (file === undefined) return;
   await mkdir(dirname(log), { recursive: true });
@@ -56,7 +53,7 @@ export async function runCommand({ command, cwd, log, reader }: ExternalCommand,
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
   let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
-  const started = { file, args, cwd, env, ...paths, timeoutMs: 0, ...(reader === undefined ? {} : { reader }) };
+  const started = { file, args, cwd, env, ...paths, timeoutMs: 0 };
   const result = await io.spawn(started, io.signal, (pid) => {
     noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
   });

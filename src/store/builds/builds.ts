@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue, storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
@@ -13,17 +13,6 @@ export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
 
-export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
-  const row = db
-    .select({ engineBytes: builds.engineBytes })
-    .from(builds)
-    .where(and(isBuildOf(model, flags), isNotNull(builds.engineBytes)))
-    .orderBy(desc(sql`rowid`))
-    .limit(1)
-    .get();
-  return row?.engineBytes ?? null;
-}
-
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const query = `SELECT DISTINCT r.engine_key AS engineKey, r.sweep_id AS sweepId FROM runs r JOIN sweeps s USING (sweep_id)
@@ -34,11 +23,6 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
 
 /** Stores of older versions have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
-
-/** The run that built an engine; null if this store has none. */
-export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
-  return columnOf<RunId>(db, `SELECT run_id FROM runs WHERE build_id = ? AND role = 'build'`, buildId)[0] ?? null;
-}
 
 /** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(

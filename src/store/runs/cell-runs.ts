@@ -1,17 +1,15 @@
-import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, type SQL } from 'drizzle-orm';
 
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
 import { isFine } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { hintsOf } from './layer-runs.ts';
 import { flagsOf } from './run-facts.ts';
 import { isCellAmong, runValues as valuesOfRuns } from './run-values.ts';
 import { failedAmong, ofSweep, outcomeFrom } from './runs.ts';
-import { runMethods, runs, runValues, sweeps } from '../schema.ts';
-import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
+import { runMethods, runs, runValues } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const select = (db: StoreDatabase) => valuesOfRuns(db, METRIC_IDS);
@@ -63,36 +61,6 @@ function cellRuns(
   if (failing.length === 0) return complete;
   const outcomes = new Map(failedAmong(db, failing).map(({ runId, outcome }) => [runId, outcome]));
   return complete.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
-}
-
-/** The last measured timed runs of a cell in earlier sweeps of a series, oldest first. */
-export function lastMeasuredRuns(
-  db: StoreDatabase,
-  cellKey: CellKey,
-  earlierIn: Pick<Sweep, 'sweepId' | 'branch' | 'matrix' | 'provenance'>,
-  limit: number,
-): CellRun[] {
-  // Selects IDs first, so that sorting does not read the numbers of all other runs.
-  const newest = db
-    .select({ runId: runs.runId })
-    .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .where(
-      and(
-        eq(runs.cellKey, cellKey),
-        eq(runs.role, 'timed'),
-        eq(runs.outcome, 'measured'),
-        eq(runs.provenance, earlierIn.provenance),
-        ne(runs.sweepId, earlierIn.sweepId),
-        equalOrNull(sweeps.branch, earlierIn.branch),
-        equalOrNull(sweeps.matrix, earlierIn.matrix),
-      ),
-    )
-    .orderBy(newestRunFirst)
-    .limit(limit);
-  const rows = select(db).where(inArray(runs.runId, newest)).orderBy(newestRunFirst).all();
-  const ids = rows.map(({ runId }) => runId);
-  return completed(db, rows, inArray(runs.runId, ids)).toReversed();
 }
 
 /** @param which condition that selects the runs of these rows */

@@ -5,7 +5,6 @@ import type { RunRole, RunTry } from '../../records/run.ts';
 import { columnOf, immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { removeUnusedCells } from '../cells.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 /** Condition that excludes pairs, which are measured after a sweep and with engines of another one. */
@@ -68,17 +67,6 @@ export function redateRun({ $client }: StoreDatabase, runId: RunId, startedAt: s
   const isOther = instead ? 'started_at IS NOT @startedAt' : 'started_at IS NULL';
   const update = $client.prepare(`UPDATE runs SET started_at = @startedAt WHERE run_id = @runId AND ${isOther}`);
   return update.run({ runId, startedAt }).changes > 0;
-}
-
-export function cellKeyOf(db: StoreDatabase, runId: RunId): CellKey | null {
-  return columnOf<CellKey | null>(db, 'SELECT cell_key FROM runs WHERE run_id = ?', runId)[0] ?? null;
-}
-
-/** Moves a run to another cell. Removes the previous cell if it has no other runs. */
-export function moveToCell(db: StoreDatabase, runId: RunId, cellKey: CellKey, repeat: number): void {
-  const before = cellKeyOf(db, runId);
-  db.update(runs).set({ cellKey, repeat }).where(eq(runs.runId, runId)).run();
-  if (before !== null) removeUnusedCells(db, [before]);
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */

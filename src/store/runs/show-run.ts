@@ -46,8 +46,6 @@ export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
     .map(({ outcome: kind, reason: why, ...run }) => ({ ...run, outcome: outcomeFrom(kind, why) }));
 }
 
-export type ListedRun = ReturnType<typeof runsOfCell>[number];
-
 export function showRun(db: StoreDatabase, runId: RunId) {
   const row = db
     .select()

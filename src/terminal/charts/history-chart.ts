@@ -1,3 +1,5 @@
+import asciichart from 'asciichart';
+
 import { median } from '../../statistics/order-statistics.ts';
 import { type Look, plain } from '../look.ts';
 import { padEnd, padStart, textWidth } from '../text-width.ts';
@@ -37,7 +39,7 @@ const FEW_ROWS = 4;
 const STRIP_ROWS = 4;
 
 /**
- * Values over time across the terminal, as braille dots. Each level has a band of two standard
+ * Values over time across the terminal, as lines. Each level has a band of two standard
  * deviations, and a `!` at the edge marks a value far outside.
  * @param strip other values of the same steps, drawn in a few rows below on the same axis
  */
@@ -79,7 +81,7 @@ function paneLines({ chart, ends, levels, names, rows, scale }: Pane, width: num
   for (const [number, level] of levels.entries()) {
     const own = values.map((value, step) => (step >= level.start && step < level.end ? value : null));
     const clipped = own.map((value) => (value === null ? null : Math.min(scale.high, Math.max(scale.low, value))));
-    drawDots(canvas, clipped, scale, chart.styleOf(number));
+    drawLines(canvas, clipped, scale, chart.styleOf(number));
   }
   for (const [step, value] of values.entries()) {
     const edge = value === null ? undefined : canvas[value > scale.high ? 0 : value < scale.low ? rows - 1 : -1];
@@ -158,35 +160,53 @@ function drawBands(
   }
 }
 
-const BRAILLE = 0x2800;
-/** Bits of the dots of a braille character, by row and column (Unicode 15, Braille Patterns). */
-const DOTS = [
-  [0x01, 0x08],
-  [0x02, 0x10],
-  [0x04, 0x20],
-  [0x40, 0x80],
-] as const;
-
-function drawDots(
+/** Draws each unbroken piece separately on the same scale, because asciichart does not support gaps. */
+function drawLines(
   canvas: string[][],
   values: readonly (number | null)[],
   { low, high }: RoundScale,
   style: (text: string) => string,
 ): void {
-  const [rows, width] = [canvas.length, canvas[0]?.length ?? 0];
-  const bits = new Map<number, number>();
-  for (const [step, value] of values.entries()) {
+  const width = canvas[0]?.length ?? 0;
+  for (const { start, own } of pieces(stretched(values, width))) {
+    const heights = own.map((value) => ((value - low) / (high - low)) * (canvas.length - 1));
+    const drawn = asciichart.plot([[heights[0] ?? 0, ...heights]], {
+      min: 0,
+      max: canvas.length - 1,
+      height: canvas.length - 1,
+      offset: 1,
+      format: () => ' ',
+    });
+    for (const [y, line] of drawn.split('\n').entries()) {
+      for (const [x, character] of Array.from(line.slice(1)).entries()) {
+        const row = canvas[y];
+        if (row !== undefined && character !== ' ' && start + x < width) row[start + x] = style(character);
+      }
+    }
+  }
+}
+
+/** One value for each column: the median of its steps, or of the nearest step. */
+function stretched(values: readonly (number | null)[], width: number): (number | null)[] {
+  const steps = values.length;
+  const byColumn = Map.groupBy(values.entries(), ([step]) => columnOf(step, steps, width));
+  return Array.from({ length: width }, (_, column) => {
+    const own = byColumn.get(column)?.flatMap(([, value]) => value ?? []) ?? [];
+    if (own.length > 0) return median(own);
+    const nearest = steps < 2 ? 0 : Math.round((column / Math.max(1, width - 1)) * (steps - 1));
+    return values[nearest] ?? null;
+  });
+}
+
+function pieces(columns: readonly (number | null)[]): { start: number; own: number[] }[] {
+  const found: { start: number; own: number[] }[] = [];
+  for (const [column, value] of columns.entries()) {
     if (value === null) continue;
-    const x = columnOf(step, values.length, width * 2);
-    // The label of a row is at its middle.
-    const y = Math.round(((high - value) / (high - low)) * (rows - 1) * DOTS.length + (DOTS.length - 1) / 2);
-    const place = Math.floor(y / DOTS.length) * width + (x >> 1);
-    bits.set(place, (bits.get(place) ?? 0) | (DOTS[y % DOTS.length]?.[x % 2] ?? 0));
+    const open = found.at(-1);
+    if (open !== undefined && open.start + open.own.length === column) open.own.push(value);
+    else found.push({ start: column, own: [value] });
   }
-  for (const [place, set] of bits) {
-    const row = canvas[Math.floor(place / width)];
-    if (row !== undefined) row[place % width] = style(String.fromCodePoint(BRAILLE + set));
-  }
+  return found;
 }
 
 const LABEL_GAP = 4;

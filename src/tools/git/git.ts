@@ -72,12 +72,15 @@ export function ciBranch(env: Readonly<Record<string, string | undefined>>): str
     ...(isTag ? [] : [env['GITHUB_REF_NAME'], env['CI_COMMIT_REF_NAME']]),
     env['BRANCH_NAME'],
   ];
-  return names.find((name) => name !== undefined && name !== '') ?? null;
+  return firstStated(names);
 }
 
 /** The target branch of a pull request, from variables of GitHub, GitLab and Jenkins. */
 export function targetBranch(env: Readonly<Record<string, string | undefined>>): string | null {
-  const names = [env['GITHUB_BASE_REF'], env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME'], env['CHANGE_TARGET']];
+  return firstStated([env['GITHUB_BASE_REF'], env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME'], env['CHANGE_TARGET']]);
+}
+
+function firstStated(names: readonly (string | undefined)[]): string | null {
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
@@ -108,14 +111,9 @@ export async function subjectOf(cwd: string, commit: string): Promise<string> {
  * Adds a worktree without changing the checkout of the user; removes an existing one of this path. Returns git's error,
  * or null.
  */
-export async function addWorktree(
-  repository: string,
-  folder: string,
-  commit: string,
-  options: readonly string[] = [],
-): Promise<string | null> {
+export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
-  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', ...options, folder, commit]);
+  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
   return answer.kind === 'answered' ? null : problemOf('git', answer);
 }
 
@@ -139,27 +137,18 @@ export interface Forge {
 }
 
 const PATHS = {
-  github: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
-  gitlab: { commit: (id: string) => `-/commit/${id}`, compare: (a: string, b: string) => `-/compare/${a}...${b}` },
-  gitea: { commit: (id: string) => `commit/${id}`, compare: (a: string, b: string) => `compare/${a}...${b}` },
-  bitbucket: {
-    commit: (id: string) => `commits/${id}`,
-    compare: (a: string, b: string) => `branches/compare/${b}..${a}`,
-  },
+  github: { commit: 'commit', compare: (a: string, b: string) => `compare/${a}...${b}` },
+  gitlab: { commit: '-/commit', compare: (a: string, b: string) => `-/compare/${a}...${b}` },
+  gitea: { commit: 'commit', compare: (a: string, b: string) => `compare/${a}...${b}` },
+  bitbucket: { commit: 'commits', compare: (a: string, b: string) => `branches/compare/${b}..${a}` },
 } as const;
 
-const HOSTS: Readonly<Record<string, Forge['kind']>> = {
-  'github.com': 'github',
-  'gitlab.com': 'gitlab',
-  'bitbucket.org': 'bitbucket',
-  'codeberg.org': 'gitea',
-  'gitea.com': 'gitea',
-};
-
-/** The first word of a company's host names its software: `gitlab.acme.com`. */
-const OWN_HOSTS: Readonly<Record<string, Forge['kind']>> = {
+/** A word of the host that names its software: `github.com`, `gitlab.acme.com`. */
+const FORGES: Readonly<Record<string, Forge['kind']>> = {
   github: 'github',
   gitlab: 'gitlab',
+  bitbucket: 'bitbucket',
+  codeberg: 'gitea',
   gitea: 'gitea',
   forgejo: 'gitea',
 };
@@ -175,7 +164,7 @@ export function forgeOf(remote: string): Forge | null {
   const place = placeOf(remote.trim());
   if (place === null) return null;
   const { host, path, scheme } = place;
-  const kind = HOSTS[host] ?? OWN_HOSTS[host.split('.')[0] ?? ''];
+  const kind = FORGES[host.split('.')[0] ?? ''];
   const segments = path
     .replace(/\.git\/?$/, '')
     .split('/')
@@ -187,11 +176,8 @@ export function forgeOf(remote: string): Forge | null {
 }
 
 function placeOf(remote: string) {
-  const scp = SCP.exec(remote)?.groups;
-  if (scp !== undefined && !remote.includes('://')) {
-    return { scheme: 'https:', host: (scp['host'] ?? '').toLowerCase(), port: '', path: scp['path'] ?? '' };
-  }
-  const url = URL.parse(remote);
+  // `git@host:path` is not a URL.
+  const url = URL.parse(remote.includes('://') ? remote : remote.replace(SCP, 'ssh://$<host>/$<path>'));
   if (url === null || !['https:', 'http:', 'ssh:', 'git:', 'git+ssh:'].includes(url.protocol)) return null;
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   // The port of ssh differs from that of the web pages.
@@ -201,7 +187,7 @@ function placeOf(remote: string) {
 
 /** @returns null for a text that is not a commit ID */
 export function commitUrl({ kind, url }: Forge, commit: string): string | null {
-  return isCommit(commit) ? `${url}/${PATHS[kind].commit(commit)}` : null;
+  return isCommit(commit) ? `${url}/${PATHS[kind].commit}/${commit}` : null;
 }
 
 /** URL of the changes from `from` to `to`. @returns null if one of them is not a commit ID */

@@ -2,14 +2,12 @@ import type { ConvertedNodes } from '../../records/conversion.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
-import { type ConversionFacts, FAILURE_RULES } from './failure-rules.ts';
+import { type ConversionFacts, FAILURE_RULES, problemText } from './failure-rules.ts';
 
 export type ConversionResult =
   | { readonly kind: 'made'; readonly converted: ConvertedNodes }
   | {
       readonly kind: 'failed';
-      /** Null if no rule matched. */
-      readonly rule: string | null;
       readonly reason: FailureReason;
       /** One line with the problem and what to do. */
       readonly problem: string;
@@ -40,15 +38,10 @@ export function judgeConversion(log: ConversionLog, process: Ended, facts: Conve
 const QUANTIZED = /Total number of quantized nodes: (\d+)/;
 const ALL_NODES = /Total number of nodes: (\d+)/;
 const CONVERTED = /Converted (\d+)\/(\d+) nodes/;
-const ALREADY = /Model already has QDQ nodes, skipping quantization/;
 
 function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult {
   const { by, model, modelopt, precision } = facts;
   const isCast = by === 'autocast';
-  if (ALREADY.test(log.stdout)) {
-    const problem = `${model} is quantized already, nothing was done: make ${precision} from the model before that, or name it as it is (precisions: {${precision}: {onnx: FILE}})`;
-    return failed(log, { rule: 'alreadyQuantized', reason: 'modelInvalid', problem, words: ALREADY });
-  }
   const pattern = isCast ? CONVERTED : QUANTIZED;
   const match = last(log.stdout, pattern);
   if (match === null) {
@@ -62,7 +55,7 @@ function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult
   const problem = isCast
     ? `AutoCast converted no node of ${model}: it would not be ${precision}`
     : nothingQuantized(facts);
-  return failed(log, { rule: 'nothingConverted', reason: 'nothingConverted', problem, words: pattern });
+  return failed(log, { reason: 'nothingConverted', problem, words: match[0] });
 }
 
 /** Explains why ModelOpt (seen with 0.47.0) skips every layer of a small model. */
@@ -73,11 +66,11 @@ function nothingQuantized({ model, precision }: ConversionFacts): string {
 function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
   // A traceback ends standard error, and the log before it shows what led to it.
   const text = `${log.stdout}\n${log.stderr}`;
-  for (const { id, reason, lacks, pattern, problem } of FAILURE_RULES) {
+  for (const { pattern, problem, ...rule } of FAILURE_RULES) {
     const match = pattern.exec(text);
     if (match === null) continue;
     const words = match[0].trimEnd().split('\n').at(-1)?.trim() || null;
-    return failed(log, { rule: id, reason, lacks, problem: problem(match, facts), words });
+    return failed(log, { ...rule, problem: problemText(problem, match.groups ?? {}, facts), words });
   }
   const words = lastLine(log.stderr) ?? lastLine(log.stdout);
   return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
@@ -94,27 +87,26 @@ function endedByOthers({ exitCode, signal, timedOut }: Ended): Failure | null {
 }
 
 interface Failure {
-  readonly rule?: string;
-  readonly reason?: FailureReason | undefined;
-  readonly lacks?: boolean | undefined;
+  readonly reason?: FailureReason;
+  readonly lacks?: boolean;
   readonly problem: string;
-  /** Words or pattern that find the line of the log with the evidence. */
-  readonly words?: RegExp | string | null;
+  /** Words of the line of the log that is the evidence. */
+  readonly words?: string | null;
 }
 
 function failed(log: ConversionLog, failure: Failure): ConversionResult {
-  const { rule = null, reason = 'conversionFailed', lacks = false, words = null } = failure;
+  const { reason = 'conversionFailed', lacks = false, words = null } = failure;
   const problem = oneLine(failure.problem);
   // Evidence that is not a line of the log.
   const evidence: Evidence[] = [{ stream: 'stderr', line: 0, text: problem }];
   if (words !== null) evidence.push(...lineWith(log, words));
-  return { kind: 'failed', rule, reason, problem, lacks, evidence };
+  return { kind: 'failed', reason, problem, lacks, evidence };
 }
 
-function lineWith(log: ConversionLog, words: RegExp | string): Evidence[] {
+function lineWith(log: ConversionLog, words: string): Evidence[] {
   for (const stream of ['stderr', 'stdout'] as const) {
     const lines = log[stream].split('\n');
-    const index = lines.findLastIndex((line) => (typeof words === 'string' ? line.includes(words) : words.test(line)));
+    const index = lines.findLastIndex((line) => line.includes(words));
     const text = printable(lines[index]?.trim() ?? '').slice(0, MAX_TEXT);
     if (index !== -1) return [{ stream, line: index + 1, text }];
   }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
-import { ask } from '../../process/ask.ts';
+import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
@@ -143,20 +143,11 @@ export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metri
  */
 export function nsysDialect(version: string, help: string): NsysDialect {
   const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
-  const accelerators = sectionOf(help, '--accelerator-trace');
   return {
     version: /\d{4}\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null,
     gpuMetrics: GPU_METRICS.find(has) ?? null,
-    accelerators: ACCELERATORS.find((name) => accelerators.includes(name)) ?? null,
+    accelerators: has('--accelerator-trace') ? (ACCELERATORS.find(has) ?? null) : null,
   };
-}
-
-function sectionOf(help: string, option: string): string {
-  const start = help.indexOf(option);
-  if (start === -1) return '';
-  const rest = help.slice(start + option.length);
-  const next = /^\s*-{1,2}\w[\w-]*(?:,|=|\s|$)/m.exec(rest);
-  return next === null ? rest : rest.slice(0, next.index);
 }
 
 const TIMEOUT_MS = 30_000;
@@ -166,12 +157,11 @@ export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | 
   const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'missing') return null;
   const help = await ask('nsys', ['profile', '--help'], { env, timeoutMs: TIMEOUT_MS });
-  if (version.kind === 'answered' && help.kind === 'answered') {
-    return nsysDialect(version.text, help.text);
-  }
-  const refused = [version, help].find(({ kind }) => kind !== 'answered');
-  const why = refused?.kind === 'refused' ? refused.problem : 'it does not answer';
-  throw new EnvironmentLackingError(`nsys does not work: ${why}`);
+  const [words, options] = [version, help].map((answer) => {
+    if (answer.kind === 'answered') return answer.text;
+    throw new EnvironmentLackingError(problemOf('nsys', answer));
+  });
+  return nsysDialect(words ?? '', options ?? '');
 }
 
 interface NsysContext {
@@ -184,32 +174,23 @@ interface NsysContext {
 const CAPTURE_TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`. */
+/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`, else the problem. */
 export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
   // Remove an older file, which must not be taken for the new one.
   rmSync(resolve(cwd, result), { force: true });
   return inTemporaryFolder('nsys', async (folder) => {
-    const stdoutPath = join(folder, 'stdout.log');
-    const stderrPath = join(folder, 'stderr.log');
+    const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
     const ended = await spawn(
       { file: 'nsys', args, cwd, env, stdoutPath, stderrPath, timeoutMs: CAPTURE_TIMEOUT_MS, isTimed: true },
       signal,
       () => {},
     );
     if (ended.cancelled || signal.aborted) throw new InterruptedError('interrupted');
-    if (ended.startProblem !== null) {
-      throw new EnvironmentLackingError(`nsys: ${ended.startProblem}`);
-    }
-    const isWell = ended.exitCode === 0 && existsSync(resolve(cwd, result));
-    if (isWell) return null;
-    return {
-      exit: ended.timedOut
-        ? 'it took too long'
-        : ended.exitCode === 0
-          ? `it did not write ${result}`
-          : `exit code ${ended.exitCode ?? ended.signal ?? 'unknown'}`,
-      lastWords: [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS)),
-    };
+    if (ended.startProblem !== null) throw new EnvironmentLackingError(`nsys: ${ended.startProblem}`);
+    if (ended.exitCode === 0 && existsSync(resolve(cwd, result))) return null;
+    const exit = ended.timedOut ? 'it took too long' : `exit code ${ended.exitCode ?? ended.signal}, no ${result}`;
+    const lines = [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS));
+    return [exit, ...lines.map((line) => `  ${line}`)].join('\n');
   });
 }
 

@@ -22,7 +22,7 @@ const parser = new XMLParser({
   isArray: (name) => LISTS.has(name),
 });
 
-const LISTS: ReadonlySet<unknown> = new Set(['gpu', 'process_info', 'supported_mem_clock', 'supported_graphics_clock']);
+const LISTS: ReadonlySet<unknown> = new Set(['gpu', 'process_info']);
 
 const logSchema = z.object({
   nvidia_smi_log: z.object({
@@ -80,7 +80,6 @@ function gpuState(gpu: UnknownRecord, index: number) {
       maxSmMhz: number('max_clocks', 'sm_clock'),
       applicationsSmMhz: number('applications_clocks', 'graphics_clock'),
       defaultApplicationsSmMhz: number('default_applications_clocks', 'graphics_clock'),
-      supportedSmMhz: supportedClocks(gpu),
     },
     power: {
       limitW: powerLimit(number, 'current_power_limit', 'enforced_power_limit', 'power_limit'),
@@ -110,14 +109,6 @@ function gpuState(gpu: UnknownRecord, index: number) {
 const LINK = ['pci', 'pci_gpu_link_info'] as const;
 
 type NumberAt = (...path: string[]) => number | null;
-
-function supportedClocks(gpu: UnknownRecord): number[] {
-  const clocks = childrenAt(gpu, ['supported_clocks', 'supported_mem_clock']).flatMap((memory) =>
-    isRecord(memory) ? childrenAt(memory, ['supported_graphics_clock']) : [],
-  );
-  const values = clocks.flatMap((clock) => numberOrNull(typeof clock === 'string' ? clock : null) ?? []);
-  return [...new Set(values)].toSorted((a, b) => b - a);
-}
 
 /** Driver 530 split the readings of GPU and module; 535 renamed the limits. */
 function powerLimit(number: NumberAt, ...names: readonly string[]): number | null {
@@ -284,18 +275,10 @@ export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null)
   };
 }
 
-/**
- * The clock policy as far as nvidia-smi shows it; null if unknown. It reports applications clocks, but not clocks
- * locked with `-lgc`. An idle GPU at its lowest clock is not locked.
- */
-function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
-  const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;
-  const isSet =
-    applicationsSmMhz !== null && defaultApplicationsSmMhz !== null && applicationsSmMhz !== defaultApplicationsSmMhz;
-  if (isSet) return `applications clock ${applicationsSmMhz} MHz`;
-  const lowest = supportedSmMhz.at(-1);
-  const hasFallen = smMhz !== null && lowest !== undefined && smMhz <= lowest;
-  return hasFallen && clockReasons?.includes('gpuIdle') === true ? 'floating' : null;
+/** A set applications clock; null for clocks locked with `-lgc`, which nvidia-smi does not show, and for floating ones. */
+function clockPolicyOf({ clocks: { applicationsSmMhz, defaultApplicationsSmMhz } }: GpuState): string | null {
+  const isSet = defaultApplicationsSmMhz !== null && applicationsSmMhz !== defaultApplicationsSmMhz;
+  return isSet && applicationsSmMhz !== null ? `applications clock ${applicationsSmMhz} MHz` : null;
 }
 
 const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;

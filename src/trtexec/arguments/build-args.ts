@@ -86,7 +86,7 @@ function precisionFlags(entry: MatrixCell, cell: KeyedCell, dialect: Dialect, mi
 
 function shapeFlags({ profiles }: BuildRequest, dialect: Dialect, entry: MatrixCell, mistakes: Mistake[]): string[] {
   if (profiles.length > 1 && !dialect.has('--useProfile')) {
-    mistakes.push({ at: entry.at, problem: `trtexec ${dialect.name} has no --profile${versionsOf('--profile')}` });
+    mistakes.push({ at: entry.at, problem: dialect.lacks('--profile') });
   }
   return profiles.flatMap((profile, place) => [
     ...(profiles.length > 1 ? [`--profile=${place}`] : []),
@@ -104,7 +104,7 @@ export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[])
   return Object.entries(stated).flatMap(([flag, { value, at }]) => {
     // `allowUnknownFlags` let unknown flags pass: trtexec itself accepts or rejects them.
     if (findFlag(flag) !== undefined && !dialect.has(flag)) {
-      mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
+      mistakes.push({ at, problem: dialect.lacks(flag) });
     }
     const pool = flag === '--memPoolSize' ? dialect.missingPool(value.join(',')) : null;
     if (pool !== null) {
@@ -112,15 +112,6 @@ export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[])
     }
     return value.map((text) => (text === '' ? flag : `${flag}=${text}`));
   });
-}
-
-function versionsOf(flag: string): string {
-  const known = findFlag(flag);
-  if (known === undefined) return '';
-  const since = `${known.since.major}.${known.since.minor}`;
-  return known.removed === null
-    ? `: it was added in ${since}`
-    : `: it existed from ${since} until ${known.removed.major}.${known.removed.minor} removed it`;
 }
 
 type Entry = readonly [flag: string, Placed<readonly string[]>];
@@ -208,7 +199,7 @@ function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[
 
 function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect): string | null {
   if (!dialect.has('--refitFromOnnx')) {
-    return `trtexec ${dialect.name} has no --refitFromOnnx to give a loaded engine its weights back: it was added in 10.14`;
+    return dialect.lacks('--refitFromOnnx');
   }
   if (source.kind === 'engine') return 'an engine that was given has no ONNX file to take them from';
   return isFrozen
@@ -226,9 +217,7 @@ export function pluginFlags(
   const spell = (flag: string, libraries: readonly Placed<string>[]): string[] => {
     const [first] = libraries;
     if (first !== undefined && !dialect.has(flag)) {
-      const since = findFlag(flag)?.since;
-      const problem = `trtexec ${dialect.name} has no ${flag}: it was added in ${since?.major}.${since?.minor}`;
-      mistakes.push({ at: first.at, problem });
+      mistakes.push({ at: first.at, problem: dialect.lacks(flag) });
     }
     return libraries.map(({ value }) => `${flag}=${value}`);
   };

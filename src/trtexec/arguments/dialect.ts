@@ -1,6 +1,6 @@
 import type { Cell, Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
-import { isFlagIn } from '../flags/flag-table.ts';
-import { formatTensorrtVersion, isAtLeast, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
+import { findFlag, isFlagIn } from '../flags/flag-table.ts';
+import { compareTensorrtVersions, formatTensorrtVersion, isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 
 /** Supported versions; others are rejected before anything is run. */
 const OLDEST_VERSION = '8.4';
@@ -96,7 +96,7 @@ export class Dialect {
     if (precision === 'fp32') return flags('--noTF32');
     const flag = `--${precision}`;
     if (this.has(flag)) return flags(flag);
-    if (!this.is11) return impossible(`trtexec ${this.name} has no ${flag}: ${this.introduced(flag)}`);
+    if (!this.is11) return impossible(this.lacks(flag));
     const instead = precision === 'best' ? 'a named precision' : instead11(precision);
     return impossible(`TensorRT 11 removed ${flag}: the precision is in the ONNX file now; use ${instead}`);
   }
@@ -114,19 +114,18 @@ export class Dialect {
     if (this.has('--stronglyTyped')) return flags('--stronglyTyped', ...tf32);
     if (precision === 'fp32' || precision === 'tf32') return flags(...tf32);
     const flag = `--${precision}`;
-    if (!this.has(flag)) {
-      return impossible(`trtexec ${this.name} cannot run ${precision}: ${this.introduced(flag)}`);
-    }
+    if (!this.has(flag)) return impossible(this.lacks(flag));
     return precision === 'fp16' || precision === 'bf16' ? flags(flag) : flags(flag, '--fp16');
   }
 
-  private introduced(flag: string): string {
-    const versions = ['8.6', '9.1', '10.0', '10.1', '10.8', '10.16'];
-    const first = versions.find((text) => {
-      const version = parseTensorrtVersion(text);
-      return version !== null && isFlagIn(flag, version);
-    });
-    return first === undefined ? 'no version has it' : `it was added in ${first}`;
+  /** Why a flag cannot be used. */
+  lacks(flag: string): string {
+    const known = findFlag(flag);
+    const name = ({ major, minor }: TensorrtVersion): string => `${major}.${minor}`;
+    const isOld = known !== undefined && compareTensorrtVersions(this.version, known.since) < 0;
+    const since = isOld ? `: it was added in ${name(known.since)}` : '';
+    const until = !isOld && known?.removed ? `: ${name(known.removed)} removed it` : '';
+    return `trtexec ${this.name} has no ${flag}${since}${until}`;
   }
 
   /** Percentiles: a list since 8.5, a single one before. */

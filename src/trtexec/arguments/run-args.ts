@@ -3,7 +3,6 @@ import type { MatrixCell } from '../../matrix/matrix.ts';
 import { type KeyedCell, profileFor } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import { isAtLeast } from '../../text/version.ts';
-import { findFlag, splitFlag } from '../flags/flag-table.ts';
 import { LAYERS_FILE, pluginFlags, runFlags, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -53,39 +52,6 @@ function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
     `--exportLayerInfo=${LAYERS_FILE}`,
     ...verbosityArgs(cell),
   ];
-}
-
-export interface RunParts {
-  readonly program: string;
-  readonly engine: string | null;
-  readonly buildArgs: readonly string[] | null;
-  readonly runArgs: readonly string[];
-}
-
-/**
- * Splits the command line of a stored run, so that other tools can examine the same engine. `engine` is null if the run
- * built it itself; `buildArgs` is null if the run loaded one.
- * @param argv the whole command line; the flags of trtexec follow its name
- */
-export function runParts(argv: readonly string[]): RunParts | null {
-  const at = argv.findLastIndex((arg) => !arg.startsWith('-'));
-  const program = argv[at];
-  if (program === undefined) return null;
-  const args = argv.slice(at + 1);
-  const engine = args.find((arg) => arg.startsWith('--loadEngine='))?.slice('--loadEngine='.length);
-  if (engine !== undefined) return { program, engine, buildArgs: null, runArgs: args };
-  const onnx = args.filter((arg) => arg.startsWith('--onnx='));
-  const built = args.filter((arg) => isBuild(arg) && !arg.startsWith('--onnx='));
-  return {
-    program,
-    engine: null,
-    buildArgs: onnx.length === 0 ? null : [...onnx, ...built],
-    runArgs: args.filter((arg) => !isBuild(arg)),
-  };
-}
-
-function isBuild(arg: string): boolean {
-  return findFlag(splitFlag(arg)[0])?.phase === 'build';
 }
 
 export function profileArgs(timedArgs: readonly string[], engine: string, separate: readonly string[]): string[] {

@@ -138,7 +138,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
     hostBound(facts, compute),
     own === null ? null : drifting(own),
     own === null ? null : bimodal(own),
-    coarseTimer(facts, compute),
+    compute === null ? null : coarseTimer(compute),
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),

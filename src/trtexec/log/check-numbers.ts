@@ -1,12 +1,10 @@
 import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/harness.ts';
-import { keysOf } from '../../text/unknown-values.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
-import type { TraceAverages } from './parsed-log.ts';
 import { finishStatistics, METRIC_NAMES, type Summary } from './report.ts';
 
 /** What a run prints about its queries. */
 interface PrintedCounts {
-  /** From `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed. */
+  /** From `--batch=N` and `Batch: N`; null if neither is printed. */
   readonly batch: number | null;
   /** From the timing trace. */
   readonly queries: number | null;
@@ -33,37 +31,25 @@ function isSameCount(a: number, b: number): boolean {
 }
 
 /**
- * Counts queries. With an implicit batch (TensorRT 7 to 8) trtexec counts images, which are divided by the batch if
- * that fits the total compute time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
+ * Counts queries. With an implicit batch (before TensorRT 9) trtexec counts images, which are divided by the batch if
+ * that fits the total compute time over its mean.
  */
 export function countQueries(printed: PrintedCounts): CountedQueries {
   const { batch, measurement, queries } = printed;
   const timed = timedQueries(measurement);
+  // Without total and mean, queries look like images.
+  if (measurement !== null && timed === null) return asPrinted({ ...printed, measurement: null });
   const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
-  if (measurement !== null && timed === null) {
-    // Without total and mean, queries look like images, and counts that were multiplied by 0 are lost.
-    const known = queries === 0 ? { queries: null, warmUpQueries: null } : {};
-    return { ...asPrinted({ ...printed, measurement: null }), ...known };
-  }
-  if (batch !== null && batch > 1 && timed !== null && counted !== null && !isSameCount(counted, timed.queries)) {
-    if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
-    const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
-    return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
-  }
-  if (timed === null || counted !== 0) return asPrinted(printed);
-  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
-  const whole = asPrinted({ ...printed, queries: Math.round(timed.queries), warmUpQueries: null });
-  return { ...whole, derived: { ...whole.derived, queries: timed.formula } };
+  if (batch === null || batch <= 1 || timed === null || counted === null) return asPrinted(printed);
+  if (isSameCount(counted, timed.queries)) return asPrinted(printed);
+  if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
+  const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
+  return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
 }
 
 function asPrinted({ measurement, queries, warmUpQueries }: Omit<PrintedCounts, 'batch'>): CountedQueries {
-  const same = { queries, warmUpQueries, imagesPerQuery: null, contradiction: null };
-  if (measurement?.throughputQps !== 0 || queries === null || queries <= 0 || measurement.hostWalltimeS <= 0) {
-    return { ...same, measurement, derived: ofRate(queries, measurement, '') };
-  }
-  const { hostWalltimeS } = measurement;
-  const derived = { throughputQps: `${queries} queries / ${hostWalltimeS} s` };
-  return { ...same, measurement: { ...measurement, throughputQps: queries / hostWalltimeS }, derived };
+  const derived = ofRate(queries, measurement, '');
+  return { measurement, queries, warmUpQueries, derived, imagesPerQuery: null, contradiction: null };
 }
 
 function perBatch({ measurement, queries, warmUpQueries }: PrintedCounts, batch: number): CountedQueries {
@@ -104,14 +90,11 @@ interface LoggedNumbers {
   /** From the timing trace; null if it was not printed. */
   readonly queries: number | null;
   readonly traceWalltimeS: number | null;
-  readonly trace: TraceAverages | null;
   readonly version: TensorrtVersion | null;
 }
 
 type Statistics = Readonly<Partial<Record<TimedMetric, TimeStatistics>>>;
 
-/** In milliseconds: when comparing outputs, 11.1 prints the trace with six decimals. */
-const PRINTED_MS = 1e-6;
 /** Relative tolerance per query: trtexec sums means in float32. In 376 recordings they differ by 0.002 % at most. */
 const SUMMED = 3e-8;
 
@@ -132,8 +115,7 @@ export function contradictionIn(logged: LoggedNumbers): string | null {
     lackingLine(logged, statistics) ??
     disorder(statistics) ??
     wrongSum(statistics, tolerance) ??
-    wrongCount(logged, statistics) ??
-    wrongTrace(logged, statistics, tolerance)
+    wrongCount(logged, statistics)
   );
 }
 
@@ -177,14 +159,7 @@ function disorder(found: Statistics): string | null {
 
 /** The latency of a query is defined as the sum of its three parts. */
 function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, tolerance: number): string | null {
-  if (latencyMs === undefined || gpuComputeMs === undefined) return null;
-  // TensorRT 7 prints no copies.
-  if (h2dMs === undefined || d2hMs === undefined) {
-    const [whole, part] = [latencyMs.mean, gpuComputeMs.mean];
-    return whole === null || part === null || part <= whole * (1 + tolerance)
-      ? null
-      : `the mean GPU compute time of ${part} ms is more than the mean latency of ${whole} ms`;
-  }
+  if (latencyMs === undefined || gpuComputeMs === undefined || h2dMs === undefined || d2hMs === undefined) return null;
   const parts = [h2dMs, gpuComputeMs, d2hMs];
   for (const name of ['min', 'median', 'max'] as const) {
     const largest = Math.max(...parts.map((part) => part[name]));
@@ -212,44 +187,10 @@ function wrongCount({ draft, queries, traceWalltimeS }: LoggedNumbers, found: St
     return `the timing trace covers ${traceWalltimeS} s, the summary ${hostWalltimeS} s`;
   }
   const counted = queries ?? throughputQps * hostWalltimeS;
-  // TensorRT 7 prints 0 for dynamic shapes.
-  if (throughputQps === 0) return null;
   if (!isSameCount(throughputQps * hostWalltimeS, counted)) {
     return `${throughputQps} qps over ${hostWalltimeS} s are not the ${counted} queries of the timing trace`;
   }
   const mean = found.gpuComputeMs?.mean ?? null;
   if (gpuTotalS === undefined || mean === null || isSameCount((1000 * gpuTotalS) / mean, counted)) return null;
   return `${shown(counted)} queries of ${mean} ms are not a total GPU compute time of ${gpuTotalS} s`;
-}
-
-/** Each trace line is the mean of a group of queries. Queries without a line lie between minimum and maximum. */
-function wrongTrace({ queries, trace }: LoggedNumbers, found: Statistics, tolerance: number): string | null {
-  if (trace === null) return null;
-  const { enqueueMs, gpuMs, groupSize, hostMs } = trace;
-  const columns = { gpuComputeMs: gpuMs, latencyMs: hostMs, enqueueMs };
-  for (const metric of keysOf(columns)) {
-    const [groups, name, one] = [columns[metric], METRIC_NAMES[metric], found[metric]];
-    if (one === undefined || groups.length === 0) continue;
-    const odd = groups.find(
-      (value) => value < one.min * (1 - PRINTED) - PRINTED_MS || value > one.max * (1 + PRINTED) + PRINTED_MS,
-    );
-    if (odd !== undefined) {
-      return `a line of the trace gives ${odd} ms for ${name}, the summary ${one.min} to ${one.max} ms`;
-    }
-    const rest = queries === null ? -1 : queries - groups.length * groupSize;
-    if (rest < 0 || queries === null || one.mean === null) continue;
-    const sum = groups.reduce((total, value) => total + value, 0) * groupSize;
-    const outlier = Math.max(
-      groupSize * Math.max(...groups) - (groupSize - 1) * one.min,
-      queries * one.mean * (1 + tolerance) - sum - (rest - 1) * one.min,
-    );
-    if (one.max > outlier * (1 + PRINTED) + groupSize * PRINTED_MS) {
-      return `the max of ${name} is ${one.max} ms; with the lines of the trace it is ${shown(outlier, 4)} ms at most`;
-    }
-    const [low, high] = [(sum + rest * one.min) / queries, (sum + rest * one.max) / queries];
-    if (one.mean < low * (1 - tolerance) - PRINTED_MS || one.mean > high * (1 + tolerance) + PRINTED_MS) {
-      return `the mean of ${name}, ${one.mean} ms, is not that of the trace (${shown(low, 4)} to ${shown(high, 4)} ms)`;
-    }
-  }
-  return null;
 }

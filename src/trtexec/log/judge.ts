@@ -5,7 +5,6 @@ import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../record
 import type { RunFlag } from '../../records/run-flag.ts';
 import { timeLimitText } from '../../records/time-limit.ts';
 import type { RunRole } from '../../records/run.ts';
-import { CELL_FLAGS } from '../flags/flag-table.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
 import { OF_TIMING_CACHE, withoutLines } from './failure-rules.ts';
@@ -58,8 +57,6 @@ export interface JudgedParts {
   readonly process: ProcessFacts;
   readonly exports: RunExports;
   readonly requested: RequestedOptions;
-  /** The command line from an external `run.json`; null if there is none. */
-  readonly statedArgv?: readonly string[] | null;
   readonly limits: FitnessLimits;
   readonly role?: RunRole | null;
   readonly flags: readonly RunFlag[];
@@ -145,11 +142,6 @@ function unfinished(
       ? failed('incomplete', [...syntheticEvidence('the log ends without PASSED or FAILED'), ...said])
       : failed('unknown', said);
   }
-  // TensorRT 7 reports PASSED even if its inference failed.
-  const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
-  if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
-    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
-  }
   return null;
 }
 
@@ -188,8 +180,6 @@ function unfit(parts: JudgedParts): Outcome | null {
   }
   const differing = differingOption(run, parts.requested, buildOnly);
   if (differing !== null) return differing;
-  const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
-  if (contradicted !== null) return unfitFor('optionsDiffer', syntheticEvidence(contradicted));
   if (exports.missing.length > 0) {
     const evidence = exports.missing.flatMap(({ flag, problem }) => syntheticEvidence(`${flag}: ${problem}`));
     return unfitFor('exportMissing', evidence);
@@ -252,29 +242,4 @@ function differingOption({ inputBindings, options }: TrtexecRun, requested: Requ
     return unfitFor('optionsDiffer', syntheticEvidence(`requested ${input}:${wanted}, but it ran with ${used}`));
   }
   return null;
-}
-
-/** Flags that change the measurement. Paths are compared by their last part. */
-const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
-
-/** The first flag that differs between the first line of the log and the stated command line, in words. */
-function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
-  if (commandLine === null || argv === null) return null;
-  // A script that calls trtexec does not show the flags it passes.
-  if (!argv.some((arg) => /^--(?:loadEngine|onnx)=/.test(arg))) return null;
-  const [stated, printed] = [argv, commandLine.trim().split(/ (?=--)/)];
-  for (const flag of MEASURED_FLAGS) {
-    const [requestedFlag, ran] = [argumentOf(stated, flag), argumentOf(printed, flag)];
-    if (requestedFlag !== ran) {
-      return `run.json says ${requestedFlag ?? `no ${flag}`}, the first line of its log ${ran ?? `no ${flag}`}: it belongs to another run`;
-    }
-  }
-  return null;
-}
-
-function argumentOf(args: readonly string[], flag: string): string | null {
-  const found = args.find((arg) => arg === flag || arg.startsWith(`${flag}=`))?.trim();
-  return found === undefined || flag !== '--loadEngine'
-    ? (found ?? null)
-    : `${flag}=${found.slice(flag.length + 1).replace(/^.*[/\\]/s, '')}`;
 }

@@ -189,7 +189,7 @@ type MarkerResult = (typeof MARKER_RESULTS)[number];
 
 export interface Marker {
   readonly result: MarkerResult;
-  /** The version that trtexec was compiled against; null for the markers of TensorRT 6 and 7, which lack it. */
+  /** The version that trtexec was compiled against; null for markers of TensorRT before 8, which lack it. */
   readonly version: TensorrtVersion | null;
   readonly commandLine: string;
 }

@@ -17,7 +17,6 @@ export interface TraceAverages {
   readonly groupSize: number;
   readonly gpuMs: readonly number[];
   readonly hostMs: readonly number[];
-  /** Empty for TensorRT 7.0, which does not print it. */
   readonly enqueueMs: readonly number[];
   readonly omittedQueries: number;
 }
@@ -62,8 +61,6 @@ export interface TrtexecRun {
   readonly startedByMarker: boolean;
   /** The time of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null if invalid. */
   readonly startedAtLocal: string | null;
-  /** The stamp of its first line if that is not a date, such as 02/31/2026. */
-  readonly impossibleStamp: string | null;
   /** True if another trtexec wrote to the same log at the same time, so that no number can be attributed. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;

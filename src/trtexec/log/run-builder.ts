@@ -2,7 +2,7 @@ import { omittedBytesIn } from '../../text/printable.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';
-import type { Hint, TraceAverages, TrtexecRun } from './parsed-log.ts';
+import type { Hint, TrtexecRun } from './parsed-log.ts';
 import {
   type BannerDraft,
   BuildFacts,
@@ -146,8 +146,6 @@ export class RunBuilder {
       return;
     }
     this.typedCommand = TYPED_COMMAND.exec(message.text)?.[1] ?? this.typedCommand;
-    // `grep -C` prints this line where it left something out.
-    if (message.text === '--') this.summary.endBlock();
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
@@ -242,7 +240,6 @@ export class RunBuilder {
       this.measured = this.summary;
       return;
     }
-    this.summary.endBlock();
     if (text.startsWith('TensorRT version: ')) {
       this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
       return;
@@ -270,7 +267,7 @@ export class RunBuilder {
     return finiteOrNull(this.banner['Inference Options']?.['Batch']) ?? finiteOrNull(stated);
   }
 
-  private contradiction(traceAverages: TraceAverages | null, counted: CountedQueries): string | null {
+  private contradiction(counted: CountedQueries): string | null {
     if (this.measured === null || counted.measurement === null) return null;
     const newest = JSON.stringify(this.measured);
     if ([...this.earlierSummaries].some((summary) => summary !== newest)) {
@@ -282,7 +279,6 @@ export class RunBuilder {
       draft: { ...this.measured, throughputQps },
       queries: counted.queries,
       traceWalltimeS: this.trace.walltimeS,
-      trace: traceAverages,
       version: this.version,
     });
   }
@@ -297,12 +293,10 @@ export class RunBuilder {
 
   finish(): TrtexecRun {
     const count = (id: string): number => this.hintCounts.get(id) ?? 0;
-    const traceAverages = this.trace.finish();
     const causes = this.failures.finishCauses(count('cache_fail') > 0);
     const { queries, warmUpQueries } = this.trace;
     const measurement = this.measured?.finish() ?? null;
     const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement });
-    const startedAtLocal = this.firstTime === null ? null : isoOfStamp(this.firstTime);
     return {
       commandLine: this.commandLine,
       firstLine: this.firstLine,
@@ -310,8 +304,7 @@ export class RunBuilder {
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
       startedByMarker: this.isMarked,
-      startedAtLocal,
-      impossibleStamp: startedAtLocal === null ? this.firstTime : null,
+      startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
       omittedBytes: this.omittedBytes,
@@ -330,12 +323,12 @@ export class RunBuilder {
       imagesPerQuery: counted.imagesPerQuery,
       derived: counted.derived,
       traceWalltimeS: this.trace.walltimeS,
-      traceAverages,
+      traceAverages: this.trace.finish(),
       // With two processes in one log, nobody can say whose numbers these are.
       measurement: this.overlaps ? null : counted.measurement,
       excerpt: this.overlaps || counted.measurement !== null ? null : (this.measured ?? this.summary).excerpt(),
       warmUpUnknown: counted.warmUpQueries === null,
-      contradiction: this.contradiction(traceAverages, counted),
+      contradiction: this.contradiction(counted),
       profile: this.profile?.finish() ?? null,
       layerInfo: this.layerText.finish(),
       hints: this.hints,

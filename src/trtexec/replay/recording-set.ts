@@ -68,63 +68,27 @@ export type Match =
   | { readonly kind: 'found'; readonly recordings: readonly Recording[] }
   | { readonly kind: 'missing'; readonly problem: string };
 
-const NEAREST = 3;
-
-/**
- * Recordings in the order they were made; the nearest ones if none matches. `build` is the one whose engine a run
- * loads.
- */
+/** Recordings in the order they were made. `build` is the one whose engine a run loads. */
 export function findRecordings(set: RecordingSet, meaning: Meaning, build: string | null): Match {
-  const sameKind = set.recordings.filter(
-    (recording) =>
-      (recording.meaning.kind === 'build') === (meaning.kind === 'build') &&
-      (build === null || recording.build === build),
-  );
   const wanted = JSON.stringify(meaning);
-  const recordings = sameKind.filter((recording) => JSON.stringify(recording.meaning) === wanted);
+  const recordings = set.recordings.filter(
+    (recording) => (build === null || recording.build === build) && JSON.stringify(recording.meaning) === wanted,
+  );
   if (recordings.length > 0) return { kind: 'found', recordings };
-  const ranked = sameKind
-    .map((recording) => ({ recording, apart: differences(meaning, recording.meaning) }))
-    .toSorted((a, b) => a.apart.length - b.apart.length);
-  const near = [...new Map(ranked.map((entry) => [entry.apart.join('; '), entry])).values()]
-    .slice(0, NEAREST)
-    .map(({ recording, apart }) => `${recording.folder} (${apart.join('; ')})`);
   const what = meaning.kind === 'build' ? 'build' : `${meaning.kind} run`;
-  const hint = near.length === 0 ? '' : `; nearest: ${near.join(', ')}`;
-  return { kind: 'missing', problem: `"${set.name}" has no recording of this ${what}${hint}` };
+  return { kind: 'missing', problem: `"${set.name}" has no recording of this ${what}` };
 }
 
 /** The meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
 export type Meaning = Immutable<NonNullable<ReturnType<typeof meaningOf>>>;
 
 /** Flags for durations, verbosity and outputs, ignored when matching a recording. */
-const IRRELEVANT = new Set([
-  '--onnx',
-  '--loadEngine',
-  '--saveEngine',
-  '--skipInference',
-  '--profilingVerbosity',
-  '--timingCacheFile',
-  '--exportTimes',
-  '--exportProfile',
-  '--exportLayerInfo',
-  '--dumpProfile',
-  '--separateProfileRun',
-  '--warmUp',
-  '--duration',
-  '--iterations',
-  '--avgRuns',
-  '--percentile',
-  '--verbose',
-  '--minShapes',
-  '--optShapes',
-  '--maxShapes',
-  '--shapes',
-  '--useCudaGraph',
-  '--noDataTransfers',
-  '--useSpinWait',
-  '--infStreams',
-]);
+const IRRELEVANT = new Set(
+  `--onnx --loadEngine --saveEngine --skipInference --profilingVerbosity --timingCacheFile
+    --exportTimes --exportProfile --exportLayerInfo --dumpProfile --separateProfileRun --warmUp
+    --duration --iterations --avgRuns --percentile --verbose --minShapes --optShapes --maxShapes
+    --shapes --useCudaGraph --noDataTransfers --useSpinWait --infStreams`.split(/\s+/),
+);
 
 /** Null if a command line neither builds nor loads an engine, such as `--help`. */
 export function meaningOf(args: readonly string[]) {
@@ -161,21 +125,8 @@ function sortedShapes(shapes = ''): string {
   return shapes.split(',').toSorted().join(',');
 }
 
-/** The fields in which two meanings differ, in words: `cudaGraph: true instead of false`. */
-function differences(requested: Meaning, recorded: Meaning): string[] {
-  const other = new Map<string, unknown>(Object.entries(recorded));
-  return Object.entries(requested)
-    .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(other.get(field)))
-    .map(([field]) => `${field}: ${shown(other.get(field))}`);
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(' ');
-  return String(value);
-}
-
 /**
- * The parts of a plan that were never recorded, each with the nearest recording, and inputs that the recorded model
+ * The parts of a plan that were never recorded, and inputs that the recorded model
  * lacks.
  */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {

@@ -70,9 +70,16 @@ const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs',
 const FLOAT_BITS = 23;
 const MAX_TICK_BITS = 20;
 
-/** A stamp may follow one that is less than LAGS rows back. The best choice is made from the first TRIED rows. */
+/** A stamp may follow one that is less than LAGS rows back. */
 const LAGS = 3;
-const TRIED = 128;
+/** The stamp that precedes each one, and the rows between them: inputs are copied once outputs two queries back are. */
+const FOLLOWED: Readonly<Partial<Record<QueryTimeColumn, readonly [QueryTimeColumn, lag: number]>>> = {
+  startComputeMs: ['endComputeMs', 1],
+  startH2dMs: ['endD2hMs', 2],
+  startD2hMs: ['endComputeMs', 0],
+  startEnqMs: ['startH2dMs', 0],
+  endEnqMs: ['startEnqMs', 0],
+};
 /** Number of rows that a moving mean remembers. */
 const MEMORY = 32;
 
@@ -98,7 +105,7 @@ interface Column {
   readonly exact: Float64Array;
 }
 
-export const CONTEXTS = HEADER + 1;
+const CONTEXTS = HEADER + 1;
 
 /**
  * Writes or reads the times of all queries, equal to the last bit. A number of trtexec is coded by its rank among the
@@ -108,7 +115,7 @@ export const CONTEXTS = HEADER + 1;
  * @param known null to read
  * @throws RangeError if the bytes to read are not in this format
  */
-export function codeTimes(coder: IntegerCoder, known: QueryTimes | null): QueryTimes {
+function codeTimes(coder: IntegerCoder, known: QueryTimes | null): QueryTimes {
   const count = coder.code(HEADER, known?.count ?? 0);
   const columns = new Map<QueryTimeColumn, Column>();
   for (const name of ORDER) {
@@ -129,33 +136,12 @@ function wayOf(name: QueryTimeColumn, { columns }: QueryTimes): number {
   if (values === undefined) return ABSENT;
   if (!values.every(isPrinted)) return AS_DOUBLES;
   if (SUMS[name]?.every((part) => columns[part] !== undefined) === true || !isStamp(name)) return BY_ITSELF;
-  let [best, least] = [BY_ITSELF, Infinity];
-  for (const [index, other] of ORDER.entries()) {
-    const stamps = columns[other];
-    if (stamps === undefined || !isStamp(other)) continue;
-    for (let lag = index < ORDER.indexOf(name) ? 0 : 1; lag < LAGS; lag += 1) {
-      const spread = spreadOf(values, stamps, lag);
-      if (spread < least) [best, least] = [FOLLOWS + LAGS * index + lag, spread];
-    }
-  }
-  return best;
+  const [other, lag] = FOLLOWED[name] ?? [name, 1];
+  return FOLLOWS + (columns[other] === undefined ? LAGS * ORDER.indexOf(name) + 1 : LAGS * ORDER.indexOf(other) + lag);
 }
 
 function isStamp(name: QueryTimeColumn): boolean {
   return name.startsWith('start') || name.startsWith('end');
-}
-
-/** How badly a stamp is predicted by another one: the mean number of binary digits by which their distance varies. */
-function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
-  const mean = new MovingMean();
-  let digits = 0;
-  const rows = Math.min(values.length, TRIED);
-  for (let row = lag; row < rows; row += 1) {
-    const distance = (values[row] ?? 0) - (stamps[row - lag] ?? 0);
-    digits += Math.log2(1 + 1000 * Math.abs(distance - mean.value));
-    mean.add(distance);
-  }
-  return digits / Math.max(1, rows - lag);
 }
 
 class MovingMean {
@@ -239,41 +225,26 @@ const LEAST_PROBABILITY = 2 ** -12;
 const RATES = Float64Array.from({ length: 30 }, (_, seen) => 1 / (seen + 1.6));
 const POWERS = Float64Array.from({ length: 54 }, (_, digits) => 2 ** digits);
 
-export interface CoderMemory {
-  /** Probability that a bit is 1, by slot; meaningless until the slot was seen. */
-  readonly ones: Float64Array;
-  readonly seen: Uint8Array;
-}
-
-export function coderMemory(contexts: number): CoderMemory {
-  const slots = 1 + contexts * SLOTS;
-  return { ones: new Float64Array(slots), seen: new Uint8Array(slots) };
-}
-
 /**
  * Codes integers as bytes. Each binary digit has a probability that is learned from earlier digits in the same context:
  * an adaptive binary arithmetic coder (Witten, Neal and Cleary 1987). An integer is its sign, number of digits, and
  * digits (Elias 1975). The same code writes and reads, so both learn the same.
  */
-export class IntegerCoder {
+class IntegerCoder {
   private low = 0;
   private high = MASK;
   private value = 0;
   private at = 0;
   private bytes: Buffer;
   private readonly isReading: boolean;
-  private readonly ones: Float64Array;
-  private readonly seen: Uint8Array;
+  /** Probability that a bit is 1, by slot; meaningless until the slot was seen. */
+  private readonly ones = new Float64Array(1 + CONTEXTS * SLOTS);
+  private readonly seen = new Uint8Array(1 + CONTEXTS * SLOTS);
 
-  /**
-   * @param memory probabilities to learn: a new memory, or that of a coder that is no longer used
-   * @param source bytes to read; null to write
-   */
-  constructor(memory: CoderMemory, source: Buffer | null) {
+  /** @param source bytes to read; null to write */
+  constructor(source: Buffer | null) {
     this.isReading = source !== null;
     this.bytes = source ?? Buffer.alloc(2 ** 13);
-    this.ones = memory.ones;
-    this.seen = memory.seen.fill(0);
     if (this.isReading) for (let byte = 0; byte <= AHEAD; byte += 1) this.shift();
   }
 
@@ -333,4 +304,52 @@ export class IntegerCoder {
     this.bytes[this.at] = byte;
     this.at += 1;
   }
+}
+
+/** Number of queries that are packed at once. */
+const PIECE_ROWS = 1 << 16;
+
+export function packTimes(times: QueryTimes): Buffer {
+  const coder = new IntegerCoder(null);
+  codeTimes(coder, times);
+  return coder.end();
+}
+
+/** @throws if `packTimes` did not write the bytes */
+export function unpackTimes(bytes: Buffer): QueryTimes {
+  const coder = new IntegerCoder(bytes);
+  const times = codeTimes(coder, null);
+  coder.end();
+  return times;
+}
+
+/**
+ * The queries of all pieces, one after the other.
+ * @throws if `count` is not that of the pieces, or `packTimes` did not write a piece
+ */
+export function joinPieces(pieces: readonly Buffer[], count: number): QueryTimes {
+  if (count > pieces.length * PIECE_ROWS) throw new RangeError(COUNT_DIFFERS);
+  const joined: Partial<Record<QueryTimeColumn, Float64Array>> = {};
+  let row = 0;
+  for (const piece of pieces) {
+    const { columns, count: rows } = unpackTimes(piece);
+    for (const name of QUERY_TIME_COLUMNS) {
+      const values = columns[name];
+      if (values !== undefined) (joined[name] ??= new Float64Array(count)).set(values, row);
+    }
+    row += rows;
+  }
+  if (row !== count) throw new RangeError(COUNT_DIFFERS);
+  return { count, columns: joined };
+}
+
+const COUNT_DIFFERS = 'the number of samples differs from the stated number';
+
+/** The times of a long run, packed piece by piece. */
+export function packedPieces({ columns, count }: QueryTimes): Buffer[] {
+  return Array.from({ length: Math.max(1, Math.ceil(count / PIECE_ROWS)) }, (_, piece) => {
+    const [from, to] = [piece * PIECE_ROWS, Math.min(count, (piece + 1) * PIECE_ROWS)];
+    const rows = Object.entries(columns).map(([name, values]) => [name, values.subarray(from, to)]);
+    return packTimes({ count: to - from, columns: Object.fromEntries(rows) });
+  });
 }

@@ -17,19 +17,14 @@ const changes = ({ cells }: z.infer<typeof OUTPUTS.compare>) =>
 
 describe('the same engines of an H100 and of an H200', () => {
   const folder = sharedFolder();
-  const progress: string[] = [];
   const checked: string[] = [];
 
   beforeAll(async () => {
     for (const set of ['h100', 'h200', 'h200']) {
-      progress.push((await bench(['run', MATRIX, '--replay', set], { cwd: folder })).stderr);
+      await bench(['run', MATRIX, '--replay', set], { cwd: folder });
       checked.push((await bench(['check'], { cwd: folder })).stdout.split('\n')[0] ?? '');
     }
   }, 60_000);
-
-  test('the progress of a run compares with sweeps on such a GPU only', () => {
-    expect(progress.map((text) => text.split(' vs sweep ').length - 1)).toEqual([0, 0, 8]);
-  });
 
   test('bench check: on another GPU there is nothing to compare with, and then the sweeps of that GPU', () => {
     const expected = ['first sweep: nothing to compare with', 'first sweep: nothing to compare with', 'nothing slower'];

@@ -3,12 +3,8 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { changeRows } from '../../../src/layers/change-rows.ts';
-import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
-import { layersDiffOutput, withGraphNote } from '../../../src/features/layers/layers.ts';
-import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
-import { makeLook } from '../../../src/terminal/look.ts';
+import { withGraphNote } from '../../../src/features/layers/layers.ts';
 import { bench, sharedFolder, refusal } from '../../support/bench.ts';
 import { onnxNetwork } from '../../support/onnx-models.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
@@ -16,7 +12,6 @@ import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import { recordedLayers } from '../../support/recorded-layers.ts';
 
 const python = { BENCH_PYTHON: TEST_PYTHON ?? 'python3' };
 const INT8 = join(FIXTURES, 'nights', '1-profile', 'resnet_small.int8.b8');
@@ -38,8 +33,6 @@ describe.skipIf(TEST_PYTHON === null)(`bench layers FOLDER --onnx FILE (${NEEDS_
     expect(text).toContain(
       '29.0 GFLOP a query (resnet.onnx), 199 TFLOP/s, 9.3 % of the dense peak of NVIDIA H200 at 1980 MHz, its highest clock, as none was measured',
     );
-    expect(text).toMatch(/roofline: 57\.8 % of the time in layers on the side of compute, 36\.4 % on that of memory/);
-    expect(text).toContain('of the time in layers below a tenth of both roofs: bound by neither');
   });
 
   test('without it, with another one, or with what is none: one line', async () => {
@@ -132,8 +125,6 @@ describe.skipIf(TEST_PYTHON === null)(
   },
 );
 
-const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
-
 const ENGINE: ProfiledEngine = {
   ref: 'latest',
   runId: '0123456789abcdef',
@@ -148,41 +139,6 @@ const ENGINE: ProfiledEngine = {
   cudaGraph: null,
   notes: [],
 };
-
-function textOf(
-  head: ReturnType<typeof recordedLayers>,
-  smClockMhz: readonly [number | null, number | null],
-  columns: number,
-): string {
-  const diff = diffLayers(NORMAL, head);
-  const output = layersDiffOutput(ENGINE, ENGINE, diff, changeRows(diff));
-  return layersDiffText(output, { opened: null, top: 20, smClockMhz }, makeLook(columns, false)).join('\n');
-}
-
-function said(factor: number, smClockMhz: readonly [number | null, number | null]): string {
-  return textOf(
-    NORMAL.map((layer) => ({ ...layer, averageMs: layer.averageMs * factor })),
-    smClockMhz,
-    200,
-  );
-}
-
-test.each([
-  [
-    'a clock that stood still is no cause',
-    0.986,
-    [1980, 1980],
-    'the noise of the profiler, as the SM clock did not move (1980 and 1980 MHz)',
-  ],
-  ['nor one that moved the other way', 0.986, [1980, 1900], 'the noise of the profiler'],
-  [
-    'one that fell as the layers got slower is',
-    1.042,
-    [1980, 1900],
-    'the clock, not the engine: SM clock 1980 → 1900 MHz',
-  ],
-  ['without telemetry nobody knows', 0.986, [null, 1980], 'no clock was recorded during both profiles'],
-] as const)('%s', (_, factor, clocks, text) => expect(said(factor, clocks)).toContain(text));
 
 test('a CUDA graph on one side alone is a note', () => {
   const [graph, launched] = [true, false].map((cudaGraph) => ({ ...ENGINE, cudaGraph }));

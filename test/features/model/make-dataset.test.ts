@@ -18,9 +18,7 @@ test('a data set, its hash, and the line for the matrix; the same again elsewher
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   expect(made.stdout).toBe(
     [
-      `sets/a.jsonl: 20 requests, ${(bytes.length / 1024).toFixed(2)} KiB`,
-      'tokens in 16, out 8; ids below 32000; seed 1',
-      `sha256 ${sha256}`,
+      `sets/a.jsonl: 20 requests, ${(bytes.length / 1024).toFixed(2)} KiB, sha256 ${sha256}`,
       '',
       'In the matrix, of a harness with kind: trtllm-bench, from the folder of the matrix:',
       'dataset: "sets/a.jsonl"',
@@ -57,8 +55,8 @@ test.each([
 describe('its requests', () => {
   const OPTIONS = {
     requests: 2000,
-    input: { mean: 128, stdev: 20 },
-    output: { mean: 64, stdev: 3 },
+    inputTokens: { mean: 128, stdev: 20 },
+    outputTokens: { mean: 64, stdev: 3 },
     vocabSize: 1000,
     seed: 1,
   };
@@ -79,7 +77,7 @@ describe('its requests', () => {
 
   /** The ids were computed by mulberry32 in Python. */
   test('the lines that trtllm-bench reads', () => {
-    const small = { ...OPTIONS, requests: 2, input: { mean: 3, stdev: 0 }, output: { mean: 4, stdev: 0 } };
+    const small = { ...OPTIONS, requests: 2, inputTokens: { mean: 3, stdev: 0 }, outputTokens: { mean: 4, stdev: 0 } };
     expect([...tokenDataset(small)].join('')).toBe(
       '{"task_id":0,"input_ids":[968,281,612],"output_tokens":4}\n{"task_id":1,"input_ids":[488,138,403],"output_tokens":4}\n',
     );

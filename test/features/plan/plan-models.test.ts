@@ -54,13 +54,14 @@ const WRONG = [
   'build: {opt: {batch: 8, size: 32}}',
 ];
 const MISTAKES = [
-  'm.yaml:2:39: model "vit" has no input "imput" (it has input); did you mean "input"?',
-  'm.yaml:3:65: input "input": 30 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]',
-  'm.yaml:4:38: model "mlp": its input "input" has dynamic dimensions and no shape here: add input: [batch, 64]',
-  'm.yaml:5:39: model "text": its input "attention_mask" has dynamic dimensions and no shape here: add attention_mask: [batch, sequence, 16]',
-  'm.yaml:5:40: input "input_ids" has 3 dimensions here, and 2 in the model: [batch, sequence]',
+  'm.yaml:2:38: model "vit" has no input "imput" (it has input); did you mean "input"?',
+  'm.yaml:2:38: model "vit": an input has dynamic dimensions and no shape here: add input: [batch, 3, 32, 32]',
+  'm.yaml:3:40: input "input" has 30 in dimension 3 here, and is [batch, 3, 32, 32] in the model',
+  'm.yaml:3:40: input "input" has 64 in dimension 2 here, and is [batch, 3, 32, 32] in the model',
+  'm.yaml:4:38: model "mlp": an input has dynamic dimensions and no shape here: add input: [batch, 64]',
+  'm.yaml:5:39: input "input_ids" has 3 dimensions here, and is [batch, sequence] in the model',
+  'm.yaml:5:39: model "text": an input has dynamic dimensions and no shape here: add attention_mask: [batch, sequence, 16]',
   'm.yaml:6:37: model "fixed" has no dynamic dimensions, so trtexec does not accept shapes for it: write shapes: static',
-  'm.yaml:7:51: input "input": 64 in dimension 2, which the model fixes at 32: [batch, 3, 32, 32]',
 ];
 
 describe('inputs of the matrix that the models have not', () => {
@@ -71,7 +72,7 @@ describe('inputs of the matrix that the models have not', () => {
   test('limits of the profile in a dimension that the model fixes', async () => {
     const vit = '{onnx: vit_tiny.onnx, shapes: {input: [batch, 3, 32, 32]}, build: {max: {input: 8x3x32x64}}}';
     expect(await problemsOf([`models: {vit: ${vit}}`, 'axes: {precision: fp32, batch: [8]}'])).toEqual([
-      'm.yaml:1:45: input "input": build.max has 64 in dimension 3, which the model fixes at 32: [batch, 3, 32, 32]',
+      'm.yaml:1:45: input "input" has 64 in dimension 3 in build.max, and is [batch, 3, 32, 32] in the model',
     ]);
   });
 
@@ -131,13 +132,15 @@ describe('what is no mistake', () => {
     expect(finished.stdout.match(/--shapes=/g)).toHaveLength(1);
   });
 
-  test('other dynamic dimensions have to be stated: as those of an image only where the inputs are not known', async () => {
+  test('other dynamic dimensions have to be stated', async () => {
     const models = 'models: {text: {onnx: external.onnx}, gone: {onnx: gone.onnx}, open: {onnx: open.onnx}}';
     const open = toBytes(model(17, ...valueInfo(11, 'x', ['', '', 3])));
+    const text =
+      'states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions';
     expect(await problemsOf([models, 'axes: {precision: fp32}'], { 'open.onnx': open })).toEqual([
-      'm.yaml:1:10: model "text" states no shapes: write shapes: {input_ids: [batch, sequence], attention_mask: [batch, sequence, 16]}',
-      'm.yaml:1:39: model "gone" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions',
-      'm.yaml:1:64: model "open" states no shapes: write shapes: {x: [batch, dim1, 3]}',
+      `m.yaml:1:10: model "text" ${text}`,
+      `m.yaml:1:39: model "gone" ${text}`,
+      `m.yaml:1:64: model "open" ${text}`,
     ]);
   });
 
@@ -170,8 +173,7 @@ describe('what the GPU here cannot do is a note', () => {
   const matrix = [
     'models:',
     '  vit: {onnx: vit_tiny.onnx, shapes: {input: [batch, 3, 32, 32]}}',
-    'axes: {precision: [fp16, fp8], batch: [8, 20000000]}',
-    'build: {opt: {batch: 8}}',
+    'axes: {precision: [fp16, fp8], batch: [8]}',
   ];
 
   async function notesOn(gpu: string, architecture: string | null, lines = matrix) {
@@ -185,8 +187,6 @@ describe('what the GPU here cannot do is a note', () => {
     return { notes: notesIn(finished), asked: smi.starts().length };
   }
 
-  const large = (gpu: string): string =>
-    `note: m.yaml:2:3: vit fp16 20000000x3x32x32 graph: its inputs take 229 GiB, and ${gpu} has 140 GiB`;
   const fp8 = (gpu: string): string =>
     `note: m.yaml:3:26: FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${gpu} is older`;
 
@@ -198,7 +198,7 @@ describe('what the GPU here cannot do is a note', () => {
     ['Tesla T4', null, [fp8('Tesla T4')]],
     ['NVIDIA A100-SXM4-80GB', null, [fp8('NVIDIA A100-SXM4-80GB')]],
     ['NVIDIA GeForce RTX 3090', 'Ampere', [fp8('NVIDIA GeForce RTX 3090')]],
-  ])('%s (%s): FP8 below SM 8.9, inputs larger than its memory', async (gpu, architecture, notes) => {
-    expect((await notesOn(gpu, architecture)).notes).toEqual([...notes, large(gpu)]);
+  ])('%s (%s): FP8 below SM 8.9', async (gpu, architecture, notes) => {
+    expect((await notesOn(gpu, architecture)).notes).toEqual(notes);
   });
 });

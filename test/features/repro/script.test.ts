@@ -52,13 +52,6 @@ function run(repro: ReproOutput, env: Readonly<Record<string, string>> = {}) {
 
 const ARGV = ['trtexec', '--loadEngine=my.plan', '--warmUp=200'];
 
-test('clocks that were locked are named with the words that lock them again', () => {
-  const stderr = (clockPolicy: string) => run(reproduction(ARGV, { clockPolicy })).stderr;
-  const line = 'repro: note: the clocks were locked 1590 MHz: nvidia-smi -lgc 1590,1590 locks them the same way\n';
-  expect(stderr('locked 1590 MHz')).toBe(line);
-  expect([stderr('locked base'), stderr('default')]).toEqual([expect.stringContaining('-lgc tdp,tdp'), '']);
-});
-
 test('the engine and the inputs that were given are checked', () => {
   const sha256 = '3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855a';
   const engine = { sha256, isGiven: true };

@@ -56,9 +56,8 @@ test.each([
   [{ apiKey: 'sk-1234567' }, 'apiKey', /^bench stores settings: name a variable instead of the key/],
   [{ extraArgs: ['--api-key=sk-1234567'] }, 'extraArgs', /^--api-key: bench stores command lines/],
   [{ extraArgs: ['-H', 'Authorization: Bearer sk-1'] }, 'extraArgs', /^-H: bench stores command lines/],
-  [{ url: 'http://me:sk-1234567@host' }, 'url', /leave name and password out/],
-  [{ url: 'localhost:8000' }, 'url', /not a server address/],
-  [{ extraArgs: ['--artifact-dir', '/x'] }, 'extraArgs', /^--artifact-dir: bench sets it/],
+  [{ url: 'http://me:sk-1234567@host' }, 'url', /without name and password/],
+  [{ url: 'localhost:8000' }, 'url', /write one such as/],
   [{ config: 'no.yaml' }, 'config', /^no.yaml: file not found/],
   [{ tokenizer: './no' }, 'tokenizer', /^.\/no\/tokenizer.json: file not found/],
 ])('refused: %j', (more, path, problem) => {
@@ -69,8 +68,8 @@ test.each([
 
 const NAME = 'profile_export_aiperf.json';
 const REPORT = readFileSync(join(ROOT, 'test/fixtures/aiperf', NAME), 'utf8');
-const readOf = (text: string | null, more: object = {}, stdout = '') =>
-  readingOf(aiperfDriver, { ...SETTINGS, ...more }, { [NAME]: text, 'stdout.log': stdout });
+const readOf = (text: string | null, more: object = {}) =>
+  readingOf(aiperfDriver, { ...SETTINGS, ...more }, { [NAME]: text });
 const changed = (more: object): string => JSON.stringify({ ...JSON.parse(REPORT), ...more });
 
 describe('a report of the real AIPerf 0.13.0', () => {
@@ -98,35 +97,26 @@ describe('a report of the real AIPerf 0.13.0', () => {
     expect(values).toHaveLength(19);
   });
 
-  const failed = {
-    error_request_count: { unit: 'requests', avg: 5 },
-    error_summary: [{ error_details: { code: 503, type: 'Service Unavailable', message: 'sk-1' }, count: 5 }],
-  };
+  const failed = { error_request_count: { unit: 'requests', avg: 5 } };
   test.each([
     [null, `${NAME}: the process did not write it`],
     [
       changed({ request_latency: undefined }),
-      `${NAME}: field request_latency is missing: is it a report of AIPerf 0.13?`,
+      `${NAME}: field request_latency.p90 is missing: is it a report of AIPerf 0.13?`,
     ],
     [
       changed({ request_throughput: { unit: 'requests/min', avg: 3 } }),
-      `${NAME}: request_throughput.unit: Invalid input: expected "requests/sec": is it a report of AIPerf 0.13?`,
+      `${NAME}: request_throughput is not in requests/sec`,
     ],
     [
       changed({ time_to_first_token: undefined }),
       `${NAME}: no ttftMean (it has requestThroughput, outputThroughput, totalThroughput, outputThroughputPerUser, requestLatencyMean)`,
     ],
-    [changed(failed), `${NAME}: 5 of 45 requests failed, the first by 503 Service Unavailable`],
+    [changed(failed), `${NAME}: 5 of 45 requests failed`],
     [changed({ was_cancelled: true }), `${NAME}: the run was cancelled`],
     [changed({ is_complete: false }), `${NAME}: not complete: some records are missing`],
   ])('what makes it none is one line (case %#)', (text, problem) => {
     expect(readOf(text, { streaming: true })).toEqual({ kind: 'faulty', problem });
-  });
-
-  test('where it wrote none, what it said on standard output', () => {
-    const said = '23:03:20.630 ERROR    All 4 inference request(s) failed. (system_controller.py:2370)';
-    const problem = `${NAME}: the process did not write it: All 4 inference request(s) failed.`;
-    expect(readOf(null, {}, `${said}\nLog File: x\n`)).toEqual({ kind: 'faulty', problem });
   });
 });
 

@@ -72,8 +72,7 @@ test.each([
     '{}',
     'stdout.log: field constructor is missing',
   ],
-  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number: "1 ms"'],
-  ['null', {}, '{"encode": null}', 'stdout.log: encode is not a number: null'],
+  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number'],
   [
     'a line without it',
     { output: 'jsonl' },
@@ -87,7 +86,7 @@ test.each([
     'took ages',
     'stdout.log: pattern of encode finds no number',
   ],
-  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a finite number'],
+  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a number'],
 ])('what it refuses: %s', (_, settings, stdout, problem) => {
   expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
 });

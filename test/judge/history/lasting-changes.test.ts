@@ -55,11 +55,6 @@ test('a sweep asked alone knows what the whole way knew in it for the first time
   expect(placesOf(stepped(4, 60, 40, 0.05), 60)).toEqual([]);
 });
 
-test('where the cell stayed for some sweeps before, a change has to stay for seven sweeps', () => {
-  const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
-  expect(lastingChanges(plainHistory(visited)).find(({ place }) => place === 60)?.knownAt).toBe(66);
-});
-
 describe('clocks and builds', () => {
   const random = new Random(8);
   const slow = Array.from({ length: 120 }, (_, sweep) => (sweep >= 40 && sweep < 46) || (sweep >= 80 && sweep < 92));

@@ -52,7 +52,7 @@ def one(text, attributes, _):
     operator, *inputs, _, output = text.split()
     domain, _, op = operator.rpartition("::")
     node = onnx.helper.make_node(op, [str(i) for i in range(len(inputs))], ["y"], domain=domain, **attributes)
-    return measure_work.flops(onnx, node, [shape(word) for word in inputs], shape(output))
+    return measure_work.flops(node, [shape(word) for word in inputs], shape(output))
 print(json.dumps([one(*case) for case in json.loads(sys.argv[1])]))
 `;
 

@@ -18,6 +18,9 @@ import { readFixture } from '../../support/recordings.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { parseTimes } from '../../support/whole-files.ts';
 
+const FIRST_FORMAT =
+  'KLUv/WAEAF0FAJLJIyuQRekz+mfe9x0THenTR6k/KoQMvOU1be/NhFtubb10UAPXZFneWdcAVYQpj///HxUMXJ6EAEEUoHgTkbyBGLyhTH6m8jOWM4SDirEGqJl8bh0tcrNHH3NQcyqus9dSbpEnOzdJ9DE4NZbWWYrgrg0oDz1Z013LkMWlFmtphPUV1nassq3zrG0Gp3RL/QcICQDjwgjCJ0G3s+IIdIfVZ7sqK6pOV6vgAQ==';
+
 test.each([
   ['formats/enqueue-bound', 12, 4.7],
   ['gpu-contended/vit_base.fp16.b8.graph1', 12, 6],
@@ -27,6 +30,17 @@ test.each([
   const blob = encodeSamples(times);
   expect([decodeSamples(blob), Object.keys(times.columns).length]).toEqual([times, columns]);
   expect(blob.length / times.count).toBeLessThan(bytes);
+});
+
+test('samples of stores from before are read as they were', () => {
+  expect(decodeSamples(Buffer.from(FIRST_FORMAT, 'base64'))).toEqual({
+    count: 3,
+    columns: {
+      startComputeMs: Float64Array.from([200.186, 201.15, 202.109]),
+      computeMs: Float64Array.from([0.962219, 0.95845, 0.960938]),
+      latencyMs: Float64Array.from([1 / 3, 1.05464, -0]),
+    },
+  });
 });
 
 test('any doubles come back bit by bit, in any columns, between numbers of six digits', () => {
@@ -55,7 +69,7 @@ test('any doubles come back bit by bit, in any columns, between numbers of six d
 });
 
 test('a blob of something else is refused', () => {
-  expect(() => decodeSamples(Buffer.from('not samples'))).toThrow('no longer reads');
+  expect(() => decodeSamples(Buffer.from('not zstd'))).toThrow('Unknown frame descriptor');
   const blob = encodeSamples(parseTimes(readFixture('formats/streams-4/times.json.br')));
   expect(() => decodeSamples(blob.subarray(0, -1))).toThrow(RangeError);
   expect(() => decodeSamples(Buffer.concat([blob, Buffer.of(0)]))).toThrow('bytes are left over');

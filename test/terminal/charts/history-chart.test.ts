@@ -46,24 +46,23 @@ describe('a chart of a history', () => {
     const rest = { marks: new Map([[4, 'S']]), styleOf: () => plain, most: null, height: 4 };
     const look = makeLook(32, false);
     const strip = { values: [40, 40, null, 60, 80, 80], format: (value: number) => `${value} °C` };
-    const rows = renderHistoryChart({ ...upper, ...rest, format: String, look }, strip);
-    expect(rows.map((row) => row.replace(/[\u2801-\u28ff]/gu, '*'))).toEqual([
+    expect(renderHistoryChart({ ...upper, ...rest, format: String, look }, strip)).toEqual([
       '1.15 ┤',
-      '1.10 ┤               * · * 1.1',
+      '1.10 ┤              ────── 1.1',
       '1.05 ┤',
-      '1.00 ┤* · * · * ·*         1',
+      '1.00 ┤──────────────       1',
       '     │',
       ' 100 ┤',
-      '  80 ┤               *   *',
-      '  60 ┤· · · · · ·*· · · ·  60 °C',
-      '  40 ┤*   *',
+      '  80 ┤              ╭─────',
+      '  60 ┤· · · · · ────╯ · ·  60 °C',
+      '  40 ┤──────',
       '     └┬──────────────S────',
       '      a',
     ]);
   });
 
-  test('steps are dots, and ASCII where nothing else can be shown', () => {
-    expect(chart(STEP).join('')).toMatch(/[\u2801-\u28ff]/u);
+  test('a step is a line, in ASCII where nothing else can be shown', () => {
+    expect(chart([1, 1.1]).join('')).toMatch(/[╭╮╰╯─]/u);
     expect(asciiText(chart(STEP, { starts: [30] }).join(''))).toMatch(/^[\x20-\x7e]+$/u);
   });
 

@@ -50,7 +50,7 @@ async function problem(model: string, variant: PlannedVariant): Promise<string |
 describe('what is refused before ModelOpt is started', () => {
   const STATED = shapes({ input_ids: [2, 8], attention_mask: [2, 8, 16] });
   const SAY =
-    'say with which sizes it is calibrated: shapes in calibration ({input_ids: 1x128}), or --calibration-shapes input_ids:1x128';
+    'say with which sizes it is calibrated: shapes in calibration ({input_ids: 1x3x224x224}), or --calibration-shapes input_ids:1x3x224x224';
 
   test.each<[string, string, Partial<PlannedVariant>, string | null]>([
     [
@@ -108,8 +108,8 @@ describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTH
     ['wrong_name.npz', 'the model has no input "inptu" (it has input); did you mean "input"?'],
     ['extra.npz', 'the model has no input "mask" (it has input)'],
     ['wrong_shape.npz', 'input: it is [8, 3, 2, 2], and the model takes [batch, 3, 4, 4]'],
-    ['few.npz', 'input: 2 samples are fewer than one step of 4: give at least 4, or smaller calibration shapes'],
-    ['empty.npz', 'input: it has no samples'],
+    ['few.npz', 'input: 2 samples are fewer than one step of 4'],
+    ['empty.npz', 'input: 0 samples are fewer than one step of 4'],
     ['nan.npz', 'input: 2 values are not finite (NaN or infinity)'],
     ['objects.npz', 'input: it holds Python objects: save plain arrays of numbers'],
     ['make.py', 'it is no npz file (numpy.savez writes them) and no npy file, or it is damaged'],

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
@@ -33,33 +32,6 @@ describe('what a capture holds', () => {
     // 2 us between kernels, three pauses of 40 and the 2 us behind a kernel, or a copy.
     expect(spanMs).toBeCloseTo(0.24 + 0.018 + 0.126 + 0.002, 10);
     expect([nsysVersion, exportSchema]).toEqual(['2024.6.2.225', '3.16.1']);
-  });
-
-  test("Python's pauses: counted once where threads wait together, with the GPU's idle time in them", async () => {
-    const path = exported();
-    const client = new Database(path);
-    const at = (us: number): number => us * 1000;
-    const add = client.prepare('INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?)');
-    client.exec(`INSERT INTO StringIds VALUES (9001, 'Holding GIL'), (9002, 'Waiting for GIL')`);
-    add.run(at(0), at(10_000), null, 9001);
-    add.run(at(120), at(160), null, 9002);
-    add.run(at(140), at(180), null, 9002);
-    const [kernels] = client
-      .prepare<[], { readonly first: number; readonly last: number }>(
-        'SELECT min(start) AS first, max(end) AS last FROM CUPTI_ACTIVITY_KIND_KERNEL',
-      )
-      .all();
-    if (kernels === undefined) throw new Error('no kernels');
-    add.run(kernels.first, kernels.last, 'Python GC', null);
-    client.close();
-    const [collection, lock] = readNsysExport(path).pauses;
-    expect(collection).toMatchObject({ reason: 'garbageCollection', count: 1 });
-    expect([lock, lock?.ms]).toMatchObject([{ reason: 'interpreterLock', count: 2 }, expect.closeTo(0.06, 10)]);
-    // From the first kernel on: gaps within the queries and the two pauses between them.
-    expect(collection?.gpuIdleMs).toBeCloseTo(0.018 + 2 * 0.042, 10);
-    expect((await bench(['layers', '--kernels', path])).stdout).toMatch(
-      /\nhost {5}garbage collection 1×, 0\.\d+ ms; the GPU had no work for 0\.102\d* ms of it\nhost {5}waiting for the interpreter's lock 2×, 0\.060\d* ms;/,
-    );
   });
 
   test('copies by their kind, and calls by their name', () => {

@@ -133,9 +133,7 @@ test('a flag that the version does not have is told with its versions', () => {
     'run: {flags: {--allocationStrategy: static}}',
     'build: {flags: {--heuristic: true, --maxTactics: 3}}',
   );
-  expect(problems('10.6', text)).toEqual([
-    'm.yaml:8:17: trtexec 10.6.0 has no --heuristic: it existed from 8.5 until 10.0 removed it',
-  ]);
+  expect(problems('10.6', text)).toEqual(['m.yaml:8:17: trtexec 10.6.0 has no --heuristic: 10.0 removed it']);
   expect(problems('8.6', text)).toEqual([
     'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it was added in 10.4',
     'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it was added in 10.0',

@@ -193,19 +193,6 @@ test.each(['-nan', 'inf', '1e999', '-1e999'])('%s is no time: the file is refuse
   expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow('row 1: "h2dMs" is not a finite number');
 });
 
-test('TensorRT 7.0 names its columns In and Out', () => {
-  const keys = ['startInMs', 'endInMs', 'inMs', 'computeMs', 'outMs', 'latencyMs', 'endToEndMs'];
-  const { columns } = parseTimes(file([['1', '2', '1', '5', '3', '9', '10']], keys));
-  const expected = { startH2dMs: 1, endH2dMs: 2, h2dMs: 1, computeMs: 5, d2hMs: 3, latencyMs: 9 };
-  expect(Object.fromEntries(Object.entries(columns).map(([name, [value]]) => [name, value]))).toEqual(expected);
-});
-
-test('7.1 and 7.2 wrote enqueue and input stamps under swapped labels', () => {
-  const keys = ['startEnqMs', 'endEnqMs', 'startInMs', 'endInMs', 'computeMs'];
-  const { columns } = parseTimes(file([['1', '2', '3', '4', '5']], keys));
-  expect([columns.startH2dMs?.[0], columns.startEnqMs?.[0]]).toEqual([1, 3]);
-});
-
 test('any numbers that trtexec can print come back exactly', () => {
   const number = fc.double({ min: 1e-6, max: 1e7, noNaN: true }).map((value) => String(Number(value.toPrecision(6))));
   fc.assert(

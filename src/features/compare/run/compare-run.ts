@@ -16,7 +16,7 @@ import type { Enough } from '../../run/index.ts';
 import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
-import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
+import { machinesFor, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
 import { type OpenStore, type StoreDatabase, openStore } from '../../../store/file/open.ts';
@@ -60,14 +60,19 @@ export async function compareRun(
   }
   const [from, to] = words.filter((word) => !isMatrix(word));
   const commits = await twoCommits(from, to, io);
-  const compared = await measuredCommits(commits, { ...options, matrix }, io);
+  const { compared } = await measuredCommits(commits, { ...options, matrix }, io);
   return printReport(compared, options, io);
 }
 
 export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 
+interface ComparedPair {
+  readonly pair: Pair;
+  readonly compared: Compared;
+}
+
 /** Compares two commits, after measuring whatever the store lacks. */
-export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io): Promise<Compared> {
+export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io): Promise<ComparedPair> {
   return measuring(options, io, async (store) => {
     const pair = findPair(store.db, await requestOf(commits, options, io), options.force === true);
     const comparing = { store, pair, options, io };
@@ -76,15 +81,9 @@ export async function measuredCommits(commits: TwoCommits, options: MeasureOptio
         measure(comparing, await preparedCommits(comparing, commits, folder)),
       );
     }
-    return comparedPair(store.db, pair, { base: commits.base.ref, head: commits.head.ref }, options);
+    const refs = { base: commits.base.ref, head: commits.head.ref };
+    return { pair, compared: await comparedPair(store.db, pair, refs, options) };
   });
-}
-
-/** The stored measurement of two commits. `compared` is null if it is not finished. */
-export async function storedCommits(db: StoreDatabase, commits: TwoCommits, options: MeasureOptions, io: Io) {
-  const pair = findPair(db, await requestOf(commits, options, io), false);
-  const refs = { base: commits.base.ref, head: commits.head.ref };
-  return { pair, compared: isFinished(pair) ? await comparedPair(db, pair, refs, options) : null };
 }
 
 /**
@@ -96,7 +95,7 @@ export async function measuredSides(
   sides: Readonly<Record<SideName, TurnSide>>,
   options: MeasureOptions,
   io: Io,
-): Promise<{ readonly pair: Pair; readonly compared: Compared }> {
+): Promise<ComparedPair> {
   return measuring(options, io, async (store) => {
     const pair = findPair(store.db, request, options.force === true);
     const comparing = { store, pair, options, io };
@@ -134,7 +133,7 @@ function comparedPair(
 }
 
 /** The request for a measurement of two commits. It is equal from any checkout of the repository. */
-async function requestOf(
+export async function requestOf(
   { base, head, repository }: TwoCommits,
   { build = [], filter, matrix, replay, trtexec }: MeasureOptions,
   { cwd }: Io,
@@ -210,7 +209,6 @@ async function measure({ io, options, pair, store }: Comparing, all: BothPlans):
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
   if (options.metric !== undefined && !isMetric(options.metric) && !hasHarness) metricNamed(store.db, options.metric);
   const machines = await machinesFor(program, options.gpus ?? null, io);
-  if (options.gpus !== undefined) refuseOwnDevices(plan);
   const keys = plan.cells.map(({ cell }) => cell.key);
   const settings = {
     ...enoughOf(options, plan.repeats),

@@ -58,7 +58,7 @@ export async function measureSides(
   const progress = new LiveProgress({ ...plan, runs: left }, program, io);
   const opened: OpenedSide[] = [];
   try {
-    await withLockedClocks(lock, machines, plan, program, io, async (locked) => {
+    await withLockedClocks(lock, machines, program, io, async (locked) => {
       const open = async (name: SideName): Promise<OpenedSide> => {
         const side = await openSide(store, pair, name, sides[name], locked, settings, progress, io);
         opened.push(side);

@@ -86,74 +86,63 @@ export function isAnswered({ groups }: SearchOutput): boolean {
 }
 
 export function searchText(output: SearchOutput, look: Look): string[] {
-  const { groups, limits, provenance, runs, sweepId } = output;
-  const isPlan = sweepId === null;
-  const known = runs.known === 0 ? '' : `${count(runs.known, 'run')} known from other sweeps`;
-  const isKnown = isPlan && groups.every(({ isComplete }) => isComplete);
-  const cost = isPlan && !isKnown ? `about ${count(runs.expected, 'run')}` : count(runs.made, 'run');
+  const { axis, groups, limits, provenance, runs, sweepId } = output;
+  const cells = groups.reduce((sum, { points }) => sum + points.length, 0);
+  const isDone = groups.every(({ isComplete }) => isComplete);
+  const cost = sweepId === null && !isDone ? `about ${count(runs.expected, 'run')}` : count(runs.made, 'run');
   const about = [
     provenance,
-    isKnown ? 'all known' : isPlan ? 'plan' : `sweep ${sweepId.slice(0, 8)}`,
-    `${cost} instead of ${runs.product} (${runs.product / countOf(groups)} for each cell)`,
-    known,
+    sweepId !== null ? `sweep ${sweepId.slice(0, 8)}` : isDone ? 'all known' : 'plan',
+    `${cost} instead of ${runs.product} (${runs.product / cells} for each cell)`,
+    ...(runs.known === 0 ? [] : [`${count(runs.known, 'run')} known from other sweeps`]),
+  ];
+  const [what, metric] = [
+    axis === 'batch' ? 'highest batch' : 'most streams',
+    limits.metric === 'p99' ? 'latency p99' : 'median latency',
   ];
   return [
-    look.style.strong(titleOf(output)),
-    ...wrapHanging(dotted(about.filter((part) => part !== '')), look.columns, 2),
+    look.style.strong(
+      `${what} with a ${metric} of at most ${formatMs(limits.maxLatencyMs)}, ${limits.surePercent} % sure`,
+    ),
+    ...wrapHanging(dotted(about), look.columns, 2),
     ...groups.flatMap((group) => ['', ...groupLines(group, output, look)]),
-    ...(limits.maxRuns !== null && groups.some(({ isComplete }) => !isComplete) && !isPlan
+    ...(limits.maxRuns !== null && !isDone && sweepId !== null
       ? ['', look.style.warn(`stopped at ${count(limits.maxRuns, 'run')}: --max-runs`)]
       : []),
   ];
 }
 
-function countOf(groups: readonly Group[]): number {
-  return groups.reduce((sum, { points }) => sum + points.length, 0);
-}
-
-function titleOf({ axis, limits }: SearchOutput): string {
-  const what = axis === 'batch' ? 'highest batch' : 'most streams';
-  const metric = limits.metric === 'p99' ? 'a latency p99' : 'a median latency';
-  return `${what} with ${metric} of at most ${formatMs(limits.maxLatencyMs)}, ${limits.surePercent} % sure`;
-}
-
-function groupLines(group: Group, output: SearchOutput, { columns, style }: Look): string[] {
+function groupLines(group: Group, { axis, limits, sweepId }: SearchOutput, { columns, style }: Look): string[] {
   const { highest, isComplete, isMonotone, label, points } = group;
-  const { axis, limits, sweepId } = output;
   const wrapped = (text: string): string[] => wrapWords(text, columns - 2).map((line) => `  ${line}`);
   const name = printable(highest?.label ?? label);
   if (sweepId === null && points.every(({ runs }) => runs === 0)) {
     return [style.accent(name), ...wrapped(`${axis} ${points.map(({ at }) => at).join(', ')}`)];
   }
-  const measured = points.filter(({ state }) => state !== 'notMeasured');
   const larger = points.filter(({ at }) => at > (highest?.at ?? -Infinity));
   const bound = larger.find(({ state }) => state === 'misses');
-  const head =
+  const measured = points.filter(({ state }) => state !== 'notMeasured').map(pointText);
+  const none = isComplete ? 'nothing is within the limit' : 'no answer yet';
+  return [
     highest === null
-      ? style.bad(`${name}: ${isComplete ? 'nothing is within the limit' : 'no answer yet'}`)
-      : style.good(`${name}: ${axis} ${highest.at}${isComplete ? '' : ' at least'}`);
-  const lines = [
+      ? style.bad(`${name}: ${none}`)
+      : style.good(`${name}: ${axis} ${highest.at}${isComplete ? '' : ' at least'}`),
     ...(highest === null
       ? []
-      : [`${placeText(highest, limits)}${larger.length === 0 ? `; no larger ${axis} in the matrix` : ''}`]),
-    ...(bound === undefined ? [] : [`${axis} ${bound.at}: ${placeText(bound, limits)}`]),
-    measured.length === 0 ? '' : `measured: ${measured.map(pointText).join(', ')}`,
-  ].filter((line) => line !== '');
-  const warnings = [
-    ...(isMonotone ? [] : [`latency does not grow with ${axis}: bench measured all larger values`]),
-    ...measured
-      .filter(({ state }) => state === 'lost')
-      .map(({ at }) => `${axis} ${at} could not be measured: see \`bench show ${sweepId?.slice(0, 8) ?? ''}\``),
+      : wrapped(`${placeText(highest, limits)}${larger.length === 0 ? `; no larger ${axis} in the matrix` : ''}`)),
+    ...(bound === undefined ? [] : wrapped(`${axis} ${bound.at}: ${placeText(bound, limits)}`)),
+    ...(measured.length === 0 ? [] : wrapped(`measured: ${measured.join(', ')}`)),
+    ...(isMonotone
+      ? []
+      : wrapped(`latency does not grow with ${axis}: bench measured all larger values`).map(style.warn)),
   ];
-  return [head, ...lines.flatMap(wrapped), ...warnings.flatMap(wrapped).map(style.warn)];
 }
 
 function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: SearchOutput['limits']): string {
   const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
-  const side = share < 0 ? 'over' : 'below';
-  const single = runs === 1 ? `, by a single run${isClose ? ': too near to be sure' : ''}` : '';
-  const close = isClose && runs > 1 ? ', too close for its runs to tell: their median decided' : '';
-  return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${side} the limit${single}${close}`;
+  const single = runs === 1 ? ', by a single run' : '';
+  const close = isClose ? ', too close for its runs to tell: their median decided' : '';
+  return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${share < 0 ? 'over' : 'below'} the limit${single}${close}`;
 }
 
 function pointText({ at, runs, state }: Point): string {

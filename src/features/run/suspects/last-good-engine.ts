@@ -1,35 +1,14 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-
-import { sha256OfFile } from '../../../files/files.ts';
-import type { Io } from '../../../cli/io.ts';
-import { chooseProgram } from '../../../cli/program.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
-import { timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { Candidate } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
-import { LoadedLibrary } from '../../../machine/host-facts.ts';
 import type { ConfirmBudget } from '../../../records/gated-metric.ts';
-import type { PlannedRun } from '../../../records/plan.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
+import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { SweepContext } from '../../../run/sweep-context.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
-import { planOf } from '../../../store/sweeps/sweeps.ts';
-import { printable } from '../../../text/printable.ts';
-import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
-
-/** The program that runs an engine, and the run planned for it. */
-export interface EngineProgram {
-  readonly program: TrtexecProgram;
-  readonly run: PlannedRun;
-  /** TensorRT version of the program. */
-  readonly tensorrt: string;
-  readonly isOther: boolean;
-}
 
 /** The build of a cell in a sweep; the first one if there are several. */
 export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, cellKey: CellKey): BuildId | null {
@@ -48,59 +27,16 @@ export async function keptEngine(
   return (await cache.findBuild(buildId)) ?? `${name} is no longer in the cache`;
 }
 
-/**
- * The program that loads the engine of an earlier sweep, or why there is none. It is the program of the newest sweep if
- * the versions are equal, else the earlier program if it still exists unchanged.
- */
-export async function programOf(
-  context: Pick<SweepContext, 'db' | 'library' | 'plan' | 'program'>,
-  current: StoredPlan,
-  earlier: Sweep,
-  { cellKey, engine }: { readonly cellKey: CellKey; readonly engine: CachedEngine },
-  { io, mayStartEarlier }: { readonly io: Io; readonly mayStartEarlier: boolean },
-): Promise<EngineProgram | string> {
-  const { program } = context;
-  const stored = readStoredPlan(planOf(context.db, earlier.sweepId));
-  const [run, earlierRun] = [timedRunOf(current.plan, cellKey), stored && timedRunOf(stored.plan, cellKey)];
-  if (run === null) return 'it has no timed run';
-  const own: EngineProgram = { program, run, tensorrt: current.plan.tensorrt, isOther: false };
-  if (program.recordings !== null) return recordedProgram(own, current, stored, earlierRun, io);
-  const { tensorrt, tensorrtLibrary } = engine.note;
-  const loaded = context.library?.version ?? null;
+/** Whether the program of the newest sweep can run the engine of an earlier one. */
+export function canRun(
+  { library, plan, program }: Pick<SweepContext, 'library' | 'plan' | 'program'>,
+  earlier: StoredPlan | null,
+  { note: { tensorrt, tensorrtLibrary } }: CachedEngine,
+): boolean {
+  if (program.recordings !== null) return earlier?.program.replayFolder === program.recordings.folder;
+  const loaded = library?.version ?? null;
   const isSameLibrary = tensorrtLibrary === null || loaded === null || tensorrtLibrary === loaded;
-  if (isSameLibrary && (tensorrt === null || tensorrt === current.plan.tensorrt)) return own;
-  const built = `its last good engine was built with TensorRT ${printable(tensorrtLibrary ?? tensorrt ?? 'of another version')}`;
-  const path = stored?.program.trtexec ?? null;
-  if (path === null || stored === null || earlierRun === null) return built;
-  if (!mayStartEarlier) return `${built}, whose trtexec is not started with --untrusted`;
-  const sha256 = (await sha256OfFile(path).catch(() => null))?.sha256 ?? null;
-  if (sha256 === null || sha256 !== stored.program.trtexecSha256) {
-    return `${built}, and ${printable(path)} is no longer that version`;
-  }
-  const library = join(dirname(path), '..', 'lib');
-  const paths = [existsSync(library) ? library : '', program.env['LD_LIBRARY_PATH'] ?? ''].filter(Boolean);
-  const env = paths.length === 0 ? program.env : { ...program.env, LD_LIBRARY_PATH: paths.join(':') };
-  return {
-    program: { ...program, file: path, shownAs: path, env },
-    run: earlierRun,
-    tensorrt: stored.plan.tensorrt,
-    isOther: true,
-  };
-}
-
-/** A replay needs the recordings of the earlier sweep, which may be from another set. */
-function recordedProgram(
-  own: EngineProgram,
-  current: StoredPlan,
-  stored: StoredPlan | null,
-  earlierRun: PlannedRun | null,
-  io: Io,
-): EngineProgram | string {
-  const folder = stored?.program.replayFolder ?? null;
-  if (stored === null || folder === null || earlierRun === null) return 'its last good sweep has no recordings';
-  if (folder === current.program.replayFolder) return own;
-  const { program } = chooseProgram({ replay: folder }, { replay: null, trtexec: null }, io);
-  return { program, run: earlierRun, tensorrt: stored.plan.tensorrt, isOther: true };
+  return isSameLibrary && (tensorrt === null || tensorrt === plan.tensorrt);
 }
 
 /** A recorded run is used once, so that there must be a run for each pair. */
@@ -109,14 +45,6 @@ export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: nu
   if (folder === null) return null;
   const recorded = recordedRuns(readRecordingSet(folder), stored.plan, cellKey);
   return recorded >= needed ? null : `${recorded} runs of it were recorded, and ${needed} are needed`;
-}
-
-export function withProgram(worker: SweepContext, { isOther, program }: EngineProgram): SweepContext {
-  if (!isOther) return worker;
-  const { wrapper } = worker.program;
-  // The library that this program loads is not that of the sweep.
-  const library = worker.library === null ? null : new LoadedLibrary();
-  return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
 }
 
 /** A cell to measure in pairs, for itself or for its group. */

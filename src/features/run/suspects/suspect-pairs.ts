@@ -7,10 +7,9 @@ import {
   buildOf,
   chooseSuspects,
   confirmBudgetS,
+  canRun,
   keptEngine,
-  programOf,
   recordedProblem,
-  withProgram,
 } from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
@@ -47,8 +46,6 @@ export interface SuspectsOf {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly cache: EngineCache;
-  /** False if programs of an earlier sweep must not be started. */
-  readonly mayStartEarlier: boolean;
   readonly progress: Pick<LiveProgress, 'take'>;
 }
 
@@ -81,18 +78,17 @@ export class SweepSuspects implements SuspectPairs {
       )
       .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
-    const known = new Set(this.labels.keys());
+    // Other programs than trtexec load their models themselves.
+    const isOurs = (key: CellKey): boolean => timedRunOf(stored.plan, key)?.harness === null;
     const candidates = verdict.candidates.map((candidate) => ({
       ...candidate,
-      cellKeys: candidate.cellKeys.filter((key) => known.has(key)),
+      cellKeys: candidate.cellKeys.filter(isOurs),
     }));
-    const all = chooseSuspects(candidates, new Set(carriedOver), budgetS, (key) => this.runS(key));
-    const chosen = all.chosen.filter((suspect) => this.isOurs(suspect));
+    const { chosen, leftOut } = chooseSuspects(candidates, new Set(carriedOver), budgetS, (key) => this.runS(key));
     for (const { cellKey, isSure } of chosen) if (isSure) this.sure.add(cellKey);
     this.endMs = this.io.now().getTime() + 1000 * budgetS;
-    this.noteOthers(all.chosen);
     this.budgetS = budgetS;
-    this.leftOut = all.leftOut.filter((suspect) => this.isOurs(suspect)).length;
+    this.leftOut = leftOut.length;
     const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
     const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
@@ -164,10 +160,9 @@ export class SweepSuspects implements SuspectPairs {
     const engine = await keptEngine(cache, side === 'newest' ? planned.newestBuildId : planned.lastGoodBuildId, sweep);
     if (typeof engine === 'string') return null;
     await cache.use(engine.name, worker.now());
-    const how = { io: this.io, mayStartEarlier: this.given.mayStartEarlier };
-    const program = await programOf(worker, stored, sweep, { cellKey: planned.cellKey, engine }, how);
-    if (typeof program === 'string') return null;
-    return { run: program.run, context: withProgram(worker, program), engine };
+    const run = timedRunOf(stored.plan, planned.cellKey);
+    const earlier = readStoredPlan(planOf(db, sweep.sweepId));
+    return run !== null && canRun(worker, earlier, engine) ? { run, engine } : null;
   }
 
   /** @returns whether the two engines are worth profiling */
@@ -177,7 +172,7 @@ export class SweepSuspects implements SuspectPairs {
     const result = results?.find(({ cellKey }) => cellKey === planned.cellKey);
     if (result === undefined) return false;
     const label = this.labels.get(planned.cellKey) ?? planned.cellKey;
-    this.note(pairText(label, planned, result, worker.gpu?.label ?? null, this.upgradeOf(planned)));
+    this.note(pairText(label, planned, result, worker.gpu?.label ?? null));
     return result.outcome === 'confirmed' || result.outcome === 'buildLuck';
   }
 
@@ -186,7 +181,7 @@ export class SweepSuspects implements SuspectPairs {
     for (const name of ['lastGood', 'newest'] as const) {
       const found = await this.engineOf(worker, planned, name);
       const version = parseTensorrtVersion(this.given.stored.plan.tensorrt);
-      if (found === null || version === null || found.context.program.recordings !== null) return;
+      if (found === null || version === null || worker.program.recordings !== null) return;
       const separate = new Dialect(version).separateProfile();
       const run = { ...found.run, args: profileArgs(found.run.args, '{engine}', separate), minQueries: 1 };
       const turn = turnOf(side, { ...found, run }, profileRepeat(name), false);
@@ -233,23 +228,6 @@ export class SweepSuspects implements SuspectPairs {
     return until.find((sweep) => buildOf(db, sweep, cellKey) !== null) ?? named;
   }
 
-  /** Other programs than trtexec load their models themselves. */
-  private isOurs({ cellKey }: Suspect): boolean {
-    return timedRunOf(this.given.stored.plan, cellKey)?.harness === null;
-  }
-
-  private noteOthers(suspects: readonly Suspect[]): void {
-    const { db, sweep } = this.given;
-    const others = suspects.filter((suspect) => !this.isOurs(suspect));
-    const [first] = others;
-    if (first === undefined) return;
-    const good = first.lastGoodSweepId === null ? null : findSweep(db, first.lastGoodSweepId);
-    const range = [good?.commit, sweep.commit].map((commit) => commit?.slice(0, 8) ?? '?').join('..');
-    this.note(
-      `${count(others.length, 'cell')} of other programs than trtexec not measured in pairs: bench compare ${range} --run`,
-    );
-  }
-
   /** Prints each reason once. */
   private noteProblems(planned: readonly PlannedPairs[]): void {
     const problems = Map.groupBy(planned, ({ problem }) => problem);
@@ -258,14 +236,6 @@ export class SweepSuspects implements SuspectPairs {
       const names = all.map(({ cellKey }) => this.labels.get(cellKey) ?? cellKey);
       this.note(`not measured in pairs, as ${problem}: ${shortList(names, NAMED, '; ', ' and ')}`);
     }
-  }
-
-  private upgradeOf(planned: PlannedPairs): string | null {
-    const { db, stored } = this.given;
-    const earlier = readStoredPlan(planOf(db, planned.lastGoodSweepId))?.plan.tensorrt ?? null;
-    return earlier === null || earlier === stored.plan.tensorrt
-      ? null
-      : `TensorRT ${printable(earlier)} → ${printable(stored.plan.tensorrt)}`;
   }
 
   private runS(cellKey: CellKey): number {
@@ -294,17 +264,11 @@ const NAMED = 3;
 const SWEEPS_BACK = 20;
 
 /** One line with the result of the pairs of a cell. `label` is printable. */
-function pairText(
-  label: string,
-  planned: PlannedPairs,
-  result: PairResult,
-  gpu: string | null,
-  upgrade: string | null,
-): string {
+function pairText(label: string, planned: PlannedPairs, result: PairResult, gpu: string | null): string {
   const { agreeing, changePercent, count: pairs, outcome } = result;
   const good = `the engine of sweep ${planned.lastGoodSweepId.slice(0, 8)}`;
   const change = `${gatedMetricOf(planned.metric).label} ${formatPercent(changePercent)}`;
-  const inPairs = `${change} in ${agreeing} of ${pairs} pairs with ${good}${upgrade === null ? '' : `, ${upgrade}`}`;
+  const inPairs = `${change} in ${agreeing} of ${pairs} pairs with ${good}`;
   const where = gpu ?? 'the machine';
   if (isSameEngine(planned) && outcome !== 'notComparable') {
     return outcome === 'machine'
