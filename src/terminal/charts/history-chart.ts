@@ -241,7 +241,8 @@ function roundScale(low: number, high: number): RoundScale {
   const decimals = Math.max(0, Math.ceil(-Math.log10(step) - ROUNDING));
   const values = Array.from({ length: to - from + 1 }, (_, place) => (from + place) * step);
   const named = values.map((value) => ({ value, text: value.toFixed(decimals) }));
-  return { low: from * step, high: to * step, ticks: named };
+  // Products may differ from the values by a rounding error.
+  return { low: Math.min(low, from * step), high: Math.max(high, to * step), ticks: named };
 }
 
 /** Rounding error of a quotient that should be an integer. */
