@@ -15,6 +15,7 @@ import {
   marginBetween,
 } from './metric-changes.ts';
 
+/** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;
 /** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
@@ -136,13 +137,17 @@ function clustersOf(changes: readonly CellChange[]): readonly (readonly CellChan
   });
 }
 
-/** Families of metrics, joined with that of the times if they share a cell with it. */
 function connected(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
-  const families = Map.groupBy(changes, familyOf);
-  const slow = new Set(families.get('time')?.map(({ cellKey }) => cellKey));
-  const joined = Map.groupBy(families.values(), (own) => own.some(({ cellKey }) => slow.has(cellKey)));
-  const ofTime = joined.get(true)?.flat() ?? [];
-  return [...(ofTime.length === 0 ? [] : [ofTime]), ...(joined.get(false) ?? [])];
+  let parts: (readonly CellChange[])[] = [];
+  for (const change of changes) {
+    const joined = parts.filter((part) =>
+      part.some((other) => other.cellKey === change.cellKey || familyOf(other) === familyOf(change)),
+    );
+    const whole = [...joined.flat(), change];
+    parts = parts.flatMap((part) => (part === joined[0] ? [whole] : joined.includes(part) ? [] : [part]));
+    if (joined.length === 0) parts.push(whole);
+  }
+  return parts;
 }
 
 function outcomeOf({ pairs }: CellChange): string {
@@ -161,7 +166,7 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   const { branch, matrix, provenance } = judged;
   const { direction, lastGood } = clearest;
   const outcome = outcomeOf(clearest);
-  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], clearest.cellKey);
+  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
   const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
   return {
@@ -183,11 +188,20 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   };
 }
 
-/** Machine changes of a cell between two sweeps in words: `driver 580.1 → 580.2`. */
-function environmentChanges({ cells, environments }: SweepEvidence, places: readonly number[], key: string): string[] {
-  const ids = cells.find(({ cell }) => cell.key === key)?.environmentIds ?? [];
-  const [before, after] = places.map((place) => environments.get(ids[place] ?? ''));
-  return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+/** Machine changes between two sweeps that are recorded for all of these cells, in words: `driver 580.1 → 580.2`. */
+function environmentChanges(
+  { cells, environments }: SweepEvidence,
+  places: readonly number[],
+  keys: readonly string[],
+): string[] {
+  const ofEach = cells
+    .filter(({ cell }) => keys.includes(cell.key))
+    .map(({ environmentIds }) => {
+      const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
+      return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+    });
+  const [first = [], ...others] = ofEach;
+  return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 
 /** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
@@ -203,6 +217,7 @@ function causeOf(
   return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
 }
 
+/** The pairs of the cell with the largest change. */
 function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
   const all = changes.flatMap(({ pairs }) => pairs ?? []);
   const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
