@@ -89,8 +89,8 @@ function machinesText({ machines, provenance }: MachinesOutput, isFiltered: bool
   }
   const table = renderTable<ListedMachine>(
     [
-      { header: 'machine', text: ({ name }) => printable(name), minWidth: 10, isIdentity: true },
-      { header: 'GPU', text: ({ gpuName }) => printable(gpuName), minWidth: 10, isIdentity: true },
+      { header: 'machine', text: ({ name }) => printable(name), minWidth: 10 },
+      { header: 'GPU', text: ({ gpuName }) => printable(gpuName), minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => printable(tensorrt ?? ''), dropRank: 2 },
       { header: 'driver', text: ({ driver }) => printable(driver ?? ''), dropRank: 3 },
       numberColumn('sweeps', ({ sweeps }) => String(sweeps), 5),
