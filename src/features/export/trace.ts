@@ -143,7 +143,10 @@ function runTrace(db: StoreDatabase, runId: RunId) {
       groups: groups.filter((group) => group.tracks.length > 0),
     },
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
-    notes: layers.length === 0 ? [] : [...(engine?.notes ?? [])],
+    notes: [
+      ...(layers.length === 0 ? [] : (engine?.notes ?? [])),
+      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
+    ],
   };
 }
 
