@@ -5,7 +5,7 @@ import type { Spawn } from '../process/spawn.ts';
 import { asciiText } from '../terminal/text-width.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
-import { linesWithNamedStore } from './name-store.ts';
+import { withNamedStore } from './name-store.ts';
 
 /** The parts of the process that a command may use; tests pass their own. */
 export interface Io {
@@ -142,7 +142,8 @@ export async function yieldToEventLoop({ signal }: Io): Promise<void> {
 }
 
 export function printLines(io: Io, lines: readonly string[]): void {
-  const text = (io.db === undefined ? lines : linesWithNamedStore(lines, io.db, io.look.columns)).join('\n');
+  const { db } = io;
+  const text = (db === undefined ? lines : lines.map((line) => withNamedStore(line, db))).join('\n');
   if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
 }
 

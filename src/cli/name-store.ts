@@ -16,12 +16,3 @@ const TYPED = new RegExp(
 export function withNamedStore(text: string, db: string): string {
   return text.replace(TYPED, (command) => (command.includes(' --db ') ? command : `${command} --db ${shellQuote(db)}`));
 }
-
-/** Breaks a line that became too long, so that each of its commands gets its own line. */
-export function linesWithNamedStore(lines: readonly string[], db: string, columns: number): string[] {
-  return lines.map((line) => {
-    const named = withNamedStore(line, db);
-    if (named === line || named.length <= columns) return named;
-    return named.replaceAll(' · bench ', `\n${' '.repeat(Math.max(0, line.indexOf('bench ')))}bench `);
-  });
-}

@@ -120,16 +120,8 @@ export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]>
   return new Map([...bySweep].map(([sweepId, own]) => [sweepId, own.map(({ runId }) => runId)]));
 }
 
-const PAYS_BYTES = 64 << 20;
-const PAYS_SHARE = 0.25;
-
 export function freeBytes({ $client }: StoreDatabase): number {
   return pragmaNumber($client, 'freelist_count') * pragmaNumber($client, 'page_size');
-}
-
-export function vacuumPays(db: StoreDatabase): boolean {
-  const all = pragmaNumber(db.$client, 'page_count') * pragmaNumber(db.$client, 'page_size');
-  return freeBytes(db) >= Math.max(PAYS_BYTES, PAYS_SHARE * all);
 }
 
 /** Returns free space to the disk. This blocks other connections. */

@@ -13,21 +13,13 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   const cells = rows.map(cellOf);
   const { common, tail, withVia } = sharedBy(cells);
   const columns: Column<Row>[] = [
-    { header: 'cell', text: (row) => cellOf(row).key.slice(0, 8), onlyIfAmbiguous: true },
-    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10, isIdentity: true },
-    {
-      header: 'precision',
-      short: 'prec',
-      text: (row) => precisionText(cellOf(row), withVia),
-      minWidth: 4,
-      isIdentity: true,
-    },
+    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10 },
+    { header: 'precision', short: 'prec', text: (row) => precisionText(cellOf(row), withVia), minWidth: 4 },
     {
       header: 'shape',
       ...(tail === null ? {} : { short: 'b' }),
       text: (row) => printable(shapeText(cellOf(row), tail)),
       minWidth: tail === null ? 5 : 3,
-      isIdentity: true,
     },
     {
       header: 'options',
@@ -38,7 +30,6 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
             .join(' '),
         ),
       minWidth: 8,
-      isIdentity: true,
     },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);

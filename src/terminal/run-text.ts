@@ -39,11 +39,9 @@ export function runText(run: ParsedRun, look: Look): string[] {
     );
   }
   if (derived.enqueueRatio !== null) {
-    lines.push(
-      cut(
-        `  enqueue/GPU ${formatNumber(derived.enqueueRatio, 2)} (${derived.enqueueClass})${busyText(derived)}${derived.cvPercent === null ? '' : ` · CV ${formatPercent(derived.cvPercent, false)}`}`,
-      ),
-    );
+    const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatPercent(derived.gpuBusy * 100, false)}`;
+    const cv = derived.cvPercent === null ? '' : ` · CV ${formatPercent(derived.cvPercent, false)}`;
+    lines.push(cut(`  enqueue/GPU ${formatNumber(derived.enqueueRatio, 2)} (${derived.enqueueClass})${busy}${cv}`));
   }
   if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
   const isMeasured = log.measurement !== null || run.harness !== null;
@@ -86,16 +84,6 @@ function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look)
       return truncate(`  ${printable(`${label} ${formatNumber(value)} ${unit}`)}`, look.columns);
     }),
   ];
-}
-
-/** Below this busy share, gaps between queries are shown. */
-const UNDERUSED = 0.95;
-
-function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
-  const busy = gpuBusy === null ? '' : ` · GPU busy ${formatPercent(gpuBusy * 100, false)}`;
-  const gap =
-    gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null ? ` (${formatMs(idleGapMs)} idle a query)` : '';
-  return `${busy}${gap}`;
 }
 
 /**

@@ -26,10 +26,6 @@ export interface Column<Row> {
   readonly isSentence?: true;
   /** Long text wraps to the next line instead of being truncated. */
   readonly wraps?: true;
-  /** Identifies a row: no two rows may have the same texts in all such columns. */
-  readonly isIdentity?: true;
-  /** Shown only if the truncated identities of two rows would be equal. */
-  readonly onlyIfAmbiguous?: true;
 }
 
 /** A right-aligned column of numbers. */
@@ -63,7 +59,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   const filled = columns
     .map((column) => pointed(look.isAscii ? inAscii(column) : column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
-  const laid = layOut(filled, rows, look.columns);
+  const laid = fit(filled, rows, look.columns).map(shortened);
   const linesOf = new Map(laid.map((entry) => [entry.column, linesIn(entry, rows)]));
   const line = (textOf: (entry: LaidColumn<Row>) => string): string => laid.map(textOf).join(GAP).trimEnd();
   const header = line(({ column, width }) => pad(headerOf(column, width), width, column.align));
@@ -98,42 +94,9 @@ function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]):
   return (row) => [cut.get(column.text(row)) ?? ''];
 }
 
-function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
-  const usual = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
-  // Prefer complete texts to more columns. Show the key only if neither distinguishes two rows.
-  for (const lastCuttingRank of [LAST_CUTTING_RANK, 0]) {
-    const laid = fit(usual, rows, available, lastCuttingRank).map(shortened);
-    if (!areAmbiguous(columns, laid, rows)) return laid;
-  }
-  return fit(columns, rows, available, LAST_CUTTING_RANK).map(shortened);
-}
-
-/** True if two different rows have equal texts in their identifying columns. */
-function areAmbiguous<Row>(
-  columns: readonly Column<Row>[],
-  laid: readonly LaidColumn<Row>[],
-  rows: readonly Row[],
-): boolean {
-  const visible = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous === true);
-  if (visible.length === 0) return false;
-  const seen = new Map<string, string>();
-  return rows.some((row) => {
-    const reads = laid
-      .filter(({ column }) => column.isIdentity === true)
-      .map(({ column, width }) => truncate(column.text(row), width))
-      .join('\0');
-    const cells = visible.map((column) => column.text(row)).join('\0');
-    const before = seen.get(reads);
-    seen.set(reads, cells);
-    return before !== undefined && before !== cells;
-  });
-}
-
 function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn<Row>[]): string[] {
   const shown = new Set(laid.map(({ column }) => column));
-  return columns
-    .filter((column) => !shown.has(column) && column.onlyIfAmbiguous !== true && column.header !== '')
-    .map(({ header }) => header);
+  return columns.filter((column) => !shown.has(column) && column.header !== '').map(({ header }) => header);
 }
 
 /** A column with a short header needs no more width than that header and its texts. */
@@ -168,13 +131,7 @@ interface LaidColumn<Row> {
   readonly content: number;
 }
 
-/** @param lastCuttingRank highest rank of columns for which texts are truncated */
-function fit<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  available: number,
-  lastCuttingRank: number,
-): LaidColumn<Row>[] {
+function fit<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
   const all = columns.map((column) => {
     const content = Math.max(0, ...rows.map((row) => textWidth(column.text(row))));
     return { column, content, width: Math.max(textWidth(column.header), content) };
@@ -183,7 +140,7 @@ function fit<Row>(
   let kept = new Set([0]);
   for (const rank of [...new Set(all.map(rankOf))].toSorted((a, b) => a - b)) {
     const more = new Set([...kept, rank]);
-    const leastOf = rank <= lastCuttingRank ? cutWidth : wholeWidth;
+    const leastOf = rank <= LAST_CUTTING_RANK ? cutWidth : wholeWidth;
     const least = all.filter((entry) => more.has(rankOf(entry))).map((entry) => ({ ...entry, width: leastOf(entry) }));
     if (totalWidth(least) <= available) kept = more;
   }

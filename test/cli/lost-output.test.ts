@@ -75,13 +75,6 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ state: 'finished', measured: 10 }]);
   }
 
-  test('without any output a sweep is done and kept', async () => {
-    const other = join(sharedFolder(), 'other.sqlite');
-    const args = ['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
-    expect(await onFullDisk(['stdout', 'stderr'], args)).toMatchObject({ code: 3 });
-    await expectSweep(other);
-  });
-
   test.skipIf(onPath('python3') === null)('a terminal that goes away ends no sweep', async () => {
     const other = join(sharedFolder(), 'other.sqlite');
     const program = [process.execPath, BENCH, 'run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
-import { linesWithNamedStore, STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
+import { STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
 
@@ -45,15 +45,6 @@ test.each<readonly [text: string, named: string]>([
     '`bench parse x`',
   ].map((text): [string, string] => [text, text]),
 ])('%j', (text, named) => expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'")));
-
-test('commands of a line that got too long have lines of their own', () => {
-  const line = '  next: bench why ab · bench compare 1 2 · bench ack ab';
-  expect(linesWithNamedStore([line, 'bench'], 'a.sqlite', 60)).toEqual([
-    '  next: bench why ab --db a.sqlite\n        bench compare 1 2 --db a.sqlite\n        bench ack ab --db a.sqlite',
-    'bench',
-  ]);
-  expect(linesWithNamedStore([line], 'a', 100)).toEqual([line.replaceAll(/(?= ·|$)/g, ' --db a')]);
-});
 
 test.each(STORE_COMMANDS.split('|'))('bench %s is a command', async (name) => {
   const { code, stdout } = await bench([...name.split(' '), '--help']);

@@ -227,13 +227,12 @@ describe.skipIf(noDiskBecause() !== null)('a full disk ends nothing that only lo
   test.each([
     ['room', null, fill],
     ['inodes', 1000, fillInodes],
-  ])('without %s, also for temporary files', async (_, inodes, fillUp) => {
+  ])('without %s next to the store', async (_, inodes, fillUp) => {
     const { path } = smallDisk(16, inodes);
     cpSync(folder, path, { recursive: true });
     const db = join(path, 'bench.sqlite');
     const before = readFileSync(db);
     fillUp(path);
-    setTemporaryFolder(path);
     for (const line of READING) {
       const args = line.split(' ');
       const own = await bench([...args, '--db', join(folder, 'bench.sqlite')]);

@@ -89,18 +89,6 @@ test.each([
   expect(lines.map((line) => line.replace(/ +1$/, ''))).toEqual(cut);
 });
 
-test('two rows never read the same: where they would, the key stands before them', () => {
-  const columns: Column<Row>[] = [
-    { header: 'cell', text: ({ value }) => value, onlyIfAmbiguous: true },
-    { header: 'options', text: ({ name }) => name, minWidth: 8, isIdentity: true },
-    { header: 'median', text: () => '0.04071' },
-  ];
-  const alike = [row('graph transfers streams=1', '8880ae78'), row('graph transfers streams=2', '0c92a3ad')];
-  const [, ...cut] = at(28, columns, alike);
-  expect(cut.map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
-  expect(at(28, columns, [row('graph'), row('graph')])[0]).toMatch(/^options/);
-});
-
 test('letters, signs, boxes and emoji are as wide as string-width says', () => {
   const compared =
     /[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\u2010-\u2027\u2190-\u2319\u2500-\u25ff\uac00-\ud7a3\u{1f600}-\u{1f64f}]/u;

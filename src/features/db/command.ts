@@ -76,7 +76,7 @@ const pruneOptions = (command: PlainCommand) =>
     .option('--layers', 'also delete layer profiles')
     .option('--samples-older-than <age>', 'also delete samples of sweeps that ended before that; artefacts stay', age)
     .option('--attachments-older-than <age>', 'also delete files that were attached before that', age)
-    .option('--vacuum', 'return free space to the disk, however little')
+    .option('--vacuum', 'return free space in the file to the disk')
     .option('--dry-run', 'only show what would be deleted');
 
 export type PruneOptions = OptionsOf<typeof pruneOptions>;

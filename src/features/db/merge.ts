@@ -67,10 +67,11 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
   const news = Object.entries({ ...counted, ...others }).flatMap(([noun, number]) =>
     number > 0 ? count(number, noun) : [],
   );
-  const there = `${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
+  const there = `; ${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
+  const hasCommon = alreadyThere.sweeps + alreadyThere.runs > 0;
   const { folders, bytes, missing } = artefacts ?? { folders: 0, bytes: 0, missing: 0 };
   return [
-    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}; ${there}`,
+    `${look.style.strong(printable(path))}: ${news.length === 0 ? 'nothing new' : `${news.join(', ')} added`}${hasCommon ? there : ''}`,
     updatedSweeps > 0 && `${count(updatedSweeps, 'sweep')} updated, as the other store has more runs of them`,
     folders > 0 && `artefacts of ${count(folders, 'run')} copied, ${formatBytes(bytes)}`,
     missing > 0 && `${count(missing, 'run has', 'runs have')} no artefacts in the other store either`,

@@ -24,11 +24,9 @@ import {
   pruneSweep,
   runFoldersOf,
   vacuum,
-  vacuumPays,
   SiblingStores,
 } from '../../store/prune.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/show-run.ts';
-import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
@@ -102,9 +100,7 @@ async function pruneAll(pruning: Pruning, rules: readonly KeepRules[], options: 
   }
   const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
   if (!isDryRun) await removeLeftFolders(db, artefacts);
-  // Rewriting the file must not block a measurement in progress.
-  const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
-  const vacuumed = !isDryRun && (options.vacuum === true || (!isMeasuring && vacuumPays(db)));
+  const vacuumed = !isDryRun && options.vacuum === true;
   if (vacuumed) vacuum(db);
   return {
     schemaVersion: 1,

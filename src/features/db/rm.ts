@@ -30,12 +30,8 @@ import { count } from '../../terminal/numbers.ts';
 /** Removes sweeps: deletes their rows and what they reported, and moves their artefacts to `removed/`. */
 export function rm(names: readonly string[], options: RmOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
-    const chosen = new Map<string, Sweep>();
-    for (const name of names) {
-      const sweep = await namedSweep(store.db, name, io);
-      chosen.set(sweep.sweepId, sweep);
-    }
-    const sweeps = [...chosen.values()];
+    const named = await Promise.all(names.map((name) => namedSweep(store.db, name, io)));
+    const sweeps = [...new Map(named.map((sweep) => [sweep.sweepId, sweep])).values()];
     // Check all before removing the first, so that all or none are removed.
     for (const sweep of sweeps) refuse(store, sweep);
     const isDryRun = options.dryRun === true;
@@ -53,20 +49,13 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
   });
 }
 
-/**
- * The sweep of a name. Git revisions and baselines are not accepted, because they may name several sweeps, or others
- * later.
- */
+/** The sweep of a name, such as the start of its ID; a revision or baseline could name another sweep later. */
 async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Sweep> {
-  const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name);
-  const found = isOther || name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
-  const [only, ...others] = new Map(found.map((sweep) => [sweep.sweepId, sweep])).values();
-  if (only === undefined) {
-    throw new UsageError(
-      `sweep ${printable(name)} is not in this store: name the start of an id of \`bench ls sweeps\``,
-    );
+  const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name) || name.length < SHORTEST_ID;
+  const [only, ...others] = isOther ? [] : await sweepsOfName(db, name, io);
+  if (only === undefined || others.some(({ sweepId }) => sweepId !== only.sweepId)) {
+    throw new UsageError(`${printable(name)} does not name one sweep: write the start of an id of \`bench ls sweeps\``);
   }
-  if (others.length > 0) throw new UsageError(`${printable(name)} names ${found.length} sweeps: write more of the id`);
   return only;
 }
 
@@ -137,9 +126,9 @@ async function removeOne(
 /** In a dry run of several sweeps, each may remove the same finding, so findings count once. */
 function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
   const removals = removed.map(({ removal }) => removal);
+  const gone = new Set(removals.flatMap(({ findings }) => findings.map(({ finding }) => finding.findingId)));
+  const reopened = new Set(removals.flatMap((removal) => removal.reopened.map(({ findingId }) => findingId)));
   const ids = new Set(removals.map(({ sweepId }) => sweepId));
-  const gone = new Set(removals.flatMap(({ findings }) => findings).map(({ finding }) => finding.findingId));
-  const reopened = new Set(removals.flatMap((removal) => removal.reopened).map(({ findingId }) => findingId));
   return {
     schemaVersion: 1,
     dryRun,
@@ -169,8 +158,8 @@ function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, {
     ...reopened.map((id) => `finding ${id.slice(0, 8)}: open again, as a deleted sweep had ended it`),
     ...(judgedAgain === 0 ? [] : [`${count(judgedAgain, 'later sweep')}: judged again by the next \`bench check\``]),
     ...(dryRun ? ['nothing was changed'] : []),
-    ...sweeps.flatMap(({ movedTo }) =>
-      movedTo === null ? [] : [`to restore it: \`bench import ${shellQuote(movedTo)}\``],
-    ),
+    ...sweeps
+      .flatMap(({ movedTo }) => movedTo ?? [])
+      .map((path) => `to restore it: \`bench import ${shellQuote(path)}\``),
   ];
 }

@@ -1,4 +1,4 @@
-export { githubAnnotations, markdown, markdownText } from './github.ts';
+export { githubAnnotations, markdownText } from './github.ts';
 export { junitXml } from './junit.ts';
 export { bencherJson, csvText, openMetricsText } from './metric-tables.ts';
 export {

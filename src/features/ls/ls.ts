@@ -86,11 +86,9 @@ function sweepsText(
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const table = renderTable<ListedSweep>(
     [
-      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8), isIdentity: true },
-      textColumn('started', ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), 1, {
-        isIdentity: true,
-      }),
-      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, isIdentity: true },
+      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
+      textColumn('started', ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), 1),
+      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8 },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
@@ -126,7 +124,7 @@ function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): str
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   const table = renderTable<CellsOutput['cells'][number]>(
     [
-      { header: 'cell', text: ({ key }) => key.slice(0, 8), isIdentity: true },
+      { header: 'cell', text: ({ key }) => key.slice(0, 8) },
       ...columns,
       numberColumn('sweeps', (row) => String(row.sweeps), 1),
       numberColumn('runs', (row) => String(row.measured), 3),

@@ -77,34 +77,3 @@ export function picked<Thing>(
   show(0);
   return things.length < 2 ? [pictures] : [picker(label, things.map(nameOf), show), pictures];
 }
-
-export function textTable(
-  caption: string,
-  headers: readonly string[],
-  rows: readonly (readonly (string | Node)[])[],
-  numbersFrom: number,
-): HTMLElement {
-  const kind = (column: number): Attributes => (column >= numbersFrom ? { class: 'number' } : {});
-  const heads = headers.map((header, column) => element('th', { scope: 'col', ...kind(column) }, header));
-  const body = rows.map((row) =>
-    element(
-      'tr',
-      {},
-      ...row.map((cell, column) =>
-        column === 0 ? element('th', { scope: 'row' }, cell) : element('td', kind(column), cell),
-      ),
-    ),
-  );
-  const parts = [element('thead', {}, element('tr', {}, ...heads)), element('tbody', {}, ...body)];
-  const table = element('table', {}, element('caption', {}, caption), ...parts);
-  return element('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, table);
-}
-
-/** A table with the numbers of a chart, made when it is opened. */
-export function showAsTable(make: () => readonly HTMLElement[]): HTMLElement {
-  const details = element('details', { class: 'behind' }, element('summary', {}, 'Show as table'));
-  details.addEventListener('toggle', () => {
-    if (details.childElementCount === 1) details.append(...make());
-  });
-  return details;
-}

@@ -1,7 +1,7 @@
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, ReportLayer, ReportLayers } from '../page-data.ts';
 import { hideTip, picture, showTip, sized } from './chart.ts';
-import { colorKey, element, note, showAsTable, svg, textTable } from './dom.ts';
+import { colorKey, element, note, svg } from './dom.ts';
 import { type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
@@ -13,7 +13,6 @@ export function layersView(data: PageData, { layers }: PageCell): HTMLElement[] 
     element('p', {}, summary(layers, sweep)),
     ...layers.notes.map(note),
     ...(layers.iterations === null ? [] : [layerMap(layers)]),
-    showAsTable(() => [layerTable(data, layers)]),
   ];
   return [element('section', {}, element('h3', {}, 'Layers'), ...parts)];
 }
@@ -26,20 +25,6 @@ function summary({ iterations, totalMs, runId }: ReportLayers, sweep: string): s
 
 function shareOf(ms: number, totalMs: number): string {
   return totalMs > 0 ? formatPercent((ms / totalMs) * 100, false) : '–';
-}
-
-function layerTable({ provenance }: PageData, { layers, totalMs }: ReportLayers): HTMLElement {
-  const rows = layers.map(({ label, ms, precision, purpose, tactic, type }) => [
-    label,
-    purpose,
-    type,
-    precision,
-    tactic,
-    formatMs(ms),
-    shareOf(ms, totalMs),
-  ]);
-  const headers = ['ONNX nodes, or name', 'purpose', 'type', 'input type', 'tactic', 'time', 'share'];
-  return textTable(`Layers, ${provenance}`, headers, rows, 5);
 }
 
 const HEIGHT = 400;
@@ -74,7 +59,7 @@ function layerMap({ layers, totalMs }: ReportLayers): HTMLElement {
     return [tile];
   };
   const sizes = drawn.map(({ ms }) => ms);
-  const said = ['img', 'Layers by their share of the time; the table below has the same'] as const;
+  const said = ['img', 'Layers by their share of the time'] as const;
   const stage = sized(element('div'), (width) =>
     picture('tree-map', [width, HEIGHT], said, ...treeMap(sizes, width, HEIGHT).flatMap(drawTile)),
   );

@@ -2,7 +2,7 @@ import { ticks } from '../../statistics/histogram.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, SampleHistogram } from '../page-data.ts';
 import { axisText, picture, sized, svgLine } from './chart.ts';
-import { element, showAsTable, svg, textTable } from './dom.ts';
+import { element, svg } from './dom.ts';
 import { linear } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
@@ -21,25 +21,21 @@ export function samplesView(data: PageData, { samples: { before, histogram, swee
       element('h3', {}, 'Distribution of the queries'),
       element('p', { class: 'samples-words' }, wordsOf(histogram, then, now)),
       sized(element('div'), (width) => chart(histogram, width)),
-      showAsTable(() => [samplesTable(data, histogram)]),
     ),
   ];
 }
 
-function wordsOf({ before, medianMs, runs }: SampleHistogram, then: string, now: string): string {
-  const ofNow = `${formatMs(medianMs)} in ${count(runs.length, 'run')} of ${now}`;
+function wordsOf({ before, now }: SampleHistogram, then: string, newest: string): string {
+  const ofNow = `${formatMs(now.medianMs)} in ${count(now.runs, 'run')} of ${newest}`;
   if (before === null) return `Median ${ofNow}.`;
-  const was = before.statistics.median;
-  return `Median ${formatMs(was)} in ${count(before.runs, 'run')} of ${then} (line), ${ofNow} (filled): ${formatPercent((medianMs / was - 1) * 100)}.`;
+  const change = formatPercent((now.medianMs / before.medianMs - 1) * 100);
+  return `Median ${formatMs(before.medianMs)} in ${count(before.runs, 'run')} of ${then} (line), ${ofNow} (filled): ${change}.`;
 }
 
 /** All runs together as bars, with a line for the runs before the last change. */
-function chart({ before, binMs, fromMs, runs }: SampleHistogram, width: number): SVGElement {
-  const queries = runs.reduce((sum, run) => sum + run.queries, 0);
-  const shares = (runs[0]?.counts ?? []).map(
-    (_, bin) => runs.reduce((sum, run) => sum + (run.counts[bin] ?? 0), 0) / queries,
-  );
-  const earlier = (before?.counts ?? []).map((number) => number / (before?.queries ?? 1));
+function chart({ before, binMs, fromMs, now }: SampleHistogram, width: number): SVGElement {
+  const { shares } = now;
+  const earlier = before?.shares ?? [];
   const toMs = fromMs + binMs * shares.length;
   const x = linear([fromMs, toMs], [SIDE, width - SIDE]);
   const y = linear([0, Math.max(...shares, ...earlier)], [HEIGHT, 10]);
@@ -52,27 +48,12 @@ function chart({ before, binMs, fromMs, runs }: SampleHistogram, width: number):
   return picture(
     'samples',
     [width, HEIGHT + AXIS],
-    ['img', 'GPU compute time of each query, before and now; the table below has the same'],
+    ['img', 'GPU compute time of each query, before and now'],
     ...bars,
     ...(before === null ? [] : [svg('path', { class: 'before', d: `M${SIDE} ${HEIGHT}${outline}V${HEIGHT}` })]),
     svgLine('grid', [SIDE, HEIGHT], [width - SIDE, HEIGHT]),
     ...ticks(fromMs, toMs, width / 130).map((ms) =>
       axisText(formatNumber(ms), [x.at(ms), HEIGHT + AXIS - 4], 'middle'),
     ),
-  );
-}
-
-function samplesTable({ provenance }: PageData, { before, runs }: SampleHistogram): HTMLElement {
-  const earlier = before === null ? [] : [{ ...before, runId: `before, ${count(before.runs, 'run')}` }];
-  return textTable(
-    `GPU compute time, ms, ${provenance}`,
-    ['run', 'queries', 'min', 'median', 'p90', 'p99', 'max', 'outside the chart'],
-    [...earlier, ...runs].map(({ runId, queries, statistics: { min, median, p90, p99, max }, beyond }) => [
-      runId,
-      String(queries),
-      ...[min, median, p90, p99, max].map((value) => formatNumber(value)),
-      String(beyond),
-    ]),
-    1,
   );
 }

@@ -92,7 +92,7 @@ test('what is measured, a baseline, or unknown is refused before anything goes',
   const [first = '', second = ''] = ids;
   const before = rowsOf(db);
   const rm = (...names: string[]) => bench(['db', 'rm', ...names, '--db', db], { cwd: folder });
-  const stderr = 'bench: sweep nightly is not in this store: name the start of an id of `bench ls sweeps`\n';
+  const stderr = 'bench: nightly does not name one sweep: write the start of an id of `bench ls sweeps`\n';
   expect(await rm(second, 'nightly')).toMatchObject({ code: 2, stderr });
   const release = lockSweep(join(dirname(db), 'artefacts'), first);
   const measured = await rm(second, first);

@@ -74,7 +74,7 @@ export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
 }
 
-export function isChange({ verdict }: Row): boolean {
+function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 
@@ -118,9 +118,7 @@ export type CellWords = ReturnType<typeof cellWords>;
  * terminal tables.
  */
 export function cellWords(cells: readonly KeyedCell[]) {
-  const { columns: all, caption } = cellColumns(cells, (cell) => cell);
-  // The page contains the key of every cell.
-  const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
+  const { columns, caption } = cellColumns(cells, (cell) => cell);
   return {
     headers: columns.map(({ header }) => header),
     caption,

@@ -3,16 +3,15 @@ import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
 import type { PageCell, PageData, PagePoint } from '../../../html/page-data.ts';
 import type { Environment } from '../../../records/environment.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
-import { isOwnMetric, metricOf } from '../../../records/metric.ts';
+import { metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
-import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
 import { namesOf } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from './report-data.ts';
-import { environmentView, matrixView, paretoView } from './sections.ts';
+import { environmentView, paretoView } from './sections.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -43,7 +42,6 @@ export function reportPage(data: ReportData, assets: PageAssets): string {
   const views = [
     ['findings', 'Findings', findingsView(data, story.finding)],
     ['cells', 'Cells', cellsView(data)],
-    ['matrix', 'Matrix', matrixView(data)],
     ['pareto', 'Precisions', paretoView(data)],
     ['environment', 'Environment', environmentView(data)],
   ] as const;
@@ -68,7 +66,7 @@ ${firstScreen(data, story)}
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
 ${shown.map(([, , view]) => view)}
 </main>
-<footer>${contents(data).map((text) => markup`<p>${text}</p>`)}<p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
+<footer><p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
 <div id="said" role="status" class="unseen"></div>
 <script type="application/json" id="data">${scriptJson(pageDataOf(data))}</script>
@@ -82,15 +80,6 @@ ${shown.map(([, , view]) => view)}
 function inline(text: string): Markup {
   if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('the page would end in its own script');
   return new Markup(text);
-}
-
-/** Definitions of the metrics, one sentence each; custom metrics have none. */
-function contents({ cells }: ReportData): string[] {
-  const metrics = [...new Set(cells.map(({ metric }) => metric))];
-  return metrics.filter(isOwnMetric).map((id) => {
-    const { label, says } = metricText(id);
-    return `${label}: ${says.split(/(?<=\.) /, 1)[0] ?? ''}`;
-  });
 }
 
 function pageDataOf(data: ReportData): PageData {

@@ -1,1 +1,0 @@
-export { metricText } from './help.ts';
