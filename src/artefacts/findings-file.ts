@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { writeNote } from '../files/files.ts';
 import { readJson, refuseLink } from '../files/folders.ts';
 import { sweepFolderOf } from '../files/layout.ts';
-import { acknowledgementSchema, type Finding, findingSchema, judgedSweepSchema } from '../records/finding.ts';
+import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';
@@ -25,40 +25,6 @@ const findingsFileSchema = z.object({
 });
 
 type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
-
-/** The form of findings before migration 0016, which makes the same change in a store. */
-const earlierFindingSchema = findingSchema
-  .omit({ lasts: true })
-  .extend({
-    kind: z.enum(['change', 'environment', 'limit']),
-    state: z.enum(['suspected', 'confirmed', 'open', 'recovered', 'cleared', 'machine']),
-    confirmedBy: z.enum(['pairs', 'history', 'previousSweep', 'measured']).nullable(),
-  })
-  .transform(({ confirmedBy, kind, state, ...finding }): Finding[] => {
-    if (state === 'suspected') return [];
-    const cause = state === 'machine' ? 'machine' : (finding.cause ?? (kind === 'environment' ? 'environment' : null));
-    return [
-      {
-        ...finding,
-        kind: kind === 'environment' ? 'change' : kind,
-        state: state === 'recovered' || state === 'cleared' ? 'recovered' : 'open',
-        lasts: confirmedBy === 'previousSweep' ? null : confirmedBy,
-        cause,
-      },
-    ];
-  });
-
-/** The form written by versions of bench that did not compare with reference levels. */
-const earlierFileSchema = findingsFileSchema.extend({
-  schemaVersion: z.literal(1),
-  judged: judgedSweepSchema.extend({ judgedBy: z.string().transform(() => 'earlierRules' as const) }).nullable(),
-  findings: z
-    .array(earlierFindingSchema)
-    .max(MAX_FINDINGS)
-    .transform((found) => found.flat()),
-});
-
-const storedFileSchema = z.discriminatedUnion('schemaVersion', [findingsFileSchema, earlierFileSchema]);
 
 /**
  * Writes findings and acknowledgements next to the artefacts of their sweeps, so that a store can be rebuilt from the
@@ -99,7 +65,7 @@ export function readFindings(db: StoreDatabase, sweepFolders: readonly { readonl
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
     // Skip a damaged file: the results do not depend on it.
-    const file = readJson(join(path, FINDINGS_FILE), storedFileSchema);
+    const file = readJson(join(path, FINDINGS_FILE), findingsFileSchema);
     if (file === null) continue;
     restoreFindings(db, file);
     restored.push(file.sweepId);

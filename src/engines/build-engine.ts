@@ -73,16 +73,16 @@ export async function buildEngine(
         return { engineBytes, engineSha256, buildId };
       },
     });
-    const { outcome, log, exports, artefactFolder } = await ended.store();
+    const { outcome, log } = await ended.store();
     const engine = isFine(outcome) ? await cache.findBuild(buildId) : null;
     if (engine === null) {
-      onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
+      onEvent({ kind: 'buildFailed', build, outcome, runId });
       return { kind: 'failed', outcome };
     }
     await cache.timing.keep(engine.note.sha256, timing, timedOn(context));
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
     const { engineBuiltS: buildS } = log.build;
-    onEvent({ kind: 'buildReady', build, how: 'built', buildS, engineBytes: exports.engineBytes });
+    onEvent({ kind: 'buildReady', build, how: 'built', buildS });
     return readyEngine(engine, record, [], variant?.path ?? null);
   } finally {
     await rm(temporary, { force: true });

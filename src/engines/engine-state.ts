@@ -45,7 +45,7 @@ export function refusedEngine(
 ): EngineState {
   const outcome: Outcome = { kind: 'failed', reason, evidence: [{ stream: 'stderr', line: 0, text }] };
   onEvent({ kind: 'note', text: `${build.label}: ${text}` });
-  onEvent({ kind: 'buildFailed', build, outcome, folder: null, runId: null });
+  onEvent({ kind: 'buildFailed', build, outcome, runId: null });
   return { kind: 'failed', outcome };
 }
 

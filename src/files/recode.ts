@@ -23,7 +23,7 @@ function foreignArchive(head: Buffer) {
 
 /**
  * Content as UTF-8. Unpacks gzip and Zstandard, and xz and bzip2 if their programs exist. Reads UTF-16 with a byte
- * order mark, as PowerShell redirects it, and without one.
+ * order mark, as PowerShell redirects it.
  */
 export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
@@ -68,30 +68,7 @@ function decoderOf(head: Buffer): Transform | null {
   // Other files may begin with the same two bytes, so the second character must be Latin.
   if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
   if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
-  if (isUnmarkedUtf16(head, 1)) return fromUtf16('utf-16le');
-  if (isUnmarkedUtf16(head, 0)) return fromUtf16('utf-16be');
   return null;
-}
-
-const MOST_CHARACTERS = 2048;
-const LEAST_CHARACTERS = 16;
-/** Less than 1, because a path may be in another script. */
-const LATIN_SHARE = 0.9;
-
-/** @param zeroAt index of the NUL byte of a Latin character: 1 for little endian, 0 for big endian */
-function isUnmarkedUtf16(head: Buffer, zeroAt: 0 | 1): boolean {
-  const characters = Math.min(head.length >> 1, MOST_CHARACTERS);
-  if (characters < LEAST_CHARACTERS) return false;
-  let latin = 0;
-  for (let at = 0; at < characters * 2; at += 2) {
-    if (head[at + zeroAt] === 0 && isText(head[at + 1 - zeroAt])) latin += 1;
-  }
-  return latin >= characters * LATIN_SHARE;
-}
-
-function isText(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  return (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
 function begins(head: Buffer, magic: readonly number[]): boolean {

@@ -34,10 +34,7 @@ const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
     program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: z
-      .string()
-      .regex(/^https?:\/\/[^@\s]+$/, 'write one such as http://localhost:8000, without name and password')
-      .describe('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
+    url: textSetting('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
     model: textSetting('The model, as the server calls it'),
     endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
       .describe('chat, completions, or another that AIPerf knows. Default: chat')
@@ -118,7 +115,10 @@ const SECRET_ARGS = ['--api-key', '--header', '-H'];
 const KEY_PLACE =
   'name a variable instead of the key in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
 
-function refused({ apiKey, extraArgs = [] }: AiperfSettings): [string, string] | null {
+function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, string] | null {
+  if (!/^https?:\/\/[^@\s]+$/.test(url)) {
+    return ['url', 'write one such as http://localhost:8000, without name and password'];
+  }
   if (apiKey !== undefined) return ['apiKey', `bench stores settings: ${KEY_PLACE}`];
   const secret = extraArgs.map((arg) => arg.replace(/=.*$/, '')).find((arg) => SECRET_ARGS.includes(arg));
   return secret === undefined ? null : ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];

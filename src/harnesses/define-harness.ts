@@ -61,34 +61,17 @@ export function programSettings(defaultEstimateS: number) {
   };
 }
 
-/** A bare name is looked up in PATH; a path is relative to the folder of the file. */
-function programOf(
-  run: readonly (string | number)[],
-  resolve: (path: string) => string,
-): readonly [string, ...string[]] {
-  const [program = '', ...args] = run.map(String);
-  return [/[/\\]/.test(program) ? resolve(program) : program, ...args];
-}
-
 export function option(flag: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [flag, String(value)];
 }
 
-function limitsOf(
-  stated: { readonly timeoutS?: number | string | undefined; readonly estimateS?: number | string | undefined },
-  defaultEstimateS: number,
-): Pick<DrivenCell, 'timeoutS' | 'estimateS'> {
-  return {
-    timeoutS: stated.timeoutS === undefined ? null : Number(stated.timeoutS),
-    estimateS: Number(stated.estimateS ?? defaultEstimateS),
-  };
-}
-
 /** The plan of a user's program: command line, folder, environment and time limits. */
 export function plannedProgram(
-  settings: Parameters<typeof limitsOf>[0] & {
+  settings: {
     readonly cwd?: string | undefined;
     readonly env?: Readonly<Record<string, string | number | null>> | undefined;
+    readonly timeoutS?: number | string | undefined;
+    readonly estimateS?: number | string | undefined;
   },
   resolve: (path: string) => string,
   defaultEstimateS: number,
@@ -100,16 +83,20 @@ export function plannedProgram(
     readonly identity?: DrivenCell['identity'];
   },
 ) {
+  const { cwd = '.', estimateS = defaultEstimateS, timeoutS } = settings;
   const env = Object.entries(settings.env ?? {}).map(([name, value]) => [name, value === null ? null : String(value)]);
+  const [program = '', ...args] = run.map(String);
   return {
     kind: 'planned',
     cell: {
       identity: {},
       ...cell,
-      argv: programOf(run, resolve),
-      cwd: resolve(settings.cwd ?? '.'),
+      // A bare name is looked up in PATH; a path is relative to the folder of the file.
+      argv: [/[/\\]/.test(program) ? resolve(program) : program, ...args],
+      cwd: resolve(cwd),
       env: Object.fromEntries(env),
-      ...limitsOf(settings, defaultEstimateS),
+      timeoutS: timeoutS === undefined ? null : Number(timeoutS),
+      estimateS: Number(estimateS),
     },
   } as const satisfies DriverPlan;
 }

@@ -11,14 +11,12 @@ import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
 import { valueRule } from './value-rule.ts';
 
-/** A cell that still gets runs. */
 export interface GrowingCell extends TwoSides {
   readonly runS: number;
 }
 
 export type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
 
-/** A cell with the runs of both sides so far. */
 export function growingCell(
   cell: KeyedCell,
   metric: MetricId,
@@ -33,35 +31,28 @@ export function growingCell(
   return { cellKey: cell.key, base, head, past: past(base), kind: noiseKindOf(cell), betterIs, runS };
 }
 
-/** The last of the runs; undefined without one. */
 export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Run[]): Run | undefined {
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
 }
 
-/** The highest repeat; 0 without a run. */
 export function highestRepeat(runs: readonly Pick<CellRun, 'repeat'>[]): number {
   return newestRun(runs)?.repeat ?? 0;
 }
 
-/** One of the timed runs of a cell, which differ only in their repeat; null if none is planned. */
 export function timedRunOf({ runs }: Pick<Plan, 'runs'>, cellKey: CellKey): PlannedRun | null {
   return runs.find((run) => run.role === 'timed' && run.cellKey === cellKey) ?? null;
 }
 
-/** Planned duration of a run of a cell in seconds. */
 export function plannedRunS(plan: Pick<Plan, 'runs'>, cellKey: CellKey): number {
   return timedRunOf(plan, cellKey)?.estimateS ?? 1;
 }
 
-/** The next timed run of a cell. */
 export function anotherRun(plan: Plan, cellKey: CellKey, made: readonly CellRun[]): PlannedRun[] {
   const planned = timedRunOf(plan, cellKey);
   return planned === null ? [] : [{ ...planned, repeat: highestRepeat(made) + 1 }];
 }
 
-/**
- * Returns a filter of items that fit into a time that begins now, in order. @param budgetS seconds; null for no limit
- */
+/** Keeps items that fit into a time that begins now, in order. @param budgetS seconds; null for no limit */
 export function timeBudget(budgetS: number | null, now: () => Date) {
   const startMs = now().getTime();
   return <Item>(items: readonly Item[], secondsOf: (item: Item) => number): Item[] => {
@@ -73,7 +64,6 @@ export function timeBudget(budgetS: number | null, now: () => Date) {
   };
 }
 
-/** The detectable effect to aim at. */
 export interface Goal {
   readonly percent: number;
   /** For a noisy cell: this many standard deviations of a single run, if that is more. */
@@ -126,7 +116,6 @@ export const moreRunsSchema = z.object({
   /** Time limit of the whole sweep in seconds; null for none. */
   budgetS: numberOrNull,
   maxRepeats: z.number(),
-  /** Sweeps to compare with, newest first. */
   baseSweepIds: z.array(z.string()),
   /** Whether their runs are pooled, or each cell uses the newest sweep that has it. */
   baseIs: z.enum(['together', 'newestOfCell']).default('together'),

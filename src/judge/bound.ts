@@ -44,7 +44,6 @@ export function boundOfRead({ derived, flags, log: { device, measurement, option
   return boundOf(options, [run], device.name);
 }
 
-/** Reports a cell whose bottleneck changed, even if its time did not. */
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
   if (!was || !is || was === is) return [];
@@ -52,7 +51,6 @@ export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[
   return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
 }
 
-/** The flag of a run that reports the same bottleneck. */
 export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
   host: 'hostBound',
   power: 'powerLimited',
@@ -87,7 +85,6 @@ function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
   return median(runs.flatMap(({ values }) => values[value] ?? []));
 }
 
-/** For a cell whose launches take as long as its work. */
 export const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
 
 export const BOUND_ADVICE = {
@@ -112,7 +109,6 @@ const SHARED_MEMORY_ADVICE =
 
 const LEAST_GRAPH_GAIN = 1;
 
-/** @param gainPercent measured gain of the same cell with a CUDA graph */
 export function withGraphGain(bound: CellBound | null, gainPercent: number): CellBound | null {
   if (bound === null || gainPercent >= LEAST_GRAPH_GAIN) return bound;
   if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };

@@ -40,7 +40,6 @@ const energySchema = z.strictObject({
   intervalPercent: numberOrNull.describe('Half the 95 % interval, relative to the mean; null with a single run'),
 });
 
-/** The properties of one way to run a model. Numbers are medians over its measured runs. */
 export const deploymentSchema = z.strictObject({
   throughputQps: z.number(),
   throughputFrom: z
@@ -55,7 +54,6 @@ export const deploymentSchema = z.strictObject({
   costs: costsSchema.describe('Build, load, refit and memory costs'),
   energy: energySchema.nullable().describe('Energy of the GPU; null without telemetry'),
   efficiency: engineEfficiencySchema.nullable().describe('Share of the peaks of the GPU; null without the ONNX model'),
-  /** Null if unchecked. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
     .record(z.string(), z.number().min(0).max(1))
@@ -68,7 +66,6 @@ export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> 
   readonly runsQps: readonly number[];
 }
 
-/** Facts about a cell in addition to its runs. */
 export interface DeploymentFacts {
   readonly accuracy: ReadonlyMap<string, Accuracy>;
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
@@ -78,7 +75,6 @@ export interface DeploymentFacts {
 
 export type Deployments = ReturnType<typeof deploymentsOf>;
 
-/** Deployments, with the precisions of a batch next to each other. */
 export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];

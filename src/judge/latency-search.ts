@@ -12,10 +12,8 @@ export const SEARCH_AXES = ['batch', 'streams'] as const;
 
 export type SearchAxis = (typeof SEARCH_AXES)[number];
 
-/** A cell at a point of its group's axis. */
 export interface SearchPoint {
   readonly cellKey: CellKey;
-  /** Its batch or its number of streams. */
   readonly at: number;
   readonly values: readonly number[];
   readonly past: readonly number[];
@@ -24,7 +22,6 @@ export interface SearchPoint {
   readonly isSpent: boolean;
 }
 
-/** The request of a search, stored with its sweep. */
 export const latencySearchSchema = z.object({
   axis: z.enum(SEARCH_AXES),
   maxLatencyMs: z.number(),
@@ -89,7 +86,6 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
 
 export interface SearchStep {
   readonly next: JudgedPoint | null;
-  /** The largest point so far that holds the limit. */
   readonly best: JudgedPoint | null;
   /** False if a larger point is faster than a smaller one, or holds the limit while the smaller one does not. */
   readonly isMonotone: boolean;
@@ -126,12 +122,10 @@ function growsAlong(points: readonly JudgedPoint[]): boolean {
   });
 }
 
-/** The value of a cell on an axis; null if it has no batch. */
 export function placeOn(axis: SearchAxis, { shapes, streams }: KeyedCell): number | null {
   return axis === 'streams' ? streams : batchOf(shapes);
 }
 
-/** Equal for cells that differ only on this axis. */
 export function axisTwinKey(axis: SearchAxis, { key: _key, ...cell }: KeyedCell): string {
   if (axis === 'streams') return canonicalJson({ ...cell, streams: 1 });
   const { shapes, axisFlags, ...rest } = cell;

@@ -3,7 +3,6 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/order-statistics.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** Whether a metric does not depend on the state of the machine during the run. */
 function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
@@ -40,13 +39,11 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 
 export const CLOCK_LEVEL = {
   leastKnown: 3,
-  /** Relative distance that indicates another state of the GPU. */
   off: 0.04,
   /** Number of sweeps on either side that define the level, so that a lasting clock becomes the level. */
   neighborSweeps: 5,
 } as const;
 
-/** Clock level in MHz; null when too few runs have a clock. */
 export function clockLevelMhz(clocks: readonly (number | null)[]): number | null {
   const known = clocks.filter((clock) => clock !== null);
   return known.length < CLOCK_LEVEL.leastKnown ? null : median(known);
@@ -75,7 +72,6 @@ type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
-/** Cells of a sweep with disturbed runs. */
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {

@@ -18,7 +18,6 @@ type SummarizedRun = Pick<
   'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'values'
 >;
 
-/** Summaries in the order of the cells. */
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly SummarizedRun[],
@@ -105,12 +104,10 @@ export interface SwitchedCell {
 /** A switch of a cell: a CUDA graph, the copies of its inputs and outputs, or a neighbor on the GPU (`with`). */
 export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor';
 
-/** The same cell with the switch on and off. */
 export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
   readonly gainPercent: number;
-  /** 95 % interval of the gain; null for one run on a side. */
   readonly ciPercent: CellComparison['ciPercent'];
   /** Change of the median latency; below 0 when it is shorter with the switch. */
   readonly latencyChangePercent: number | null;

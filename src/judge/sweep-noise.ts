@@ -19,14 +19,9 @@ const BETWEEN_SWEEPS = {
   leastCells: 20,
   /** Least number of them that must remain without those that changed. */
   leastUnchanged: 8,
-  /**
-   * Cells reported as changed are left out, unless they exceed this share; then the sweep effect causes the changes.
-   */
+  /** Cells reported as changed are left out, unless they exceed this share. */
   changedShare: 0.25,
-  /**
-   * A mean difference of this many standard errors is significant: either cells changed, or the sweeps differ for all
-   * cells.
-   */
+  /** A mean difference of this many standard errors: either cells changed, or the sweeps differ for all. */
   oneWayErrors: 3,
   /** Cells changed if two groups are likelier than one by this log likelihood. */
   leastGain: 1,
@@ -93,13 +88,11 @@ const SHIFT = {
   meanSquare: 1.4,
 } as const;
 
-/** A change that cells share, with its standard error, on the log scale; above 0 when head is worse. */
 export interface Shift {
   readonly size: number;
   readonly error: number;
 }
 
-/** The change that nearly all cells share; null if there is none. */
 export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;

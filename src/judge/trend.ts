@@ -25,11 +25,9 @@ interface TrendRun extends TrendSweep {
 }
 
 export const trendStepSchema = z.strictObject({
-  /** Date, commit, sweep or run, from which the label is made. */
   id: z.string(),
   sweepId: idSchema.nullable(),
   startedAt: z.string().nullable().describe('Start of the first sweep of this step'),
-  /** Median of the runs of this step. */
   value: z.number().nullable().describe('Null without a result'),
   runs: count,
 });
@@ -38,7 +36,6 @@ export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 
 const ENOUGH_SWEEPS = 8;
 
-/** Sweeps when there are enough, else runs. */
 export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUnit {
   return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
@@ -50,14 +47,10 @@ export function trendSteps(
   last: number,
 ): TrendStep[] {
   const entries = withGaps(runs, planned);
-  const starts = new Map<string, string>();
-  for (const { sweepId, startedAt } of entries) {
-    if (startedAt !== null && startedAt < (starts.get(sweepId) ?? '~')) starts.set(sweepId, startedAt);
-  }
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;
     if (unit === 'sweep') return run.sweepId;
-    if (unit === 'day') return dayOf(run, starts.get(run.sweepId));
+    if (unit === 'day') return dayOf(run);
     return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   };
   const steps = [...Map.groupBy(entries, idOf)].map(([id, group]): TrendStep => {
@@ -65,7 +58,7 @@ export function trendSteps(
     const { sweepId = null, startedAt = null } = group[0] ?? {};
     return { id, sweepId, startedAt, value: median(values), runs: values.length };
   });
-  return (unit === 'day' ? withMissingDays(steps) : steps).slice(-last);
+  return steps.slice(-last);
 }
 
 interface TrendEntry extends TrendSweep {
@@ -87,32 +80,10 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   return entries;
 }
 
-/** Longest span of a sweep counted as one day: imports may span months. */
-const LONGEST_SWEEP_MS = 36 * 3_600_000;
-
-/** UTC date of the start of the sweep, so that a sweep over midnight is one step. */
-function dayOf({ startedAt }: TrendSweep, start: string | undefined): string {
-  if (start === undefined) return 'unknown';
-  const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
-  return (isOwnDay ? startedAt : start).slice(0, 10);
+function dayOf({ startedAt }: TrendSweep): string {
+  return startedAt?.slice(0, 10) ?? 'unknown';
 }
 
-const DAY_MS = 86_400_000;
-const MAX_DAYS = 4000;
-
-function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
-  const byDay = new Map(steps.map((step) => [step.id, step]));
-  const dated = [...byDay.keys()].filter((id) => id !== 'unknown').toSorted();
-  const [first, last] = [Date.parse(dated[0] ?? ''), Date.parse(dated.at(-1) ?? '')];
-  const days = steps.filter(({ id }) => id === 'unknown');
-  for (let day = first; day <= last && days.length < MAX_DAYS; day += DAY_MS) {
-    const id = new Date(day).toISOString().slice(0, 10);
-    days.push(byDay.get(id) ?? { id, sweepId: null, startedAt: null, value: null, runs: 0 });
-  }
-  return days;
-}
-
-/** A reported change of level. */
 export interface ReportedChange {
   readonly id: string;
   readonly state: ReturnType<typeof saidState>;
@@ -121,7 +92,6 @@ export interface ReportedChange {
   readonly changePercent: number;
 }
 
-/** The reported changes of one metric of a cell. */
 export function reportedChanges(
   findings: readonly Finding[],
   said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
@@ -138,7 +108,6 @@ export function reportedChanges(
 
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
-/** Marks of a cell over the steps: changes of level, changes of the machine, bottlenecks and baselines. */
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
@@ -160,7 +129,6 @@ export function trendMarks(
   ].toSorted((a, b) => a.step - b.step);
 }
 
-/** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Index of the point, from 0'),
   kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
@@ -229,7 +197,6 @@ function majorOf({ tensorrt }: Environment): string | undefined {
   return tensorrt?.split('.')[0];
 }
 
-/** @param environments environment of each step; null if unknown */
 export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
   const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
   return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {

@@ -17,7 +17,6 @@ export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKi
   return runs.every(isKept) ? 'centre' : 'printed';
 }
 
-/** @returns reads a value of this kind from a run; null if the run has none */
 export function valueRule(
   runs: readonly ValuedRun[],
   metric: MetricId,

@@ -125,30 +125,18 @@ function tacticChange({ base, head }: ChangedLayers): string {
   return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
 }
 
-/** Kernel changes with this share of a row suffice to describe it. */
-const MOST_OF_ROW = 0.75;
-const NAMED = 2;
-
-/** The most expensive kernel changes, with their number of layers and share of the row. */
+/** The kernel change that costs most in a row, with its number of layers. */
 function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
-  const whole = sumOf(parts);
-  const groups = [...Map.groupBy(parts, textOf)]
-    .map(([text, own]) => ({ text, layers: own.length, share: whole === 0 ? 0 : sumOf(own) / whole }))
-    .toSorted((a, b) => b.share - a.share || b.layers - a.layers);
+  const groups = [...Map.groupBy(parts, textOf)].toSorted(([, a], [, b]) => sumOf(b) - sumOf(a) || b.length - a.length);
   const [first] = groups;
-  if (first === undefined || groups.length === 1) return first?.text ?? null;
-  const named = groups.slice(0, first.share >= MOST_OF_ROW ? 1 : NAMED);
-  return named
-    .map(({ text, layers, share }) => {
-      // Without times, or if the parts cancel out, shares are meaningless.
-      const part = share > 0 && share <= 1 ? `, ${Math.round(share * 100)} % of it` : '';
-      return `${text} (${layers} of ${parts.length}${part})`;
-    })
-    .join('; ');
+  if (first === undefined) return null;
+  const [text, own] = first;
+  return groups.length === 1 ? text : `${text} (${own.length} of ${parts.length})`;
 }
 
+/** Size of the change of some layers in ms. */
 function sumOf(parts: readonly ChangedLayers[]): number {
-  return parts.reduce((sum, { deltaMs }) => sum + deltaMs, 0);
+  return Math.abs(parts.reduce((sum, { deltaMs }) => sum + deltaMs, 0));
 }
 
 /** Layers as short as a launch vary by one step of the timer. */

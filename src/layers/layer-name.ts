@@ -132,14 +132,5 @@ export function describeTacticChange(a: string, b: string): string {
   differ('stages', was.stages, is.stages);
   differ('types', was.types, is.types);
   differ('sm', was.architecture, is.architecture);
-  if (parts.length > 0) return parts.join(', ');
-  return differingWords(was.name, is.name);
-}
-
-function differingWords(a: string, b: string): string {
-  const [before, after] = [a.split('_'), b.split('_')];
-  const gone = before.filter((word) => !after.includes(word));
-  const come = after.filter((word) => !before.includes(word));
-  if (gone.length + come.length === 0 || gone.length > before.length / 2) return `${a} → ${b}`;
-  return `${gone.join('_') || 'none'} → ${come.join('_') || 'none'}`;
+  return parts.length > 0 ? parts.join(', ') : `${was.name} → ${is.name}`;
 }

@@ -10,7 +10,7 @@ import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './po
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { coldStarts } from './cold-starts.ts';
-import { type Filter, readFilter } from './filter.ts';
+import { matches, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
@@ -249,10 +249,6 @@ function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: Mista
     list.addAt(entry.precisionAt, `${NEIGHBOR}: "${name}" has no cell in ${precision} to run next to "${model}"`);
   }
   return entry;
-}
-
-export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {
-  return filter(cellFields(cell, dimensions));
 }
 
 function notesOf(cells: readonly MatrixCell[]): string[] {

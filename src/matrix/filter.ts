@@ -1,5 +1,5 @@
 import { didYouMean } from '../text/nearest.ts';
-import { CELL_FIELDS, type CellFields, type FieldValue } from './matrix.ts';
+import { CELL_FIELDS, type CellFields, cellFields, type FieldValue, type MatrixCell } from './matrix.ts';
 
 /**
  * The language that selects cells: `--filter`, `exclude`, and cells named on a command line.
@@ -60,6 +60,10 @@ export function readFilter(
     if (!(error instanceof FilterFault)) throw error;
     return { kind: 'faulty', offset: error.offset, problem: error.message };
   }
+}
+
+export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {
+  return filter(cellFields(cell, dimensions));
 }
 
 function tokenize(expression: string): Token[] {

@@ -1,5 +1,4 @@
 import { findDriver } from '../harnesses/registry.ts';
-import type { KeyedCell } from '../records/cell.ts';
 import {
   type ConfirmBudget,
   type GateLimit,
@@ -10,8 +9,8 @@ import {
   unknownMetric,
 } from '../records/gated-metric.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
-import { readFilter } from './filter.ts';
-import { type CellFields, type MatrixCell, type Placed, cellFields } from './matrix.ts';
+import { matches, readFilter } from './filter.ts';
+import { type MatrixCell, type Placed, cellFields } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
@@ -66,7 +65,7 @@ type GateFile = NonNullable<MatrixFile['gate']>;
  */
 export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
   const { against, confirm, confirmBudget, limits, minChange, owners, renamedFrom, warn } = file.gate ?? {};
-  const reader = new EntryReader(cells, list);
+  const reader = entryReader(cells, list);
   return {
     confirm: confirm ?? false,
     confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
@@ -142,7 +141,10 @@ function percentOf(stated: number | string): number {
   return typeof stated === 'number' ? stated : Number(stated.replace('%', ''));
 }
 
-function minChangesOf(stated: GateFile['minChange'], reader: EntryReader): GateSettings['minChange'] {
+function minChangesOf(
+  stated: GateFile['minChange'],
+  reader: ReturnType<typeof entryReader>,
+): GateSettings['minChange'] {
   if (stated === undefined) return [];
   if (!Array.isArray(stated)) return [{ metric: null, cells: null, percent: percentOf(stated) }];
   return stated.map(({ metric, filter, percent }, index) => {
@@ -155,44 +157,30 @@ function minChangesOf(stated: GateFile['minChange'], reader: EntryReader): GateS
   });
 }
 
-class EntryReader {
-  readonly names: ReadonlyMap<string, GatedMetricId>;
-  private readonly cells: readonly { readonly cell: KeyedCell; readonly fields: CellFields }[];
-  private readonly list: MistakeList;
-  /** True without other mistakes; only then is a filter without matches a mistake. */
-  private readonly areCellsWhole: boolean;
-
-  constructor(cells: readonly MatrixCell[], list: MistakeList) {
-    this.names = metricNames([...new Set(cells.flatMap(measuredBy))]);
-    this.cells = cells.map(({ cell, dimensions }) => ({ cell, fields: cellFields(cell, dimensions) }));
-    this.list = list;
-    this.areCellsWhole = list.mistakes.length === 0;
-  }
-
-  /** Null for every metric. */
-  metricOf(name: string | undefined, path: SourcePath): GatedMetricId | null {
-    if (name === undefined) return null;
-    const metric = this.names.get(name);
-    if (metric === undefined) this.list.add(path, unknownMetric(name, this.names));
+/** Reads metrics and filters of entries; null for all. */
+function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
+  const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
+  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
+  // Only without other mistakes is a filter without matches one.
+  const areCellsWhole = list.mistakes.length === 0;
+  const metricOf = (name: string | undefined, path: SourcePath): GatedMetricId | null => {
+    const metric = name === undefined ? null : names.get(name);
+    if (name !== undefined && metric === undefined) list.add(path, unknownMetric(name, names));
     return metric ?? null;
-  }
-
-  /** Null for every cell. */
-  cellsOf(filter: string | undefined, entry: SourcePath): string[] | null {
+  };
+  const cellsOf = (filter: string | undefined, entry: SourcePath): string[] | null => {
     if (filter === undefined) return null;
     const path = [...entry, 'filter'];
-    const known = this.cells.map(({ fields }) => fields);
     const reading = readFilter(filter, known);
     if (reading.kind === 'faulty') {
-      this.list.add(path, reading.problem);
+      list.add(path, reading.problem);
       return [];
     }
-    const matching = this.cells.filter(({ fields }) => reading.filter(fields));
-    if (matching.length === 0 && this.areCellsWhole) {
-      this.list.add(path, `"${filter}" matches none of the cells`);
-    }
+    const matching = cells.filter((each) => matches(each, reading.filter));
+    if (matching.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
     return matching.map(({ cell }) => cell.key);
-  }
+  };
+  return { names, metricOf, cellsOf };
 }
 
 function measuredBy({ cell, harness }: MatrixCell) {

@@ -88,7 +88,7 @@ export type VariantRecord = Readonly<z.infer<typeof variantRecord>>;
 export type ConvertedNodes = VariantRecord['converted'];
 export type CalibrationUsed = NonNullable<VariantRecord['calibration']>;
 
-export const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
+const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
 
 export function convertedWords(by: Converter, { nodes, of }: ConvertedNodes): string {
   return by === 'autocast'

@@ -257,12 +257,10 @@ export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env
   const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
   if (node === null) return { prefix: [], note: null };
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
-  if (answer.kind !== 'answered') {
-    const why = answer.kind === 'missing' ? 'is not installed' : 'does not answer';
-    return { prefix: [], note: `numactl ${why}: runs are not bound to a NUMA node` };
-  }
-  if (!new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
-    return { prefix: [], note: `NUMA node ${node} does not exist: runs are not bound to a NUMA node` };
+  if (answer.kind !== 'answered' || !new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
+    const why =
+      answer.kind === 'answered' ? `NUMA node ${node} does not exist` : 'numactl is missing or does not answer';
+    return { prefix: [], note: `${why}: runs are not bound to a NUMA node` };
   }
   const other = gpuNode !== null && gpuNode !== node;
   return {

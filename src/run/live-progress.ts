@@ -1,9 +1,18 @@
-import type { Plan } from '../records/plan.ts';
+import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
 import type { SweepEvent } from './sweep-context.ts';
-import { Progress } from './progress.ts';
-import { textWidth } from '../terminal/text-width.ts';
+import { textWidth, truncate } from '../terminal/text-width.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
+import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
+import { pairRunName } from '../judge/gate/judge-pairs.ts';
+import { convertedWords } from '../records/conversion.ts';
+import { metricOf } from '../records/metric.ts';
+import type { Outcome } from '../records/outcome.ts';
+import { printable } from '../text/printable.ts';
+import type { Look } from '../terminal/look.ts';
+import { count, formatDuration, formatMs, formatNumber, runsAndBuilds } from '../terminal/numbers.ts';
+import { outcomeText } from '../terminal/words.ts';
+import type { RunId } from '../records/scalars.ts';
 
 const REDRAW_MS = 1000;
 
@@ -54,4 +63,191 @@ const TROUBLE = ['variantFailed', 'buildFailed', 'note', 'gpuTakenOut', 'measure
 
 function isTrouble(event: SweepEvent): boolean {
   return TROUBLE.includes(event.kind) || (event.kind === 'runDone' && event.outcome.kind !== 'measured');
+}
+
+const BAR_WIDTH = 24;
+const LONGEST_EVIDENCE = 160;
+
+export class Progress {
+  private readonly plan: Plan;
+  private readonly look: Look;
+  private readonly labels: ReadonlyMap<string, string>;
+  private total: number;
+  private done = 0;
+  private bad = 0;
+  private readonly current = new Map<string | null, string>();
+  private readonly startMs: number;
+  private readonly isReplay: boolean;
+  private variants: readonly PlannedVariant[];
+  private builds: readonly PlannedBuild[];
+  private readonly built = new Set<string>();
+  private runsLeftS: number;
+  private spentS = 0;
+  private estimatedS = 0;
+
+  constructor(plan: Plan, isReplay: boolean, look: Look, nowMs: number) {
+    this.plan = plan;
+    this.isReplay = isReplay;
+    this.look = look;
+    this.startMs = nowMs;
+    this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
+    this.total = plan.runs.length;
+    this.variants = plan.variants;
+    this.builds = engineBuilds(plan.builds);
+    this.runsLeftS = this.secondsOf({ runs: plan.runs });
+  }
+
+  /**
+   * The line of an event in a log; null for none.
+   * @param gpu null if there is only one
+   */
+  take(event: SweepEvent, gpu: string | null): string | null {
+    const line = this.lineOf(event, gpu);
+    return line === null || gpu === null ? line : `${gpu} · ${line}`;
+  }
+
+  private lineOf(event: SweepEvent, gpu: string | null): string | null {
+    switch (event.kind) {
+      case 'variantStarted':
+        this.current.set(gpu, `converting ${printable(event.variant.label)}`);
+        return null;
+      case 'variantReady':
+        this.finishVariant(event.variant);
+        return `variant ${printable(event.variant.label)}: ${event.how}, ${convertedWords(event.variant.by, event.converted)}`;
+      case 'variantFailed':
+        this.finishVariant(event.variant);
+        return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
+      case 'buildStarted':
+        this.current.set(gpu, `building ${printable(event.build.label)}`);
+        return null;
+      case 'buildReady':
+        this.finishBuild(event.build.buildRef, true);
+        return event.how === 'built'
+          ? `${this.isReplay ? 'recorded build' : 'built'} ${printable(event.build.label)}${event.buildS === null ? '' : `: in ${formatDuration(event.buildS)}`}`
+          : `engine ${printable(event.build.label)}: ${event.how}`;
+      case 'buildFailed':
+        this.finishBuild(event.build.buildRef, false);
+        this.bad += 1;
+        return `build  ${printable(event.build.label)}: ${this.failureText(event)}`;
+      case 'gpuTakenOut':
+        this.addRuns(event.failed);
+        this.current.delete(gpu);
+        return `${this.look.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
+      case 'measuredAgain':
+        this.addRuns(event.runs);
+        return `again  ${count(event.runs.length, 'run')} to replace runs that the machine disturbed`;
+      case 'moreRuns':
+        this.addRuns(event.runs);
+        return null;
+      case 'runStarted':
+        this.current.set(gpu, this.runText(event.run));
+        return null;
+      case 'runKept':
+        this.finishBuild(event.run.buildRef, true);
+        this.finish(event.run, null);
+        return null;
+      case 'note':
+        return `note: ${printable(event.text)}`;
+      case 'runSkipped':
+        this.finish(event.run, null);
+        return null;
+      case 'runDone': {
+        this.finish(event.run, event.wallS);
+        // With several GPUs, show the busy ones.
+        if (gpu !== null) this.current.delete(gpu);
+        if (event.outcome.kind !== 'measured') {
+          this.bad += 1;
+          return this.numbered(event.run, this.failureText(event));
+        }
+        return this.numbered(event.run, resultText(event));
+      }
+    }
+  }
+
+  private failureText({ outcome, runId }: { outcome: Outcome; runId: RunId | null }): string {
+    const [firstEvidence] = outcome.evidence;
+    const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
+    const why = firstEvidence === undefined ? '' : ` · ${truncate(printable(firstEvidence.text), LONGEST_EVIDENCE)}`;
+    return `${outcomeText(outcome, this.look.style)}${why}${where}`;
+  }
+
+  private addRuns(runs: readonly PlannedRun[]): void {
+    this.total += runs.length;
+    this.runsLeftS += this.secondsOf({ runs });
+  }
+
+  private secondsOf(steps: Partial<Plan>): number {
+    return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
+  }
+
+  private finishVariant({ variantRef }: PlannedVariant): void {
+    this.variants = this.variants.filter((variant) => variant.variantRef !== variantRef);
+  }
+
+  private finishBuild(buildRef: string, isThere: boolean): void {
+    const left = this.builds.filter((build) => build.buildRef !== buildRef);
+    if (left.length < this.builds.length && isThere) this.built.add(buildRef);
+    this.builds = left;
+  }
+
+  private finish(run: PlannedRun, wallS: number | null): void {
+    const runS = this.secondsOf({ runs: [run] });
+    this.done += 1;
+    this.runsLeftS = Math.max(0, this.runsLeftS - runS);
+    if (wallS !== null) {
+      this.spentS += wallS;
+      this.estimatedS += runS;
+    }
+  }
+
+  private summary(nowMs: number): string {
+    const builds = engineBuilds(this.plan.builds).length;
+    const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.built.size });
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    return `${counts}${bad} · ${formatDuration((nowMs - this.startMs) / 1000)}`;
+  }
+
+  live(nowMs: number): string[] {
+    const { style, columns } = this.look;
+    const steps = this.total + this.built.size + this.builds.length;
+    const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
+    const facts = `${this.summary(nowMs)} · ${this.leftText()}`;
+    const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(facts)));
+    const full = Math.round(share * width);
+    const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
+    const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
+    const running = now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`));
+    const fit = (line: string): string => truncate(line, columns - 1);
+    return [...running.map((line) => style.strong(fit(line))), style.dim(fit(`${bar} ${facts}`))];
+  }
+
+  end(nowMs: number): string {
+    return this.look.style.dim(truncate(this.summary(nowMs), this.look.columns - 1));
+  }
+
+  /** Estimates of runs are scaled by their actual durations. */
+  private leftText(): string {
+    const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
+    const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
+    return `about ${formatDuration(leftS)} left`;
+  }
+
+  private numbered(run: PlannedRun, text: string): string {
+    const width = String(this.total).length;
+    return `[${String(this.done).padStart(width)}/${this.total}] ${this.runText(run)}: ${text}`;
+  }
+
+  private runText({ cellKey, role, repeat }: PlannedRun): string {
+    const label = this.labels.get(cellKey) ?? cellKey;
+    if (role === 'profile') return `${label} (profile)`;
+    if (role === 'pair') return `${label} (${pairRunName(repeat)})`;
+    return this.plan.repeats > 1 || repeat > 1 ? `${label} #${repeat}` : label;
+  }
+}
+
+function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
+  const { gpuComputeMs, throughputQps, reading } = event;
+  if (reading === null) return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s`;
+  const { label, unit } = metricOf(reading.metric);
+  return `${label} ${formatNumber(reading.value)} ${unit}`;
 }

@@ -109,8 +109,8 @@ export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db
     );
   }
   const restored = `restore them with \`bench import ${printable(artefactsFolder)} --db ${store}\``;
-  const advice =
-    loss.kind === 'forbidden' ? `allow it again (chmod u+rw ${store})` : `move what is there away and ${restored}`;
+  const kept = loss.kind === 'deleted' ? restored : `move that file away and ${restored}`;
+  const advice = loss.kind === 'forbidden' ? `allow it again (chmod u+rw ${store})` : kept;
   throw new StoreLostError(
     `${store}: ${loss.what} while bench wrote into it; no run is lost: ${advice}, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``,
   );

@@ -151,10 +151,8 @@ export function spawnWithNeighbor(spawn: Spawn): Spawn {
 }
 
 function howEnded({ exitCode, limit, signal, startProblem }: ProcessResult, stderrPath: string): string {
-  const how =
-    startProblem ??
-    (limit === null ? null : timeLimitText(limit)) ??
-    (exitCode === null ? `ended by ${signal ?? 'an unknown signal'}` : `exit code ${exitCode}`);
+  const code = exitCode === null ? `ended by ${signal ?? 'an unknown signal'}` : `exit code ${exitCode}`;
+  const how = startProblem ?? (limit === null ? code : timeLimitText(limit));
   const last = readFileSync(stderrPath, 'utf8').trimEnd().split('\n').at(-1) ?? '';
   return `its neighbor ended before it did: ${how}${last === '' ? '' : `; ${last}`}`;
 }

@@ -107,13 +107,11 @@ export type SweepEvent =
       readonly build: PlannedBuild;
       readonly how: 'built' | 'cached' | 'frozen' | 'given';
       readonly buildS: number | null;
-      readonly engineBytes: number | null;
     }
   | {
       readonly kind: 'buildFailed';
       readonly build: PlannedBuild;
       readonly outcome: Outcome;
-      readonly folder: string | null;
       /** Null when nothing ran. */
       readonly runId: RunId | null;
     }

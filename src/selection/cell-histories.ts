@@ -16,11 +16,6 @@ import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
-export interface CellHistory extends CellSweeps {
-  /** Number of sweeps that have values of the other kind only. */
-  readonly sweepsOfOtherKind: number;
-}
-
 /**
  * The histories of cells in some sweeps.
  * @param sweeps oldest first
@@ -34,7 +29,7 @@ export function cellHistories(
   requested: MetricId | null,
   machines: 'newest' | 'all' = 'newest',
   kinds?: ReadonlyMap<string, ValueKind>,
-): CellHistory[] {
+): CellSweeps[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const metrics = new Set(cells.map((cell) => gateMetric(requested, cell)));
   const measured = measuredRuns(db, ids, new Set(cells.map(({ key }) => key)), [...metrics]);
@@ -42,9 +37,8 @@ export function cellHistories(
   const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
     const metric = gateMetric(requested, cell);
-    const { counted, otherKind } = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
-    const kept = machines === 'all' ? counted : sameMachine(counted, ids);
-    return { ...cellSweeps(cell, metric, sweeps, kept), sweepsOfOtherKind: otherKind.size };
+    const counted = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
+    return cellSweeps(cell, metric, sweeps, machines === 'all' ? counted : sameMachine(counted, ids));
   });
 }
 
@@ -82,20 +76,12 @@ export function pastOf(
  * Runs that count, and the number of sweeps with values of the other kind only.
  * @param kind default: the kind that all runs have
  */
-function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
+function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind?: ValueKind): SweepRun[] {
   const valueOf = valueRule(runs, metric, kind);
-  const otherOf = valueRule(runs, metric, kind === 'centre' ? 'printed' : 'centre');
-  const counted = runs.flatMap((run): SweepRun[] => {
+  return runs.flatMap((run): SweepRun[] => {
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
-  const otherKind = sweepsOf(runs.filter((run) => otherOf(run) !== null));
-  for (const sweepId of sweepsOf(counted)) otherKind.delete(sweepId);
-  return { counted, otherKind };
-}
-
-function sweepsOf(runs: readonly Pick<SweepRun, 'sweepId'>[]): Set<string> {
-  return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
 type Placed = Pick<SweepRun, 'environmentId' | 'sweepId'>;

@@ -3,7 +3,7 @@ import { isMeasured } from '../records/run.ts';
 import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { type JoinedLayer, joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
+import { joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import {
@@ -13,7 +13,6 @@ import {
   layerRunsOfEngine,
   layerRunsOfModel,
 } from '../store/runs/layer-runs.ts';
-import { importedBuilds, loadedEngines } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
 import { runLayers } from '../store/runs/show-run.ts';
@@ -26,7 +25,6 @@ import type { Io } from '../cli/io.ts';
 import type { CellPoint } from './cell-points.ts';
 import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
-import { isOpaque } from '../layers/layer-name.ts';
 
 /** Layers of a run's profile, with notes on what weakens them; null without one. */
 export function profiledLayers(
@@ -72,8 +70,8 @@ export function profiledCell(
     return profiledFrom(db, sameEngine, ref, [note]);
   }
   const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  const built = (similar?.iterations ?? null) === null ? (ofEngine[0] ?? builtLayers(db, cell, sweepIds)) : null;
-  if (built !== null) {
+  const [built] = (similar?.iterations ?? null) === null ? ofEngine : [];
+  if (built !== undefined) {
     const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
   }
@@ -81,16 +79,6 @@ export function profiledCell(
   return profiledFrom(db, similar, ref, [
     `no profile of this cell there: this one is of ${labelOf(db, similar) ?? 'another cell'}`,
   ]);
-}
-
-/** Layers for imported runs, listed by the build that saved their engine. */
-function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[]): LayerRun | null {
-  const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
-  const [path, ...others] = new Set(loaded.map((engine) => engine.path));
-  // With two engines in one cell, it is unclear which one is meant.
-  if (path === undefined || others.length > 0) return null;
-  const build = importedBuilds(db, sweepIds).get(path);
-  return build === undefined ? null : layerRun(db, build.runId);
 }
 
 function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
@@ -120,7 +108,6 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
       ...(cell?.harness === undefined ? [] : [`measured by ${cell.harness.name}, not by trtexec`]),
       ...notes,
       ...profiled.notes,
-      ...dlaNotes(cell ?? null, profiled.layers),
     ],
   };
 }
@@ -197,7 +184,6 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
       ...(alone?.format === 'trace' ? ['from a trace, not from trtexec'] : []),
       ...(alone === null ? [] : run.notes),
       ...overlapNotes(log.hints.map(({ id }) => id)),
-      ...dlaNotes(cell, layers),
     ],
     stated: {
       shapes: cell.shapes,
@@ -209,21 +195,4 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
       },
     },
   };
-}
-
-/**
- * Notes of a profile on the DLA. The DLA runs whole regions, `{ForeignNode[a...b]}` of the log's "Layers Running on
- * DLA". A region of Myelin has a similar name, but its type differs.
- */
-export function dlaNotes(cell: Pick<Cell, 'axisFlags'> | null, layers: readonly JoinedLayer[]): string[] {
-  if (cell?.axisFlags['--useDLACore'] === undefined) return [];
-  const regions = layers.filter(({ name, type }) => isOpaque(name) && !/myelin|kgen/i.test(type ?? ''));
-  const share = sumMs(layers) > 0 ? `, ${Math.round((100 * sumMs(regions)) / sumMs(layers))} % of the time` : '';
-  const rest = layers.length - regions.length;
-  const onGpu = rest === 0 ? 'nothing ran on the GPU' : `the GPU ran the other ${rest}`;
-  return [`on the DLA: ${regions.length} of ${layers.length} layers${share}; ${onGpu}`];
-}
-
-function sumMs(layers: readonly JoinedLayer[]): number {
-  return layers.reduce((total, { averageMs }) => total + (averageMs ?? 0), 0);
 }

@@ -85,7 +85,7 @@ export async function storeFailedVariant(
     wallS: process === null ? 0 : Number(process.wallS.toFixed(3)),
   };
   await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
-  const { artefactFolder, outcome } = await finishRun(context, folder, runId);
-  onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
+  const { outcome } = await finishRun(context, folder, runId);
+  onEvent({ kind: 'buildFailed', build, outcome, runId });
   return outcome;
 }

@@ -103,7 +103,7 @@ test('time left begins as the plan says, and counts builds', () => {
   let nowMs = 0;
   const { progress, writes } = started(WITH_BUILD, true, { now: () => new Date(nowMs), errLook: makeLook(100, false) });
   const left = () => /\d of .*? left/.exec(writes.at(-1) ?? '')?.[0];
-  const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null } as const;
+  const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40 } as const;
   progress.take({ kind: 'buildStarted', build: TO_BUILD });
   const expected = [62, '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left'];
   expect([totalEstimateS(WITH_BUILD, false), left()]).toEqual(expected);
@@ -125,7 +125,7 @@ test('recordings answer in a tenth of a second each, and their builds are called
   terminal.progress.end();
   expect(terminal.writes[0]).toContain('0 of 2 runs + 0 of 1 build · 0 ms · about 300 ms left');
   const pipe = started(WITH_BUILD, false, look, recordings);
-  pipe.progress.take({ kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null });
+  pipe.progress.take({ kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40 });
   expect(pipe.writes).toEqual(['recorded build vit: in 40.0 s\n']);
 });
 

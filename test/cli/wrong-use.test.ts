@@ -107,7 +107,7 @@ test.each([
   [2, 'axis.yaml:2:1: unknown key "axis"; did you mean "axes"?', ['plan', 'axis.yaml']],
   [2, 'fp17.yaml:2:20: axes.precision: "fp17" is not one of', ['plan', 'fp17.yaml']],
   [2, 'exclude leaves none of the 2 cells', ['plan', 'excluded.yaml']],
-  [2, 'streams.yaml:2:27: streams: "5..1" ends before it begins', ['plan', 'streams.yaml']],
+  [2, 'streams.yaml:2:27: streams: "5..1" is neither a number nor a range that ends', ['plan', 'streams.yaml']],
   [2, 'tab.yaml:2:1: YAML: Tabs are not allowed', ['plan', 'tab.yaml']],
   [2, 'broken.yaml:3:1: YAML: Flow map', ['plan', 'broken.yaml']],
   [2, 'utf16.yaml: is not a UTF-8 text file', ['plan', 'utf16.yaml']],

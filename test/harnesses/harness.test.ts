@@ -73,21 +73,6 @@ describe('any command beside trtexec', () => {
     expect(wrong.stderr).toMatch(/^bench: --metric rats: neither one of .*did you mean "rate"\?\n$/);
   });
 
-  test('stands in files for other tools, by its own numbers', async () => {
-    const cwd = folderWith(matrix('', 'batch: 8'));
-    await bench(['run', 'm.yaml'], { cwd });
-    const csv = (await bench(['report', '--csv'], { cwd })).stdout.split('\r\n');
-    const [header = [], row = []] = csv.map((line) => line.split(','));
-    const columns = Object.fromEntries(header.map((name, place) => [name, row[place]]));
-    const numbers = { 'encode:lower:ms': '16', 'rate:higher:q/s': '125', gpuComputeMs: '' };
-    expect(columns).toMatchObject({ harness: 'command', timer: 'wall', ...numbers });
-    const bmf = JSON.parse((await bench(['report', '--bmf'], { cwd })).stdout);
-    const same = (value: number) => ({ value, lower_value: value, upper_value: value });
-    expect(bmf).toEqual({ 'tokenizer batch=8 by command/wall': { 'encode-ms': same(16), 'rate-q-s': same(125) } });
-    const metrics = (await bench(['report', '--openmetrics'], { cwd })).stdout;
-    expect(metrics).toMatch(/^trtbench_harness_value\{.*metric="rate",unit="q\/s",better_is="higher"\} 125$/m);
-  });
-
   test('what fails says so, and why', async () => {
     const modes = matrix(', "{mode}"', 'batch: 1\n  mode: [ok, fail, empty]');
     const cwd = folderWith(modes.replace('repeats: 2', 'repeats: 1'));

@@ -84,7 +84,9 @@ describe('one side', () => {
     const plain = run('measured', []);
     expect(flagReasons([plain, plain], [capped, plain])).toEqual(['power-limited: 1 of 2 runs of head']);
     expect(flagReasons([capped], [capped])).toEqual([]);
-    expect(flagReasons([coarse], [coarse])).toEqual(['coarse timer, trusted less on both sides']);
+    expect(flagReasons([coarse], [coarse])).toEqual([
+      'coarse timer, trusted less: 1 of 1 runs of base, 1 of 1 runs of head',
+    ]);
     expect(flagReasons([coarse], [plain])).toEqual(['coarse timer, trusted less: 1 of 1 runs of base']);
   });
 });

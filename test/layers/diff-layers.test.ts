@@ -159,7 +159,7 @@ describe('what a row says of its layers', () => {
     );
     const [row] = changeRows(diff).rows;
     expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
-    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 3, 94 % of it)');
+    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 3)');
   });
 
   test('a cast that a tool added and one without a name are the same work', () => {

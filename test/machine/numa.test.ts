@@ -47,7 +47,7 @@ describe('the NUMA node of a GPU', () => {
   });
 
   test('without numactl runs are measured all the same', async () => {
-    const note = 'numactl is not installed: runs are not bound to a NUMA node';
+    const note = 'numactl is missing or does not answer: runs are not bound to a NUMA node';
     expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({ prefix: [], note });
   });
 

@@ -86,11 +86,10 @@ test('without exported times it is no measurement', async () => {
   expect(await run()).toMatchObject({ code: 4, stdout: expect.stringContaining('8 unfit') });
 });
 
-test('a plan says how many; --filter leaves them out; a matrix states whole repeats', async () => {
+test('--filter leaves them out of a plan; a matrix states whole repeats', async () => {
   const { cwd, matrix } = place();
   const plan = (...more: string[]) => bench(['plan', matrix, '--trtexec', STUB, ...more], { cwd });
-  expect((await plan()).stdout).toContain('Order: 2 rounds of 4 cells, each round shuffled');
-  expect((await plan()).stdout.replaceAll(/\s+/g, ' ')).toContain(', then 8 cold starts, then 4 profile runs');
+  expect((await plan()).stdout.replaceAll(/\s+/g, ' ')).toContain('then 4 profile runs');
   expect((await plan('--filter', '!cold-start')).stdout).not.toContain('cold');
   writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('repeats: 4', 'repeats: 0'));
   expect(await plan()).toMatchObject({ code: 2, stderr: expect.stringMatching(/stub\.yaml:7:\d+: .*repeats/) });

@@ -60,20 +60,6 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('store not found') });
 });
 
-test('two SIGTERM at once are one: it ends in order', async () => {
-  const { folder, db } = temporaryStore();
-  const journal = join(folder, 'journal');
-  const child = startBench(['run', stubMatrix(folder, ['repeats: 8']), '--trtexec', STUB, '--db', db], {
-    env: { STUB_DELAY_MS: '1000', STUB_JOURNAL: journal },
-  });
-  const ended = finished(child);
-  while (!existsSync(journal) || !readFileSync(journal, 'utf8').includes('--loadEngine')) await sleep(30);
-  child.kill('SIGTERM');
-  child.kill('SIGTERM');
-  expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('what was measured is stored') });
-  expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
-}, 60_000);
-
 /** A sweep that was interrupted after its first timed run, with a trtexec and a machine of its own. */
 class Interrupted {
   readonly machine = new GpuMachine(1);

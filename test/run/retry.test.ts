@@ -136,28 +136,6 @@ describe('a profile run whose device was not ready', { timeout: 180_000 }, () =>
       ),
     ).toHaveLength(2);
   });
-
-  test('and lost for good: the table says what it was, why says which side lacks it; exit 4', async () => {
-    const { code, stdout, db, ask, repeated } = await sweepOfFailuresShown([trouble]);
-    expect(code).toBe(4);
-    expect(stdout).toContain('1 failed, profiles only: every timed run is stored');
-    expect(stdout).toContain('1× profile failed: CUDA');
-    expect(stdout.replaceAll(/[0-9a-f]{8}\b/g, 'ID')).toContain(
-      [
-        '  small fp16 1x3 graph (profile) failed: CUDA reported an error',
-        '    stderr line 1: Cuda failure: device not ready',
-        '    → bench show ID',
-      ].join('\n'),
-    );
-    expect((await bench(['run', '--resume', '--db', db])).stderr).toContain('nothing to resume');
-    expect(await ask('show', 'latest')).toContain('1 failed, profiles only');
-    expect((await bench(repeated)).code).toBe(0);
-    const why = (await ask('why', 'batch=1', 'latest~1', 'latest')).replaceAll(/\s+/g, ' ');
-    expect(why).toContain(
-      'a layer profile of base: its profile run failed (cudaError: Cuda failure: device not ready; bench show ID)',
-    );
-    expect(why).not.toContain('profile of head');
-  });
 });
 
 describe('a plugin that is missing', { timeout: 180_000 }, () => {

@@ -1,8 +1,7 @@
 import type { Precision } from '../../src/records/cell.ts';
 import { imageCell } from './image-cell.ts';
 import { cellLabel } from '../../src/records/cell-label.ts';
-import type { Plan, PlannedRun } from '../../src/records/plan.ts';
-import { NO_PHASE_LIMITS } from '../../src/records/time-limit.ts';
+import { type Plan, planSchema } from '../../src/records/plan.ts';
 
 export interface WantedCell {
   readonly batch: number;
@@ -20,7 +19,7 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     const cell = imageCell({ model: 'vit', precision, batch, shapes: { input: [batch, 3] }, cudaGraph });
     return { cell, label: cellLabel(cell), buildRef: engine };
   });
-  return {
+  return planSchema.parse({
     schemaVersion: 1,
     matrix: 'made-up',
     tensorrt: '10.6',
@@ -28,49 +27,29 @@ export function planOfCells(wanted: readonly WantedCell[]): Plan {
     repeats: 1,
     retries: { times: 0, waitS: 0 },
     cells,
-    variants: [],
     builds: [...new Set(cells.map(({ buildRef }) => buildRef))].map((buildRef) => ({
       buildRef,
       model: 'vit',
       precision: 'fp16',
       label: 'vit',
-      number: 1,
-      of: 1,
-      isFrozen: false,
-      timingCachePath: null,
-      forcesTimingCache: false,
-      variantRef: null,
       onnxPath: 'vit.onnx',
       enginePath: null,
       flags: [],
       args: [],
       timeoutS: 60,
-      limits: { ...NO_PHASE_LIMITS, wholeS: null },
-      notes: [],
     })),
-    runs: cells.map(({ buildRef, cell }, place): PlannedRun => ({
+    runs: cells.map(({ buildRef, cell: { cudaGraph, key, shapes } }, place) => ({
       role: 'timed',
-      cellKey: cell.key,
+      cellKey: key,
       buildRef,
-      harness: null,
-      env: {},
-      marks: [],
       repeat: 1,
       args: [],
       timeoutS: 60,
-      limits: { ...NO_PHASE_LIMITS, wholeS: null },
-      notes: [],
-      requested: {
-        cudaGraph: cell.cudaGraph === true,
-        dataTransfers: false,
-        spinWait: true,
-        streams: 1,
-        shapes: cell.shapes,
-      },
+      requested: { cudaGraph: cudaGraph === true, dataTransfers: false, spinWait: true, streams: 1, shapes },
       minQueries: 1,
       minWarmUpQueries: 0,
       estimateS: wanted[place]?.seconds ?? 0,
     })),
     notes: [],
-  };
+  });
 }

@@ -6,10 +6,9 @@ import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifes
 import { writeSweepManifest } from '../../src/artefacts/sweep-manifest.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
-import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { newSweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';
-import type { StoredPlan } from '../../src/run/stored-plan.ts';
+import { storedPlanSchema } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { planOfShard, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
@@ -37,13 +36,11 @@ const SWEEP = newSweep({
 /**
  * The folder of a run as the tasks of a job array leave it: each shard has a build and a timed run of one cell. All of
  * them are copies of one recorded build and one recorded run, of models with names of their own.
- * @param hasSamples the times of every inference as well, which a matrix may leave out
  */
 export async function makeFinishedRun(
   path: string,
   storePath: string,
   shardCount: number,
-  hasSamples = false,
 ): Promise<{ readonly folder: RunFolder; readonly plan: RunPlan }> {
   const model = '{onnx: vit.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp16: onnx}}';
   const matrix = matrixFrom(
@@ -57,32 +54,16 @@ export async function makeFinishedRun(
   const version = { major: 10, minor: 16, patch: 0 };
   const { plan, shards } = shardPlan(makePlan(matrix, matrix.cells, new Dialect(version), options), 1, true);
   const folder = new RunFolder(path);
-  const stored: StoredPlan = {
-    plan,
-    program: { trtexec: 'trtexec', trtexecSha256: null, replayFolder: null, python: null },
-    matrix: null,
-    telemetry: false,
-    more: null,
-    search: null,
-    lockClocks: null,
-    gpus: null,
-    coolDown: null,
-    numa: 'off',
-    slurmRun: path,
-    experiment: null,
-    gate: NO_GATE,
-    pairs: null,
-    keptLastGoodBytes: 10e9,
-    leftOut: null,
-  };
+  const program = { trtexec: 'trtexec', replayFolder: null };
+  const stored = storedPlanSchema.parse({ plan, program, telemetry: false, slurmRun: path });
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
   const written = await folder.readPlan();
-  for (const shard of shards) await finishOne(folder, written, shard, hasSamples);
+  for (const shard of shards) await finishOne(folder, written, shard);
   return { folder, plan: written };
 }
 
 /** Leaves the folder of one shard as its worker does. */
-async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamples: boolean): Promise<void> {
+async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard): Promise<void> {
   const attempt: ShardAttempt = {
     schemaVersion: 1,
     shard: shard.index,
@@ -109,8 +90,8 @@ async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamp
   for (const planned of runs) {
     const cell = cells.find((each) => each.cell.key === planned.cellKey)?.cell ?? null;
     const run = join(artefacts, runIdOf(sweepId, planned));
-    writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] });
-    if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
+    writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: [SAMPLES] });
+    rmSync(join(run, `${SAMPLES}.br`));
   }
   await finishShard(folder, attempt);
 }

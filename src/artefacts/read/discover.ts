@@ -2,8 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { TooLargeError } from '../../errors.ts';
-import { headOfFile, plainName, readChunks, unpackedHead } from '../../files/files.ts';
+import { headOfFile, plainName, unpackedHead } from '../../files/files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../../files/layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { isDmon } from './read-telemetry.ts';
@@ -123,23 +122,14 @@ function isForeign(path: string, { archive }: OnTheWay): boolean {
 /** First bytes of each format; Brotli has none. */
 const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 
-/** Returns true if the name promises compressed data but not even the beginning can be read. */
-async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
-  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
-  if (magic === null) return false;
+/** Whether the name promises compressed data, and not even the beginning can be read. */
+async function isGarbage(path: string, { damaged, signal }: OnTheWay): Promise<boolean> {
+  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : [];
   const head = headOfFile(path, MAGIC_BYTES);
   if (magic.every((byte, index) => head[index] === byte)) return false;
-  try {
-    for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
-    return false;
-  } catch (error) {
-    // An error from the operating system is not damage.
-    if (error instanceof TooLargeError || (error instanceof Error && 'syscall' in error)) {
-      return false;
-    }
-    damaged?.(path);
-    return true;
-  }
+  if ((await unpackedHead(path, 1, signal)) !== null) return false;
+  damaged?.(path);
+  return true;
 }
 
 /**

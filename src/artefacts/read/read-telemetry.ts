@@ -32,20 +32,6 @@ export function isDmon(text: string): boolean {
   return /^#.*\sgpu\s/.test(text);
 }
 
-/** Output of dmon in a file of any name; undefined if there is none. */
-async function dmonIn(files: RunFiles): Promise<string | undefined> {
-  const others = files.names.filter(
-    (name) => /\.(?:txt|log|csv|out)$/.test(name) && !/^std(?:out|err)\.log$/.test(name),
-  );
-  for (const name of others.toSorted()) {
-    const head = files.chunks(name)[Symbol.asyncIterator]();
-    const first = await head.next().catch(() => null);
-    await head.return(undefined);
-    if (first?.done === false && isDmon(first.value.toString('latin1'))) return name;
-  }
-  return undefined;
-}
-
 /**
  * Reads the output of nvidia-smi for a log outside of any run folder, under the name that it will have in the run
  * folder.
@@ -57,18 +43,11 @@ export async function telemetryNextTo(path: string) {
   return { artefact, files: RunFiles.read(dirname(path), new Map([[name, bytes]])) };
 }
 
-/** Summarizes the samples of another GPU in the same file. */
-function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
-  if (uuid === null) return [];
-  const { powerW, smClockMhz } = summariseTelemetry(samples, NOT_WATCHED);
-  return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
-}
-
 /** Telemetry of a run: bench's own samples, else the output of somebody else's nvidia-smi in the folder. */
 export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
   const names = files.names.filter(isTelemetryName).toSorted();
-  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0] ?? (await dmonIn(files));
+  const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];
   let gpus: readonly GpuSamples[] = [];
   if (name !== undefined) {
     try {
@@ -81,8 +60,6 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
   // Another harness does not state its GPU. If the run used several GPUs, the one of its worker represents it.
   const uuid = device.uuid ?? (gpus.length > 1 ? (environment.gpuUuid ?? null) : null);
   const samples = samplesOf(gpus, uuid);
-  if (device.uuid === null && uuid !== null && samples.length > 0)
-    notes.push(...gpus.filter((gpu) => gpu.uuid !== uuid).flatMap(otherGpuNote));
   if (samples.length === 0 && gpus.length > 0) {
     notes.push(`${name} has no samples of the GPU of this run`);
   }

@@ -81,9 +81,7 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
   );
 }
 
-/**
- * @throws UsageError if A and B would be equal, if a variable is on an axis, or if trtexec does not know the variables
- */
+/** @throws UsageError if A equals B, or if trtexec does not know the variables */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, marks, variables, ...about } = request;
   const pairs = cells.map((a) => {
@@ -119,7 +117,6 @@ function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, val
   );
 }
 
-/** The requested experiment, before the cells are known. */
 interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
   /** False if trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;

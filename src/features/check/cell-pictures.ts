@@ -15,7 +15,6 @@ import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
 import { levelText, ownClearest } from './sentences.ts';
 
-/** A cell over time, with the verdict of the gate. */
 export interface CellRow {
   readonly cell: KeyedCell;
   /** Null if the gate does not judge its metric; the change is then that of its newest two sweeps. */
@@ -28,7 +27,6 @@ export interface CellRow {
   readonly changePercent: number | null;
   /** The change of the metric that moved, shown instead of that of the cell's own metric. */
   readonly otherChange?: string;
-  /** Oldest first; null for a gap. */
   readonly values: readonly (number | null)[];
   /** Why the cell is never part of a baseline. */
   readonly flags?: string;
@@ -38,7 +36,6 @@ export interface CellRow {
 const ROW_COLUMNS = 50;
 const LEAST_PICTURE = 12;
 
-/** One line per cell on a common scale, the largest change first. */
 export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], steps: string, look: Look): string[] {
   const changes = all.filter(hasMoved).map(({ changePercent }) => changePercent);
   const scale = scalePercent(changes);
@@ -78,7 +75,6 @@ export function hasMoved({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'
   return verdict === 'slower' || verdict === 'faster' || verdict === null || (verdict === 'unclear' && reason === null);
 }
 
-/** Slower ones first, then the others that moved. */
 export function worstFirst(rows: readonly CellRow[]): CellRow[] {
   return rows.toSorted((a, b) => weightOf(b) - weightOf(a));
 }
@@ -116,14 +112,11 @@ export function countsText(
 type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
 
 export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
-  /** One for each step; empty for a step without a label. */
   readonly labels: readonly string[];
-  /** In order of time. */
   readonly marks: readonly Mark[];
   /** Steps where another level begins, in addition to the marks. */
   readonly starts?: readonly number[];
   readonly height?: number;
-  /** Another metric of the same steps, drawn below. */
   readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
 
@@ -139,7 +132,6 @@ const SIGNS: Readonly<Record<Mark['kind'], string>> = {
   baseline: 'B',
 };
 
-/** A chart of a cell over time with its levels, and a legend of the marks on its axis. */
 export function cellChart(
   { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
   look: Look,
@@ -151,7 +143,6 @@ export function cellChart(
     values,
     levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
     labels,
-    // The first mark of a step wins.
     marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
     format: (value) => levelText(about, value),
     styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
@@ -176,7 +167,6 @@ function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => 
   ];
 }
 
-/** Maximum number of sweeps in a chart. */
 const SHOWN_SWEEPS = 90;
 /** The text already gives two values. */
 const LEAST_VALUES = 3;

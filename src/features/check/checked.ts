@@ -15,7 +15,6 @@ import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-/** The gate's report of a series, with the data that it uses. */
 export interface CheckedSweep {
   readonly judged: JudgedSeries;
   readonly series: CheckedSeries;
@@ -23,7 +22,6 @@ export interface CheckedSweep {
   readonly standing: Standing;
 }
 
-/** The result of `bench check` for a sweep; stores nothing. */
 export async function checkedSweep(
   db: StoreDatabase,
   sweep: Sweep,
@@ -123,7 +121,6 @@ export function standingOf(
 
 export type Standing = ReturnType<typeof standingOf>;
 
-/** Input of `failOn`. */
 export function foundIn(standings: readonly Standing[]) {
   const slower = standings.flatMap((standing) => standing.slower);
   return {

@@ -28,7 +28,6 @@ export interface SeriesCells {
   readonly leftOut: ReadonlySet<CellKey>;
 }
 
-/** The histories of the cells of a series, read in one pass over its runs. */
 export function readEvidence(
   db: StoreDatabase,
   series: Series,
@@ -48,7 +47,6 @@ export function readEvidence(
   const environments = findEnvironments(db, [...environmentIds]);
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
-  // The known sources of each build.
   const sources = new Map(
     [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>
       modelSha256 === null ? [] : [[id, hashOf({ modelSha256, flags })] as const],
@@ -65,7 +63,6 @@ export function readEvidence(
     return { excluded, counted, history: { places, clock, builds, sources: made } };
   };
 
-  /** Why the newest sweep has no value of a cell. */
   const failuresOf = (key: CellKey, excluded: readonly LeftOutRun[]): readonly string[] => {
     newest ??= Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey);
     const own = newest.get(key) ?? [];
@@ -210,10 +207,7 @@ function precisionHistories(
 /** Replaces the infinite ratio of identical outputs, in decibels. */
 export const IDENTICAL_DB = 200;
 
-/**
- * Accuracies of the files of the newest sweep, with those of the baseline or of the last sweep that has some, on the
- * same inputs.
- */
+/** Accuracies of the newest sweep, and of the baseline or the last sweep that has some, on the same inputs. */
 function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;
   const recordsAt = (place: number) =>

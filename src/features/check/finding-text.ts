@@ -95,7 +95,6 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   return [...table, ...rest].map((line) => `  ${line}`);
 }
 
-/** Values before and after for some metrics of its cells. */
 function changesTable(
   { kind }: CheckedFinding,
   shown: CheckedFinding['details'],
@@ -117,7 +116,6 @@ function changesTable(
   );
 }
 
-/** The other metrics of its cells, each with the range of its changes. */
 function alsoText(finding: CheckedFinding): string[] {
   const first = new Set(firstOfEach(finding));
   const others = finding.details.filter((change) => !first.has(change));

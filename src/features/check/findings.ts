@@ -17,17 +17,14 @@ import type { CheckedFinding } from './output.ts';
 type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
 
-/** Input for the findings of a series. */
 interface Known extends Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'> {
   readonly findings: readonly Finding[];
 }
 
-/** Whether the finding is present and nobody acknowledged it. */
 export function isPresent({ state }: Pick<CheckedFinding, 'state'>): boolean {
   return state === 'new' || state === 'open';
 }
 
-/** Whether a finding is shown in full. The others get one line each. */
 export function isShownWhole({ direction, state }: Pick<CheckedFinding, 'direction' | 'state'>): boolean {
   return state === 'new' || (state === 'open' && direction === 'slower');
 }
@@ -124,7 +121,6 @@ const ORDER: readonly string[] = [
   'engineMib',
 ];
 
-/** Cells in order of evidence; the own metric of each cell comes first. */
 function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): FindingCell[] {
   const rankOf = ({ cellKey, metric }: FindingCell): number => {
     const cell = cells.get(cellKey);
@@ -161,7 +157,6 @@ async function commitsOf(lastGood: Sweep | null, firstBad: Sweep | null, cwd: st
   return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
 }
 
-/** Recorded changes between the engines of its clearest cell. */
 function buildChangesOf(
   db: StoreDatabase,
   { cells, sweeps }: SweepEvidence,

@@ -28,7 +28,6 @@ import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 
-/** Metrics judged in every cell that has them, in addition to its own metric. */
 const GATED: readonly MetricId[] = [
   'gpuComputeMs',
   'throughputQps',
@@ -44,14 +43,12 @@ const GATED: readonly MetricId[] = [
 export interface GatherOptions {
   /** Findings known before this sweep, without those that an earlier judgment of it reported. */
   readonly findings?: readonly Finding[] | undefined;
-  /** Pairs of the judged sweep that are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
   /** The reference baseline; replaces the one of the matrix. */
   readonly against?: string | undefined;
 }
 
-/** Collects all data by which a sweep is judged. */
 export async function gather(
   db: StoreDatabase,
   ofBranch: Series,
@@ -92,14 +89,12 @@ export async function gather(
     /** Name of the baseline against which the sweep is judged. */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
-    /** Number of cells under a profiling switch or an upper bound, which are never judged. */
     ineligible: chosen.ineligible,
     /** The largest number of sweeps of one cell that do not count because another machine measured them. */
     sweepsOfOtherMachine,
   };
 }
 
-/** Cells of the matrices of the newest two sweeps. */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
   const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
@@ -140,7 +135,6 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
 
 type Place = Pick<Io, 'cwd' | 'env'>;
 
-/** Judges a sweep and returns the gate's report with the data; stores nothing. */
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
   const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
   return { ...gathered, verdict: judgeSweep(gathered.evidence) };
@@ -153,13 +147,11 @@ export interface JudgedSeries extends JudgedSweep {
   /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   readonly batch: ReadonlySet<string>;
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
-  /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
   /** True if an earlier version judged the newest judged sweep by other rules. */
   readonly isFirstByReference: boolean;
 }
 
-/** @param judgedAt null to store nothing */
 export async function judgeSeries(
   db: StoreDatabase,
   newest: Sweep,
@@ -193,10 +185,7 @@ export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): Reado
   return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);
 }
 
-/**
- * Sweeps to judge, oldest first: the unjudged ones, or the newest again, because it may have new runs, pairs or
- * acknowledgements.
- */
+/** Sweeps to judge, oldest first: the unjudged ones, or the newest again, which may have new runs or pairs. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesUntil(db, newest, ALERTING.windowSweeps);
   const ids = sweeps.map(({ sweepId }) => sweepId);
@@ -218,7 +207,6 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   return { pending: sweeps.slice(0, unjudged).toReversed(), before: null, isFirstByReference };
 }
 
-/** @returns ids of the sweeps whose findings changed */
 function store(
   db: StoreDatabase,
   { series, evidence, verdict }: JudgedSweep,

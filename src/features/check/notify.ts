@@ -50,13 +50,10 @@ export async function startProgram(argv: readonly string[], text: string, io: Io
   return false;
 }
 
-/** Sources of the programs to start. */
 export interface NotifySources {
   /** Programs of the command line; a program of the command line replaces those of the matrices. */
   readonly stated: readonly string[] | undefined;
-  /** Matrices of the files that the command line names; null when it names none. */
   readonly matrices: readonly Matrix[] | null;
-  /** The newest sweeps, one for each series. */
   readonly sweeps: readonly Sweep[];
   /** Starts no program of a file that the command line does not name. */
   readonly isUntrusted: boolean;

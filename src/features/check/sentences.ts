@@ -9,7 +9,6 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
 
-/** The cells and sweeps of a finding's series, oldest first. */
 export interface Around {
   readonly cells: readonly { readonly cell: KeyedCell }[];
   readonly sweeps: readonly { readonly sweepId: string }[];
@@ -30,18 +29,14 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
     /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
     what: `${count(cells.length, 'cell')} ${word}`,
     size,
-    /** `slower`, `worse`, `beyond a limit`. */
     word,
     /** `all fp8 of vit_base`; empty if the cells share nothing that others lack. */
     group: shared,
     span,
-    /** `new`, `open, a broken limit`. */
     state: `${state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`,
-    /** Metric of its clearest cell. */
     metric: details[0] === undefined ? '' : printable(gatedMetricOf(details[0].metric).label),
     evidence: evidenceOf(finding, sweeps),
     causes: causesOf(finding),
-    /** Labels of its first sweep or commit, and of the last one before it. */
     edges:
       direction === 'faster'
         ? { first: 'first faster', last: 'last before' }
@@ -99,7 +94,6 @@ function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 
-/** Evidence that the change lasts, and the size of the change of its clearest cell. */
 function evidenceOf(
   { cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding,
   sweeps: Around['sweeps'],
@@ -131,10 +125,8 @@ const CAUSES: Readonly<Record<string, string>> = {
   version: 'another version of TensorRT',
 };
 
-/** The known causes, and what changed at the same time. */
 function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: likeliest }: CheckedFinding) {
   const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
-  // Omit changes that the title of the likeliest cause contains.
   const changes = [...environmentChanges, ...buildChanges].filter(
     (change) => likeliest?.title.includes(change) !== true,
   );
@@ -146,9 +138,7 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-/**
- * The clearest change in a cell that no other finding has, so that its history has one step; else the clearest change.
- */
+/** The clearest change in a cell that no other finding has, so that its history has one step. */
 export function ownClearest<Detail extends { readonly key: string }>(
   finding: CheckedFinding,
   details: readonly Detail[],
@@ -158,7 +148,6 @@ export function ownClearest<Detail extends { readonly key: string }>(
   return details.find(({ key }) => !others.has(key)) ?? details[0];
 }
 
-/** The next commands for a finding of a series. */
 export function nextCommands(
   { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
   { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,

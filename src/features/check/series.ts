@@ -16,7 +16,6 @@ import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
 
-/** The sweeps by which a sweep is judged. */
 export interface Series {
   readonly sweep: Sweep;
   /** Oldest first; the last one is judged. */
@@ -32,14 +31,10 @@ export interface Series {
 export interface SeriesOptions {
   readonly asOf?: string | undefined;
   readonly branch?: string | undefined;
-  /** Names of matrices. */
   readonly names?: readonly string[] | undefined;
 }
 
-/**
- * The newest sweep of each series of the checked-out branch, and of series without a branch; newest first. @throws
- * UsageError when there is none
- */
+/** The newest sweep of each series of the checked-out branch. @throws UsageError when there is none */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
   const { asOf, branch, names } = options;
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
@@ -60,7 +55,6 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
-/** The newest sweep of the series that `latest` names, or the sweep of a date or reference. */
 export async function latestSweep(
   db: StoreDatabase,
   { asOf, branch }: SeriesOptions,
@@ -88,7 +82,6 @@ function endOf(date: string): string {
   return `${date}T23:59:59.999Z`;
 }
 
-/** The sweeps by which a sweep is judged. */
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
   const matrices = matrixNames(db, sweep);
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);

@@ -12,7 +12,6 @@ import { isShownWhole, newFirst } from './findings.ts';
 import { type CheckedSeries, SERIES_VERDICTS } from './output.ts';
 import { changeText, isOfSpeed } from './sentences.ts';
 
-/** A series to show; null for facts that only a judged series has. */
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
   readonly standing?: CheckedSweep['standing'];
@@ -21,7 +20,6 @@ export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
 /** Maximum number of rows of cells that moved, unless all are requested. */
 const SHOWN_ROWS = 12;
 
-/** One line per cell, the largest change first; the others are folded. */
 function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[] {
   const rows = worstFirst(all);
   const moved = rows.filter(hasMoved);
@@ -34,7 +32,6 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : [look.style.dim(`${fold}: --all`)])];
 }
 
-/** The headline of `bench check`, printed at the end of another command. */
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
   return headlineLines(series, `bench check${of === '' ? '' : ` of ${of}`}: ${series.headline}`, look);
 }
@@ -60,7 +57,6 @@ function hint({ columns, style }: Look): string[] {
   return wrapHanging('all details: bench check --all', columns, 2).map(style.dim);
 }
 
-/** Among equal verdicts, the one with more slower cells is worse. */
 function rankOf({ cells, verdict }: CheckedSeries): number {
   const slower = cells.filter((cell) => cell.verdict === 'slower').length;
   return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + slower);
@@ -76,7 +72,6 @@ function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
   return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
 }
 
-/** GPU and TensorRT of the newest sweep, if all its cells have the same. */
 function machineOf({ cells, environments }: SweepEvidence): string[] {
   const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
   return [
@@ -121,7 +116,6 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';
 
-/** Rows by the cell's own metric. */
 function rowsOf({ findings, series }: ShownSeries, { cells, sweeps }: SweepEvidence): CellRow[] {
   const evidence = new Map(cells.map((one) => [one.cell.key, one]));
   return series.cells.flatMap((checked): CellRow[] => {

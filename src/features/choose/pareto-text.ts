@@ -44,7 +44,6 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...(details.showsScaling ? scalingLines(output, details.cells, look) : []),
     '',
     ...precisions.flatMap((tally) => tallyLines(tally, look)),
-    ...openLines(choices, look),
     ...uncheckedLines(choices, look),
     ...unmeasured
       .slice(0, MAX_LISTED)
@@ -200,14 +199,6 @@ export function tallyText(tally: ParetoOutput['precisions'][number]) {
     unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
   const words = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
   return { words, kind } as const;
-}
-
-function openLines(choices: readonly Choice[], look: Look): string[] {
-  const open = choices.filter(({ speedUp }) => speedUp?.verdict === 'unclear');
-  if (open.length === 0) return [];
-  const few = open.every(({ runs }) => runs === 1) ? '1 run per side' : 'too few runs';
-  const text = `? ${count(open.length, 'speed-up')} not yet significant (${few}); use --repeats 5`;
-  return wrapWords(text, look.columns).map(look.style.warn);
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {

@@ -155,19 +155,17 @@ function words(candidate: Candidate): string {
   return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
 }
 
-function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Candidate, limits: Limits): string {
-  const latency =
+function missWords({ accuracy, accuracyLimit, headRoomPercent, limitedMs }: Candidate, limits: Limits): string {
+  const sqnr = accuracy?.sqnrDb ?? null;
+  return [
     headRoomPercent < 0
       ? `${formatMs(limitedMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
-      : '';
-  const sqnr = accuracy?.sqnrDb ?? null;
-  const lossy =
-    accuracyLimit === 'notChecked'
-      ? 'its accuracy is not checked'
-      : accuracyLimit === 'missed' && sqnr !== null
-        ? `SQNR of ${formatNumber(sqnr, 3)} dB is ${formatNumber((limits.minSqnrDb ?? 0) - sqnr, 2)} dB too low`
-        : '';
-  return [latency, lossy].filter((part) => part !== '').join(', ');
+      : '',
+    accuracyLimit === 'notChecked' ? 'its accuracy is not checked' : '',
+    accuracyLimit === 'missed' && sqnr !== null ? `its SQNR of ${formatNumber(sqnr, 3)} dB is too low` : '',
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
 }
 
 /** A single run does not predict the next one. */

@@ -22,7 +22,6 @@ export interface Paired {
 
 type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
 
-/** Maps cells of head to those of base that another method measured, so that they can be compared. */
 export function acrossMethods(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -52,16 +51,12 @@ export function acrossMethods(
   };
 }
 
-/** The same workload measured by two harnesses. */
 interface MethodPair {
   readonly base: KeyedCell;
   readonly head: KeyedCell;
 }
 
-/**
- * Pairs cells that only one side has with cells of the other side that measure the same workload of the same model by
- * another method.
- */
+/** Pairs cells that only one side has with those of the other that measure the same workload by another method. */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const [inBase, inHead] = [base, head].map(
     ({ planned, runs }) => new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]),

@@ -20,27 +20,26 @@ import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
-import { type CellComparison, isCalled } from '../../records/verdict.ts';
+import { isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import type { Compared, ComparedDetails } from './cell-text.ts';
+import type { Compared } from './cell-text.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
-import { type CellRun, isMeasured } from '../../records/run.ts';
+import type { CellRun } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
-import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
+import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/by-name.ts';
-import { queryTimes } from '../../store/runs/show-run.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -87,7 +86,6 @@ export async function compare(
   });
 }
 
-/** Options that ask for a comparison of two sides. */
 const CHOICES = [
   'filter',
   'map',
@@ -179,70 +177,31 @@ export async function compareReport(
       shift: judged.shift,
       across: [...(paired?.differences ?? []), ...judged.across],
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
-      cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
+      cells: judged.cells.map((entry) => cellOutput(entry, causes.get(entry) ?? null)),
       counts: judged.counts,
       geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
     },
-    details: {
-      queries: queriesOf(db, judged.cells, [base, allOfHead]),
-      sides,
-      cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
-    },
+    details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
   };
 }
-
-/** Only the view of a single cell needs the queries. */
-function queriesOf(
-  db: StoreDatabase,
-  cells: readonly JudgedCell[],
-  sides: readonly { readonly runs: readonly CellRun[] }[],
-): ComparedDetails['queries'] {
-  const [only, ...others] = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
-  if (only === undefined || others.length > 0) return null;
-  const [a, b] = sides.map(({ runs }) => {
-    const counted = runs.filter((run) => run.cellKey === only.cell.key && isTimed(run) && isMeasured(run));
-    const newest = counted.slice(-MOST_POOLED).map(({ runId }) => runId);
-    return queryTimes(db, newest, only.metric === 'throughputQps' ? 'gpuComputeMs' : only.metric);
-  });
-  return a && b ? [a, b] : null;
-}
-
-/** More runs do not change the chart. */
-const MOST_POOLED = 20;
 
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {
   const [{ commit = null, dirty = null } = {}] = sweeps;
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
 }
 
-function cellOutput(
-  { cell, metric, comparison, values }: JudgedCell,
-  past: CellHistory | undefined,
-  cause: FirstCause | null,
-): ComparedCell {
-  const { cellKey: _, reasons, ...numbers } = comparison;
-  const otherKind = past?.sweepsOfOtherKind ?? 0;
-  // Earlier sweeps are missing from its noise because they lack the kind of values that both sides have.
-  const note = `${count(otherKind, 'earlier sweep')} without a center of samples left out, as base and head have one`;
-  return {
-    ...aboutCell(cell, metric),
-    betterIs: metricOf(metric).betterIs,
-    ...numbers,
-    ...(values === null ? {} : shownChange(comparison, values)),
-    reasons: otherKind === 0 ? reasons : [...reasons, note],
-    cause,
-  };
-}
-
-/** Shows medians, as `bench run` and `bench trend` do. */
-function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
+function cellOutput({ cell, metric, comparison, values }: JudgedCell, cause: FirstCause | null): ComparedCell {
+  const { cellKey: _, ...numbers } = comparison;
+  const about = { ...aboutCell(cell, metric), betterIs: metricOf(metric).betterIs, ...numbers, cause };
+  if (values === null) return about;
+  // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better; within
+  // noise it is that of the medians, because the means may have the opposite sign.
   const [base, head] = [median(values[0]), median(values[1])];
-  const [low, high] = comparison.ciPercent ?? [0, 0];
-  const isChance = !isCalled(comparison) && low <= 0 && high >= 0;
-  return { base, head, ...(isChance && base && head !== null ? { changePercent: (head / base - 1) * 100 } : {}) };
+  const [low, high] = numbers.ciPercent ?? [0, 0];
+  const isChance = !isCalled(numbers) && low <= 0 && high >= 0 && base !== null && head !== null;
+  return { ...about, base, head, ...(isChance ? { changePercent: (head / base - 1) * 100 } : {}) };
 }
 
-/** Number of changed cells that are explained, the largest change first. */
 const EXPLAINED_CELLS = 24;
 
 async function causesOf(
@@ -262,14 +221,13 @@ async function causesOf(
   );
 }
 
-/** Earlier sweeps of the base's series; empty when there are too few. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
   metric: MetricId | null,
   kinds: ReadonlyMap<string, ValueKind>,
-): CellHistory[] {
+): CellSweeps[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
   // Both sides were measured in turns, so that sweep-to-sweep noise affects both equally.
@@ -279,8 +237,7 @@ function pastOf(
   return sweeps.length < LEAST_PAST_SWEEPS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
-/** By cell key. */
-type Past = ReadonlyMap<string, CellHistory>;
+type Past = ReadonlyMap<string, CellSweeps>;
 
 /** SM clock of each cell in MHz, from the base and the sweeps just before it. */
 function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
@@ -293,7 +250,6 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, nu
   return new Map(levels);
 }
 
-/** Values of earlier sweeps by cell key, for sweep-to-sweep noise. */
 function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
   return new Map(
     assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {
@@ -304,7 +260,6 @@ function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<stri
   );
 }
 
-/** The noise that all cells of a sweep share, estimated from the earlier sweeps. */
 function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readonly head: Side }): Noise {
   const isInTurns = base.sweeps.some(({ branch }) => branch === COMPARE_BRANCH);
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;

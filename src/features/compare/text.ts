@@ -1,14 +1,13 @@
-import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
 import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import { count, formatNumber, formatPercent, meanChangeText, meanText, shareText } from '../../terminal/numbers.ts';
+import { count, formatPercent, meanText, shareText } from '../../terminal/numbers.ts';
 import {
   changeStyle,
   describeCommit,
@@ -20,7 +19,6 @@ import {
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
 
-/** @param map axes of a map of the changes, which replaces the rows of cells */
 export function compareText(
   comparison: Comparison,
   details: ComparedDetails,
@@ -50,9 +48,7 @@ export function compareText(
   if (shown.length > 0) {
     const [only] = shown;
     const isOne = shown.length === 1 && only !== undefined;
-    const table = isOne
-      ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)]
-      : verdictTable(shown, look);
+    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
     lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown))));
   }
   if (counts.missing > 0) lines.push('', ...missingLines(comparison, columns));
@@ -63,8 +59,7 @@ export function compareText(
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
   const means = geometricMeanLines(comparison.geometricMeans, look);
-  const behind = [...noiseLines(shown, look), ...reasonLines(shown, look)];
-  return [...lines, '', ...means, ...behind, ...adviceLines(comparison, look)];
+  return [...lines, '', ...means, ...reasonLines(shown, look), ...adviceLines(comparison, look)];
 }
 
 export function shiftText(shift: CommonShift): string {
@@ -121,7 +116,6 @@ function sideLine(name: string, side: Side, provenance: string): string {
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const { style } = look;
   const isLackCommon = new Set(cells.map(lackText)).size === 1;
-  const hasItems = cells.some(({ cell, metric }) => metric === 'throughputQps' && (batchOf(cell.shapes) ?? 1) > 1);
   const verdict: Column<ShownCell> = {
     header: 'verdict',
     text: (cell) => verdictWord(cell.verdict),
@@ -138,7 +132,6 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
       { header: 'detectable', text: detectableText, align: 'right', dropRank: 6 },
       { header: 'runs', text: ({ runs }) => runs.join('+'), align: 'right', dropRank: 8 },
       { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
-      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: 'right' as const, dropRank: 9 }] : []),
     ],
     look,
     { before: [verdict] },
@@ -147,17 +140,10 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   return [...table, ...(hasChange ? [style.dim('change: change of the mean of the runs')] : [])];
 }
 
-/** Items/s of both sides. */
-function itemsText({ cell, base, head }: ShownCell): string {
-  return [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps))).join(' → ');
-}
-
-/** The detectable effect, for a row without a change. */
 function detectableText({ verdict, mdePercent }: ComparedCell): string {
   return mdePercent === null || isCalled({ verdict }) ? '' : formatPercent(mdePercent, false);
 }
 
-/** What an unclear row needs for a verdict. */
 function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
   if (verdict !== 'unclear') return '';
   return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
@@ -165,7 +151,6 @@ function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string
 
 const MAX_CAUSE_LINES = 6;
 
-/** The likeliest causes, each once, with their cells. */
 function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
   const found = cells.filter(({ cause }) => cause !== null);
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
@@ -186,36 +171,10 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
   ];
 }
 
-/** A smaller share of sweep-to-sweep noise gets no line. */
-const LEAST_SWEEP_PERCENT = 0.05;
-
-/** Says where noise includes more than the cell's own runs. */
-function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
-  const noises = cells.flatMap(({ noise }) => noise ?? []);
-  const withPast = noises.filter(({ nights }) => nights > 0);
-  const sweepPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
-  const own = withPast.some(({ from }) => from === 'runsAndNights') ? 'the runs and ' : '';
-  const texts = [
-    withPast.length === 0
-      ? ''
-      : `noise from ${own}${rangeOf(withPast.map(({ nights }) => nights))} earlier sweeps (${count(withPast.length, 'cell')})`,
-    sweepPercent < LEAST_SWEEP_PERCENT
-      ? ''
-      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than run noise explains: the intervals include this`,
-  ];
-  return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
-}
-
-/** Returns `17`, or `12 to 17`. */
-function rangeOf(counts: readonly number[]): string {
-  return [...new Set([Math.min(...counts), Math.max(...counts)])].join(' to ');
-}
-
 const MAX_REASON_LINES = 8;
 /** Matches the point after which a reason is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
-/** Reasons for the verdicts, each once with its number of cells. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons
@@ -269,24 +228,15 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   return lines;
 }
 
-/** More models than this appear only in `--json`. */
-const SHOWN_GROUPS = 6;
 const SHOWN_MISSING = 3;
 
-/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells`, with one line for models and one for precisions. */
-export function geometricMeanLines(means: Comparison['geometricMeans'], { columns, style }: Look): string[] {
-  const metrics = Map.groupBy(means, ({ metric }) => metric);
-  return [...metrics].flatMap(([metric, own]) => {
-    const all = own.find(({ by }) => by === 'all');
-    if (all === undefined || all.cells < 2) return [];
-    const of = metrics.size > 1 ? `${metricOf(metric).label}: ` : '';
-    const groups = (['model', 'precision'] as const).flatMap((by) => {
-      const parts = own.filter((mean) => mean.by === by);
-      if (parts.length === 0) return [];
-      const texts = parts.slice(0, SHOWN_GROUPS).map((mean) => `${printable(mean.name ?? '')} ${meanChangeText(mean)}`);
-      const more = parts.length > SHOWN_GROUPS ? `, ${parts.length - SHOWN_GROUPS} more in --json` : '';
-      return wrapHanging(`  by ${by}: ${texts.join(', ')}${more}`, columns, 4).map(style.dim);
+/** `geometric mean +1.2 % (0.9 to 1.5), 48 cells` for each metric with several cells. */
+export function geometricMeanLines(means: Comparison['geometricMeans'], { columns }: Look): string[] {
+  const ofAll = means.filter(({ by }) => by === 'all');
+  return ofAll
+    .filter(({ cells }) => cells > 1)
+    .flatMap((mean) => {
+      const of = ofAll.length > 1 ? `${metricOf(mean.metric).label}: ` : '';
+      return wrapHanging(`${of}geometric mean ${meanText(mean)}`, columns, 2);
     });
-    return [...wrapHanging(`${of}geometric mean ${meanText(all)}`, columns, 2), ...groups];
-  });
 }

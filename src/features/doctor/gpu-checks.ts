@@ -181,7 +181,6 @@ const GPU_CHECKS: readonly JudgedGpu[] = [
         ? ['ok', `${limitW} W`]
         : ['advice', `${limitW} W, lower than its default of ${usualW} W`, smi(`-pl ${usualW}`)],
   }),
-  gpuCheck({ id: 'ecc', title: 'ECC', read: ({ ecc }) => ecc, judge: (ecc) => ['ok', ecc] }),
   gpuCheck({
     id: 'mig',
     title: 'MIG',

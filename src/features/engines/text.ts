@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type KeptEngine, engineFolder, engineLabel, keptEngine } from '../../records/engine.ts';
 import { type OutputOf, count as countSchema, output } from '../../records/output-parts.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatBytes, formatDuration } from '../../terminal/numbers.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
@@ -36,12 +36,6 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
           dropRank: 6,
         },
         { header: 'size', text: ({ bytes, state }) => (state === 'missing' ? '' : formatBytes(bytes)), align: right },
-        {
-          header: 'build',
-          text: ({ buildS }) => (buildS === null ? '' : formatDuration(buildS)),
-          align: right,
-          dropRank: 4,
-        },
         { header: 'built', text: ({ builtAt }) => minute(builtAt), dropRank: 5 },
         { header: 'last used', text: ({ lastUsedAt }) => minute(lastUsedAt), dropRank: 2 },
         { header: 'held', text: heldText, dropRank: 1 },

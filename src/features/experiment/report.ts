@@ -25,7 +25,6 @@ import { estimateWords } from '../../terminal/words.ts';
 import { aboutCell } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
-/** A stored experiment, with the cells that its text needs. */
 export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperiment) {
   const { sweepId, matrix, provenance } = sweep;
   const { marks, name, notes, significantPercent, variables } = experiment;

@@ -18,7 +18,6 @@ type Status = Row['status'];
 /** GitHub limits comments to 65,536 characters. */
 const MAX_CHARACTERS = 60_000;
 const MAX_NAME = 120;
-const MAX_OPEN_UNCLEAR = 10;
 /** Maximum number of sweeps in a trend, newest last. */
 const SHOWN_SWEEPS = 20;
 
@@ -69,9 +68,8 @@ function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: n
     const of = byStatus.get(status) ?? [];
     if (of.length === 0) return [];
     const table = tableOf(of, sign, most);
-    const isFolded = !isOpen || (status === 'unclear' && of.length > MAX_OPEN_UNCLEAR);
-    if (!isFolded || isOnlyValues) return [...table, ...causesOf(of), ''];
-    const summary = `${count(of.length, 'cell')} ${words}${detectableText(of)}`;
+    if (isOpen || isOnlyValues) return [...table, ...causesOf(of), ''];
+    const summary = `${count(of.length, 'cell')} ${words}`;
     return [`<details><summary>${summary}</summary>`, '', ...table, '', '</details>', ''];
   });
   const more = findings.length === 0 ? [] : [''];
@@ -98,11 +96,6 @@ function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
   if (rows.every(({ kind }) => kind === 'values')) return `${count(rows.length, 'cell')}${rest}`;
   const judged = rows.filter(({ status }) => !UNJUDGED.has(status)).length;
   return judged === 0 ? `No verdict in ${count(rows.length, 'cell')}${rest}` : `No slower cell among ${judged}${rest}`;
-}
-
-function detectableText(rows: readonly Row[]): string {
-  const sizes = rows.flatMap(({ mdePercent, status }) => (status === 'unclear' ? (mdePercent ?? []) : []));
-  return sizes.length === 0 ? '' : `: changes from ${formatPercent(Math.max(...sizes), false)} are detectable`;
 }
 
 function aboutLine({ baseRef, baseSweep, cells, environments, geometricMean, ref, sweeps }: ReportedSweep): string {

@@ -1,5 +1,4 @@
 import { METRIC_IDS } from '../../records/metric.ts';
-import { formatPercent } from '../../terminal/numbers.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import {
   environmentOf,
@@ -55,13 +54,8 @@ function caseOf(cell: ReportedCell, { environments }: ReportedSweep) {
   const isSkipped = status === 'missing' || status === 'incomparable';
   const resultKind = status === 'failed' ? 'error' : isSkipped ? 'skipped' : 'passed';
   const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
-  const details = [
-    cell.owner === null ? '' : `owner: ${cell.owner}`,
-    of.ciPercent === null ? '' : `95 % interval ${of.ciPercent.map((end) => formatPercent(end)).join(' to ')}`,
-    of.cause === null ? '' : `likeliest cause: ${of.cause.title} (${of.cause.certainty})`,
-    ...findings.map(({ id }) => `finding ${id.slice(0, 8)}`),
-    reasonsOf(cell),
-  ];
+  const cause = of.cause === null ? '' : `likeliest cause: ${of.cause.title} (${of.cause.certainty})`;
+  const details = [cause, reasonsOf(cell)].filter((line) => line !== '');
   const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
   const about = {
     cell: cell.cell.key,
@@ -76,7 +70,7 @@ function caseOf(cell: ReportedCell, { environments }: ReportedSweep) {
     { classname: cell.cell.model, name: cell.name, seconds },
     about,
     messageOf(cell),
-    `${[cell.name, ...details.filter((line) => line !== '')].join('\n')}\n`,
+    `${[cell.name, ...details].join('\n')}\n`,
   );
 }
 

@@ -36,11 +36,8 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   return withStore(options, io, async (store) => {
     const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
     const chunks = chromeTrace(trace);
-    const onProgress = (): void => {
-      for (const note of notes) io.err(`note: ${printable(note)}\n`);
-    };
+    if (json !== true) for (const note of notes) io.err(`note: ${printable(note)}\n`);
     if (file === null) {
-      onProgress();
       for (const chunk of chunks) {
         io.out(chunk);
         await yieldToEventLoop(io);
@@ -50,10 +47,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     const bytes = await writeOutput(file, chunks, io);
     const written: ExportOutput = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
     if (json === true) io.out(`${jsonText(written)}\n`);
-    else {
-      onProgress();
-      io.err(`wrote ${printable(file)}\n`);
-    }
+    else io.err(`wrote ${printable(file)}\n`);
     return EXIT_CODES.fine;
   });
 }
@@ -137,24 +131,19 @@ function runTrace(db: StoreDatabase, runId: RunId) {
       `run ${short} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
     );
   }
-  const queries = { name: `queries of ${label} (${provenance})`, tracks };
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
-  const track = { name: 'mean time of each layer', slices: layers };
-  const ofOther = short === other ? [] : [`the layers are those that run ${other} saw in the same engine`];
+  const groups = [
+    { name: `queries of ${label} (${provenance})`, tracks },
+    { name: means, tracks: layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }] },
+  ];
   return {
     runId,
     trace: {
       facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
-      groups: [
-        ...(tracks.length === 0 ? [] : [queries]),
-        ...(layers.length === 0 ? [] : [{ name: means, tracks: [track] }]),
-      ],
+      groups: groups.filter((group) => group.tracks.length > 0),
     },
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
-    notes: [
-      ...(layers.length === 0 ? [] : [...ofOther, ...(engine?.notes ?? [])]),
-      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
-    ],
+    notes: layers.length === 0 ? [] : [...(engine?.notes ?? [])],
   };
 }
 

@@ -229,7 +229,7 @@ function hasTimes({ iterations }: ProfiledEngine): boolean {
   return iterations !== null;
 }
 
-export function layersDiffOutput(
+function layersDiffOutput(
   base: ProfiledEngine,
   head: ProfiledEngine,
   diff: LayersDiff,

@@ -54,17 +54,11 @@ export function layersText(report: LayersOutput, { alignment, islands, top }: La
 
 function tableOf(report: LayersOutput, top: number, look: Look): string[] {
   const { aggregate, groups, layers, summary } = report;
-  if (groups !== null) {
-    return groupTable(
-      groups.map((group) => ({ ...group, layers: group.layers.length })),
-      report,
-      top,
-      look,
-    );
-  }
-  if (aggregate === null) return layerTable(report, top, look);
+  if (groups === null && aggregate === null) return layerTable(report, top, look);
   const key = layers.length < summary.layers ? 'all selected layers' : 'all layers';
-  return groupTable([{ key, ...aggregate }], report, top, look);
+  const sum = aggregate === null ? [] : [{ key, ...aggregate }];
+  const rows = groups?.map((group) => ({ ...group, layers: group.layers.length })) ?? sum;
+  return groupTable(rows, report, top, look);
 }
 
 function selectionLine({ layers, summary, totalMs }: LayersOutput): string {

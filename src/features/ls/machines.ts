@@ -1,7 +1,7 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import type { Environment } from '../../records/environment.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
@@ -42,30 +42,29 @@ function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: Machin
     const environment = environments.get(row.environmentId);
     return environment === undefined ? [] : [{ ...row, environment }];
   });
-  const names = machineNames([...environments.values()]);
-  const machines = [...Map.groupBy(known, ({ environment }) => identityOf(environment))].flatMap(
-    ([identity, own]): ListedMachine[] => {
-      const [last] = own.toSorted((a, b) => compareTexts(b.lastAt ?? '', a.lastAt ?? ''));
-      const name = names.get(identity);
-      const { driver, gpuName, gpuUuid, host, tensorrt } = last?.environment ?? {};
-      if (last === undefined || name === undefined || gpuName === undefined || gpuName === null) return [];
-      const measured = own.reduce((sum, row) => sum + row.measured, 0);
-      return [
-        {
-          name,
-          host: host ?? null,
-          gpuName,
-          gpuUuid: gpuUuid ?? null,
-          driver: driver ?? null,
-          tensorrt: tensorrt ?? null,
-          sweeps: new Set(own.map(({ sweepId }) => sweepId)).size,
-          lastAt: last.lastAt,
-          measured,
-          others: own.reduce((sum, row) => sum + row.runs, 0) - measured,
-        },
-      ];
-    },
-  );
+  const groups = [...Map.groupBy(known, ({ environment }) => identityOf(environment)).values()];
+  const hosts = groups.map(([first]) => first?.environment.host ?? null);
+  const machines = groups.flatMap((own): ListedMachine[] => {
+    const [last] = own.toSorted((a, b) => compareTexts(b.lastAt ?? '', a.lastAt ?? ''));
+    const { driver, gpuName, gpuUuid, host, tensorrt } = last?.environment ?? UNKNOWN_ENVIRONMENT;
+    const name = last === undefined ? '' : nameOf(last.environment, hosts);
+    if (last === undefined || name === '' || gpuName === null) return [];
+    const measured = own.reduce((sum, row) => sum + row.measured, 0);
+    return [
+      {
+        name,
+        host,
+        gpuName,
+        gpuUuid,
+        driver,
+        tensorrt,
+        sweeps: new Set(own.map(({ sweepId }) => sweepId)).size,
+        lastAt: last.lastAt,
+        measured,
+        others: own.reduce((sum, row) => sum + row.runs, 0) - measured,
+      },
+    ];
+  });
   const sorted = machines.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || compareTexts(a.name, b.name));
   return { schemaVersion: 1, provenance: newest.provenance, machines: sorted };
 }
@@ -76,23 +75,11 @@ function identityOf({ gpuName, gpuUuid, host }: Environment): string {
 
 const SHORT_UUID = 12;
 
-/** The shortest unique name of each machine, by `identityOf`. Omits machines without a unique name. */
-function machineNames(environments: readonly Environment[]): ReadonlyMap<string, string> {
-  const machines = new Map(environments.map((environment) => [identityOf(environment), namesOf(environment)]));
-  const times = Map.groupBy([...machines.values()].flat(), (name) => name);
-  return new Map(
-    [...machines].flatMap(([identity, names]): [string, string][] => {
-      const name = names.find((one) => times.get(one)?.length === 1);
-      return name === undefined ? [] : [[identity, name]];
-    }),
-  );
-}
-
-/** Shorter names first. */
-function namesOf({ gpuName, gpuUuid, host }: Environment): string[] {
-  const uuid = gpuUuid?.slice(0, SHORT_UUID) ?? null;
-  const known = [host, uuid].filter((part) => part !== null).join(' ');
-  return known === '' ? [] : [...new Set([host ?? known, known, `${known} (${gpuName})`])];
+/** The host, with the GPU where a host has several. */
+function nameOf({ gpuUuid, host }: Environment, hosts: readonly (string | null)[]): string {
+  const uuid = gpuUuid?.slice(0, SHORT_UUID) ?? '';
+  const isAlone = hosts.indexOf(host) === hosts.lastIndexOf(host);
+  return host !== null && isAlone ? host : [host ?? '', uuid].join(' ').trim();
 }
 
 function machinesText({ machines, provenance }: MachinesOutput, isFiltered: boolean, look: Look): string[] {

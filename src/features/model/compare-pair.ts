@@ -120,7 +120,7 @@ async function customMetric(
 }
 
 /** The last word of the last line as a number; null if it is not a number. */
-export function readMetric(text: string): number | null {
+function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);
 }

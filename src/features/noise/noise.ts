@@ -20,7 +20,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { at, median, medianIn } from '../../statistics/order-statistics.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -34,7 +34,6 @@ import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 
-/** `bench noise [CELL...]`: the noise of each cell, and the change that it lets one detect. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { branch, metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
@@ -83,13 +82,11 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
-/** The noise of a cell in the newest sweeps of a series. */
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
-/** The noise of a cell, and the changes that are detectable among `cells` cells. */
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
   return {
@@ -102,7 +99,6 @@ function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): Noisy
   };
 }
 
-/** Runs per sweep in the headline. */
 const TYPICAL_RUNS = 3;
 const SHOWN_CELLS = 24;
 
@@ -131,7 +127,6 @@ function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, n
   ]);
 }
 
-/** Noisiest first, without cells of unknown noise. */
 function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   const right = 'right' as const;
   const weightOf = (cell: NoisyRow): number => visibleWith(cell, TYPICAL_RUNS) ?? cell.sweepPercent ?? -1;
@@ -166,9 +161,7 @@ function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
 
-/** The runs of a cell in one sweep, without those that do not count. */
 interface SweepRuns {
-  /** Index of the sweep, oldest first. */
   readonly place: number;
   /** All positive. */
   readonly values: readonly number[];
@@ -213,10 +206,7 @@ export function measuredCells(
 /** Excess variance of a median over a mean, for normal values. */
 const MEDIAN_VARIANCE = Math.PI / 2;
 
-/**
- * Standard deviation of single runs around the mean of their sweep, and of the values of sweeps beyond that; lasting
- * changes are removed.
- */
+/** Standard deviations of runs around the mean of their sweep, and of sweeps beyond that, without changes. */
 export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
@@ -224,27 +214,12 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   if (sweeps.length < HISTORY.leastSweeps) return { run, sweep: null, degrees: within };
   const values = Float64Array.from(sweeps, (sweep) => median(sweep.values) ?? Number.NaN);
   const history = { places: sweeps.map(({ place }) => place), values };
-  const sigma = Math.max(noiseOf(logsOf(history)).sigma, timerNoise(values));
+  const sigma = noiseOf(logsOf(history)).sigma;
   const runs = median(sweeps.map((sweep) => sweep.values.length)) ?? 1;
   const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);
   return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };
 }
 
-/**
- * Relative standard deviation of a timer's rounding error, from the smallest gap of the values: a uniform error, step /
- * √12.
- */
-function timerNoise(values: Float64Array): number {
-  const sorted = values.toSorted();
-  const gaps = sorted
-    .subarray(1)
-    .map((value, place) => value - at(sorted, place))
-    .filter((gap) => gap > 0);
-  const isCoarse = gaps.length > 0 && gaps.length + 1 <= Math.max(3, 0.6 * sorted.length);
-  return isCoarse ? Math.min(...gaps) / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
-}
-
-/** Numbers of runs per sweep for which the table shows the detectable change. */
 const SHOWN_RUNS = [1, 3, 5, 10] as const;
 
 const percent = z.number().min(0).nullable();

@@ -3,43 +3,45 @@ import { resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../files/files.ts';
 import {
-  errorCode,
   EnvironmentLackingError,
-  formatMistake,
   MatrixError,
-  type Mistake,
   UsageError,
+  errorCode,
+  formatMistake,
+  type Mistake,
 } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import {
+  cellFields,
+  onnxOf,
   type Matrix,
   type MatrixCell,
   type Placed,
   type TwoSidedCells,
-  cellFields,
-  onnxOf,
   withNeighbors,
 } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import { matches } from '../../matrix/expand.ts';
-import { readFilter } from '../../matrix/filter.ts';
-import { loadMatrix, NO_MATRIX } from '../../matrix/load.ts';
+import { matches, readFilter } from '../../matrix/filter.ts';
+import { NO_MATRIX, loadMatrix } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { withoutColdStarts } from '../../matrix/cold-starts.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
-import { type RecordingSet, checkRecorded } from '../../trtexec/replay/recording-set.ts';
-import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
+import { checkRecorded, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { probeTrtexec, type TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
-import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
-import { onnxInputs } from '../../tools/onnx/onnx-file.ts';
-import { readingProblem } from '../../selection/find-runs.ts';
+import { onnxInputs, readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { onnxProblem, readingProblem } from '../../selection/find-runs.ts';
+import type { OnnxFacts } from '../../tools/onnx/facts.ts';
+import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
+import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
+import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;
@@ -248,4 +250,48 @@ function hashedOrNothing(path: string): [string, ReturnType<typeof sha256OfFileS
   } catch {
     return [];
   }
+}
+
+interface CheckedModels {
+  readonly mistakes: readonly Mistake[];
+  readonly lacking: readonly Mistake[];
+  readonly notes: readonly string[];
+}
+
+const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
+
+/** FP8 that the GPU here lacks according to nvidia-smi. This is a note, because another GPU may be meant. */
+async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]> {
+  const fp8 = cells.find(({ cell }) => cell.precision === 'fp8');
+  const report = fp8 === undefined ? '' : await readReport(io.env);
+  const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, io.env);
+  if (fp8 === undefined || gpu === null || !lacksFp8(gpu)) return [];
+  const problem = `FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${printable(gpu.name ?? 'GPU')} is older`;
+  return [formatMistake({ at: fp8.precisionAt, problem })];
+}
+
+/**
+ * Checks the matrix against its models. An ONNX file that bench cannot read only gives a remark, because trtexec
+ * decides.
+ */
+async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
+  const models = new Map<string, OnnxFacts>();
+  const lacking: Mistake[] = [];
+  const notes: string[] = [];
+  for (const { value: path, at } of onnxFilesOf(cells)) {
+    if (!existsSync(path)) continue;
+    try {
+      const facts = await readOnnxFacts(path);
+      models.set(path, facts);
+      for (const { location, problem } of facts.externalFiles) {
+        if (problem === null) continue;
+        lacking.push({ at, problem: `${printable(path)}: weights in ${printable(location)}: ${problem}` });
+      }
+    } catch (error) {
+      const problem = `${printable(path)}: ${onnxProblem(error)}; its inputs are not checked`;
+      notes.push(formatMistake({ at, problem }));
+    }
+  }
+  notes.push(...modelNotes(cells, models), ...(await fp8Notes(cells, io)));
+  return { mistakes: modelMistakes(cells, models), lacking, notes };
 }

@@ -13,7 +13,7 @@ import { BenchError, EnvironmentLackingError, UsageError } from '../../errors.ts
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { machineOf } from '../../machine/machine.ts';
-import type { CellRun } from '../../records/run.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
 import { overlay } from '../../run/start.ts';
 import { lockSweep } from '../../run/planned-sweep.ts';
@@ -65,7 +65,6 @@ export async function captureOfCell(
   const found = await askNsys(io.env);
   if (found === null && !isDryRun) throw new EnvironmentLackingError(NO_NSYS);
   const dialect = found ?? GUIDE_NSYS;
-  const runs = runsOf(target, store);
   const request = captureRequest(target, options);
   const problem = captureProblem(request, dialect);
   if (problem !== null) throw new EnvironmentLackingError(problem);
@@ -85,26 +84,25 @@ export async function captureOfCell(
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
   refuseOverwrite(io.cwd, request.output, request.replaces);
+  const run = newestRunOf(target, store);
   const engine = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
   const { measured } = target;
   const profiled = profiledCell(store.db, target.cell, measured === null ? null : [measured.sweep.sweepId], '');
   const read = await readCapture(request.output, profiled, options.maxSize, io);
-  return { ...base, ...(await attach(read, runs, store, options.maxSize, io)), dryRun: false, engine };
+  return { ...base, ...(await attach(read, run, store, options.maxSize, io)), dryRun: false, engine };
 }
 
-/** Timed runs of the cell in its newest sweep, newest last. */
-function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
-  if (store === null || measured === null) return [];
-  return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
-    .filter(({ role }) => role === 'timed')
-    .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
+/** The newest measured run of the cell in its newest sweep. */
+function newestRunOf({ cell, measured }: CaptureTarget, { db }: OpenStore): CellRun | undefined {
+  return cellRunsOf(db, measured === null ? [] : [measured.sweep.sweepId], [cell.key])
+    .filter((run) => run.role === 'timed' && isMeasured(run))
+    .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))
+    .at(-1);
 }
 
 /** The trtexec for a command line that is only shown. */
 export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
-  if (trtexec !== undefined) return trtexec;
-  if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
-  return measured?.stored.program.trtexec ?? 'trtexec';
+  return trtexec ?? prepared?.program?.shownAs ?? measured?.stored.program.trtexec ?? 'trtexec';
 }
 
 function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions, io: Io): TrtexecProgram {
@@ -160,17 +158,16 @@ export async function readCapture(
   }
 }
 
-/** Attaches the files that are small enough to the newest measured run. */
+/** Attaches the files that are small enough. */
 async function attach(
   { files, ...read }: Captured,
-  runs: readonly CellRun[],
+  run: CellRun | undefined,
   { db, path }: OpenStore,
   maxSize: number,
   io: Io,
 ): Promise<Captured & Pick<ProfileOutput, 'runId'>> {
-  const run = runs.findLast(({ outcome }) => outcome.kind === 'measured');
   const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const small = files.filter(({ bytes }) => bytes <= maxSize);
+  const small = run === undefined ? [] : files.filter(({ bytes }) => bytes <= maxSize);
   if (run === undefined || small.length === 0) return { ...read, files, runId: null };
   for (const file of small) await attachFile(context, run.runId, file.path, stampedName(file.path, io));
   return { ...read, files: files.map((file) => ({ ...file, attached: small.includes(file) })), runId: run.runId };

@@ -109,7 +109,7 @@ async function doSweep(
   const recorded = recordedOf(stored, program);
   const { more: wanted, plan } = stored;
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
-  const more = wanted === null ? null : moreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
+  const more = wanted === null ? null : moreRuns({ ...given, wanted });
   const cache = new EngineCache(enginesFolderOf(store.path));
   const suspects =
     stored.gate.confirm && stored.experiment === null && search === null

@@ -1,6 +1,6 @@
 export { withinBudget } from './budget.ts';
 export { type Enough, type GrowingRuns, undecided } from './more-runs.ts';
 export { startSweep } from './run.ts';
-export { search } from './search/search-report.ts';
-export { showSearch } from './search/wanted-search.ts';
-export type { SearchRequest } from './search/wanted-search.ts';
+export { search, showSearch } from './search/search-report.ts';
+
+export type { SearchRequest } from './search/search-runs.ts';

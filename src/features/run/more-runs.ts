@@ -11,9 +11,6 @@ import {
   timeBudget,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../records/cell-label.ts';
-import { printable, shortList } from '../../text/printable.ts';
-import { count } from '../../terminal/numbers.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -75,7 +72,6 @@ export function undecided<Cell extends GrowingRuns>(
 
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
-const NAMED = 3;
 
 export interface MoreRunsContext {
   readonly db: StoreDatabase;
@@ -85,17 +81,15 @@ export interface MoreRunsContext {
   /** Runs available per cell; null for a real trtexec. */
   readonly recorded: ((cellKey: CellKey) => number) | null;
   readonly now: () => Date;
-  readonly note: (line: string) => void;
 }
 
 /**
  * The next round of runs beyond the plan, computed from the store, so that it continues after a kill. Empty when there
  * are enough runs, or the time is over.
  */
-export function moreRuns({ db, now, plan, recorded, sweep, wanted, note }: MoreRunsContext): () => PlannedRun[] {
+export function moreRuns({ db, now, plan, recorded, sweep, wanted }: MoreRunsContext): () => PlannedRun[] {
   const { baseSweepIds, budgetS, maxRepeats, untilSurePercent } = wanted;
   const fitting = timeBudget(budgetS, now);
-  const noted = new Set<CellKey>();
   const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
   return () => {
     const timed = cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
@@ -111,12 +105,7 @@ export function moreRuns({ db, now, plan, recorded, sweep, wanted, note }: MoreR
     const earlier = earlierSweeps(db, sweep, [sweep.sweepId, ...baseSweepIds]);
     const compared = cells.map(({ cell, base: before, head }) => ({ cell, runs: [...before, ...head] }));
     const past = pastOf(db, earlier, compared, null);
-    const { open, limited } = undecided(cells, { goal, maxRepeats, metric: null, repeats: plan.repeats }, past);
-    const fresh = limited.filter(({ cell }) => !noted.has(cell.key));
-    for (const { cell } of fresh) noted.add(cell.key);
-    const names = fresh.map(({ cell }) => printable(cellLabel(cell)));
-    const what = `sweeps differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated`;
-    if (fresh.length > 0) note(`${what}: ${shortList(names, NAMED, '; ', ' and ')}`);
+    const { open } = undecided(cells, { goal, maxRepeats, metric: null, repeats: plan.repeats }, past);
     const round = fitting(open, ({ roundS }) => roundS);
     const runs = round.flatMap(({ cell, head }) => anotherRun(plan, cell.key, head));
     const number = Math.max(0, ...runs.map(({ repeat }) => repeat));

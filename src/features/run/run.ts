@@ -29,7 +29,7 @@ import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
-import { type SearchRequest, wantedSearch } from './search/wanted-search.ts';
+import { type SearchRequest, wantedSearch } from './search/search-runs.ts';
 
 export async function run(
   path: string | undefined,

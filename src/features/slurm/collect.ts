@@ -101,21 +101,14 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
   };
 }
 
-/**
- * Network file systems may list folders a minute late, so this checks once more after 15 s, then after the rest of the
- * time.
- */
+/** Network file systems may list folders a minute late. */
 async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
-  const firstS = Math.min(15, lateFiles);
-  let statuses = await watch.look();
-  for (const waitS of [firstS, lateFiles - firstS]) {
-    const isAtWork = statuses.some((each) => ['queued', 'running'].includes(each.state) && !isSettling(each));
-    if (waitS <= 0 || isAtWork || !statuses.some(isSettling)) break;
-    io.err(`note: some shards have ended without results: files may come late, ${waitS} s\n`);
-    await sleep(waitS * 1000, undefined, { signal: io.signal });
-    statuses = await watch.look();
-  }
-  return statuses;
+  const statuses = await watch.look();
+  const isAtWork = statuses.some((each) => ['queued', 'running'].includes(each.state) && !isSettling(each));
+  if (lateFiles <= 0 || isAtWork || !statuses.some(isSettling)) return statuses;
+  io.err(`note: some shards have ended without results: files may come late, ${lateFiles} s\n`);
+  await sleep(lateFiles * 1000, undefined, { signal: io.signal });
+  return watch.look();
 }
 
 /** The named store, else the store to which the sweep was written. */

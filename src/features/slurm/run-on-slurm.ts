@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { isInside } from '../../files/layout.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
@@ -148,9 +146,6 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   }
   if (existsSync(path) && readdirSync(path).length > 0) {
     throw new UsageError(`${printable(path)} is not empty; name another --run-dir`);
-  }
-  if (isInside(tmpdir(), path)) {
-    io.err(`note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`);
   }
   return new RunFolder(path);
 }

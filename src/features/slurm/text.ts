@@ -8,14 +8,7 @@ import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { rangesOf } from './sbatch-args.ts';
-import {
-  SHARD_STATES,
-  type Shard,
-  type ShardState,
-  type ShardStatus,
-  isOver,
-  shardStatusSchema,
-} from '../../tools/slurm/states.ts';
+import { SHARD_STATES, type Shard, type ShardStatus, isOver, shardStatusSchema } from '../../tools/slurm/states.ts';
 
 export function submitText(report: SubmitOutput, shards: readonly Shard[]): string[] {
   const { jobs, left, collector } = report;
@@ -95,17 +88,9 @@ function shardTable(rows: readonly ShardStatus[], look: Look): string[] {
 }
 
 export function countStates(statuses: readonly ShardStatus[]): CollectOutput['counts'] {
-  const of = (state: ShardState): number => statuses.filter((status) => status.state === state).length;
-  return {
-    planned: of('planned'),
-    queued: of('queued'),
-    running: of('running'),
-    done: of('done'),
-    failed: of('failed'),
-    timeout: of('timeout'),
-    cancelled: of('cancelled'),
-    lost: of('lost'),
-  };
+  const counts = { planned: 0, queued: 0, running: 0, done: 0, failed: 0, timeout: 0, cancelled: 0, lost: 0 };
+  for (const { state } of statuses) counts[state] += 1;
+  return counts;
 }
 
 /** `8 shards: 6 done, 1 failed, 1 running` */

@@ -3,7 +3,7 @@ import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { type MetricId, gateMetric, isOfBuild, metricOf } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
-import { FLAG_LABELS, type RunFlag, type RunFlagId, isIneligible } from '../../records/run-flag.ts';
+import { FLAG_LABELS, type RunFlag, isIneligible } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
@@ -34,13 +34,11 @@ export interface AssembledCell {
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
-  /** Recorded differences in clocks, power, temperature, driver and machine between the two sides. */
   readonly machine: readonly string[];
   /** Differences that make the cell incomparable unless the user allows them. */
   readonly across: readonly string[];
 }
 
-/** Pairs the runs of each cell, and decides which cells cannot be compared. */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -103,7 +101,7 @@ export function assembleSides(
       },
       settled: null,
       reasons: [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs), ...differing],
-      machine: [...machine, ...machineStates(a.runs, b.runs)],
+      machine,
       across: overridden,
     };
   });
@@ -150,7 +148,6 @@ function sideOf(
     ...madeOn(newest),
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
-    /** The cell was measured, but without this metric. */
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
@@ -167,10 +164,7 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
 
 type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
-/**
- * Leaves out the runs of one side that are not valid for this metric. @returns why runs are left out, one line per kind
- * of flag with its first evidence; and the systematic error of a typical kept run: standard deviation on the log scale
- */
+/** The runs of one side that are valid for this metric. `systematicError`: standard deviation on the log scale. */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
   metric: MetricId,
@@ -190,65 +184,18 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
 }
 
-/** Reasons from flags of runs that count: suspicions on either side, and explanations that only one side has. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
-  const sides = [
-    { side: 'base', runs: base },
-    { side: 'head', runs: head },
-  ].map((one) => ({
-    ...one,
-    byId: Map.groupBy(
-      one.runs.flatMap(({ flags }) => flags),
+  const all = Object.entries({ base, head }).flatMap(([side, runs]) => {
+    const byId = Map.groupBy(
+      runs.flatMap(({ flags }) => flags),
       ({ id }) => id,
-    ),
-  }));
-  const ids = new Set(sides.flatMap(({ byId }) => [...byId.keys()]));
-  return [...ids].flatMap((id) => {
-    const having = sides.flatMap(({ byId, runs, side }) => {
-      const flags = byId.get(id) ?? [];
-      const isDoubted = flags.some(({ effect }) => effect === 'widened');
-      const { evidence } = flags[0] ?? {};
-      return evidence === undefined
-        ? []
-        : [{ evidence, isDoubted, of: `${flags.length} of ${runs.length} runs of ${side}` }];
-    });
-    // One side is enough: the other level within its runs may be the change.
-    if (id === 'bimodal')
-      return having.map(
-        ({ evidence, isDoubted, of }) =>
-          `two levels inside runs${isDoubted ? ', trusted less' : ''}: ${evidence} (${of})`,
-      );
-    const isDoubted = having.some((one) => one.isDoubted);
+    );
+    return [...byId].map(([id, flags]) => ({ id, flags, of: `${flags.length} of ${runs.length} runs of ${side}` }));
+  });
+  return [...Map.groupBy(all, ({ id }) => id)].flatMap(([id, having]) => {
+    const isDoubted = having.some(({ flags }) => flags.some(({ effect }) => effect === 'widened'));
+    if (having.length > 1 && !isDoubted) return [];
     const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
-    if (having.length > 1) return isDoubted ? [`${label} on both sides`] : [];
-    return having.map(({ of }) => `${label}: ${of}`);
+    return [`${label}: ${having.map(({ of }) => of).join(', ')}`];
   });
-}
-
-/** Flags of the machine, which its cells share. */
-const OF_MACHINE: readonly RunFlagId[] = [
-  'powerLimited',
-  'thermalSlowdown',
-  'hardwareSlowdown',
-  'clockOffLevel',
-  'pcieReduced',
-];
-const CLOCK_SHARE = 0.005;
-
-/**
- * Machine states of only one side, without numbers, so that cells with the same cause have equal texts: `thermal
- * slowdown in head`, `SM clock lower in head`.
- */
-function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
-  const mostHave = (runs: readonly FlaggedRun[], id: RunFlagId): boolean =>
-    2 * runs.filter(({ flags }) => flags.some((flag) => flag.id === id)).length > runs.length;
-  const states = OF_MACHINE.flatMap((id) => {
-    const [before, after] = [mostHave(base, id), mostHave(head, id)];
-    return before === after ? [] : [`${FLAG_LABELS[id]} in ${after ? 'head' : 'base'}`];
-  });
-  const [was = null, is = null] = [base, head].map((runs) =>
-    median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? [])),
-  );
-  if (was === null || is === null || Math.abs(is / was - 1) < CLOCK_SHARE) return states;
-  return [...states, `SM clock ${is < was ? 'lower' : 'higher'} in head`];
 }

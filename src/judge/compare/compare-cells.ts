@@ -36,7 +36,6 @@ interface Evidence {
   readonly cell: TwoSides;
   readonly cellKey: CellKey;
   readonly noise: NoiseEstimate;
-  /** True if there is no verdict, because a single run on a side shows no noise. */
   readonly isUnjudged: boolean;
   /** Difference of mean logs; above 0 when head is worse. */
   readonly difference: number;
@@ -84,7 +83,6 @@ export function compareCells(
   );
   const tested = evidence.filter(isTestable).length;
   const limits = new Map<number, number>();
-  /** The critical t value for reporting one more cell, with this many degrees of freedom. */
   const limitAt = (degrees: number): number => {
     const limit = limits.get(degrees) ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
     limits.set(degrees, limit);
@@ -159,7 +157,6 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
   return {
     logRatio: signed(cell, difference),
     noise: noise.from === 'assumed' ? null : { variance: error ** 2, degrees },
-    isBorrowed: noise.assumed !== null,
   };
 }
 
@@ -201,7 +198,6 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
 
 const NEVER_SURE = 1;
 
-/** Subtracts the common shift, and returns the keys of the cells that changed without it. */
 function calledAmong(
   all: readonly Evidence[],
   q: number,

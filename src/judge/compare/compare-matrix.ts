@@ -15,7 +15,6 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
-/** Judges all cells together, because noise, shift and the false discovery rate belong to the matrix. */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
   past: ReadonlyMap<string, readonly number[]>,
@@ -56,7 +55,6 @@ export function compareMatrix(
 
 type ComparedMatrix = ReturnType<typeof compareMatrix>;
 
-/** Shows a cell by its throughput if that says more. */
 export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix): ComparedMatrix {
   const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
   const cells = own.cells.map((entry) => {
@@ -72,18 +70,14 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   };
 }
 
-/**
- * An unclear throughput counts only if its change is as large as the detectable one: then more runs would decide it.
- */
+/** An unclear throughput counts only if its change is as large as the detectable one. */
 function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: CellComparison): boolean {
   const [change, detectable] = [changePercent, mdePercent].map((percent) => Math.abs(Math.log1p((percent ?? 0) / 100)));
   const isSmall = verdict === 'unclear' && (change ?? 0) < (detectable ?? 0) - 1e-9;
   return !isSmall && isShownByThroughput(own.verdict, verdict);
 }
 
-/**
- * A change below the smallest relevant change becomes "same", and so does an unclear one whose interval lies within it.
- */
+/** A change below the smallest relevant one is "same", and so is an unclear one whose interval lies within it. */
 function withMinChange(comparison: CellComparison, least: number): CellComparison {
   const { changePercent, ciPercent, verdict } = comparison;
   const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;

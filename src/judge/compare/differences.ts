@@ -4,7 +4,6 @@ import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
-/** The fields of an environment with their names and units, in the order of a machine's description. */
 export const ENVIRONMENT_FIELDS = [
   ['gpuName', 'GPU', ''],
   ['gpuUuid', 'GPU UUID', ''],
@@ -32,7 +31,6 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-/** Differences that are named first because they matter most. */
 const FIRST: readonly string[] = ['clockPolicy', 'tensorrt', 'tensorrtLibrary', 'driver', 'cuda', 'host'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
 const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
@@ -52,7 +50,6 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-/** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
   const isOtherModel = a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256;
@@ -64,7 +61,6 @@ export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | nul
   ];
 }
 
-/** Options that allow differences which otherwise make two sides incomparable. */
 export interface Across {
   readonly provenance: boolean;
   readonly gpu: boolean;
@@ -98,9 +94,7 @@ interface MadeOn {
   readonly build: ComparedBuild | null;
 }
 
-/**
- * Differences between the two sides of a cell, of the machine and of the build, and those that prevent a comparison.
- */
+/** Differences of the machine and of the build, and those that prevent a comparison. */
 export function differencesOf(
   { environment: a, build: was }: MadeOn,
   { environment: b, build: is }: MadeOn,

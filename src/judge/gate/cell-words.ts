@@ -2,7 +2,6 @@ import { flagWords } from '../../records/axis.ts';
 import { harnessWords, optionWords } from '../../records/cell-label.ts';
 import type { SweepEvidence } from './evidence.ts';
 
-/** The group of a finding that covers every cell. */
 export const ALL_CELLS = 'all cells';
 /** Fewer cells than this do not form a group, even if they are all cells. */
 const LEAST_CELLS = 4;
@@ -11,9 +10,7 @@ export const CALMEST = 3;
 
 /** Words by cell key, and the words that some cells share and others lack. */
 export class CellWords {
-  /**
-   * Words of a cell: model, precision, shapes, options and flags; in the judged sweep also a new engine and the GPU.
-   */
+  /** Model, precision, shapes, options and flags; in the judged sweep also a new engine and the GPU. */
   readonly #words: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor({ cells, environments }: SweepEvidence) {

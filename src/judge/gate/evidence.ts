@@ -6,7 +6,6 @@ import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';
 
-/** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
   readonly metric: GatedMetricId;
   /** One value for each sweep that has one. `places` holds the indices of these sweeps. Shares may be 0. */
@@ -28,10 +27,8 @@ export interface CellEvidence {
   readonly failures: readonly string[];
 }
 
-/** Result of pairs of the newest and the last good engine for a cell. */
 export interface PairResult {
   readonly cellKey: CellKey;
-  /** Metric by which the cell was suspected. */
   readonly metric: GatedMetricId;
   readonly outcome: 'confirmed' | 'machine' | 'cleared' | 'buildLuck' | 'notComparable';
   readonly count: number;
@@ -47,10 +44,8 @@ export interface SweepEvidence {
   readonly baseSweeps: number | null;
   /** Index of the sweep whose runs are the reference; null or undefined for the last accepted level. */
   readonly baselinePlace?: number | null;
-  /** Cells of the judged sweep and of the previous one. */
   readonly cells: readonly CellEvidence[];
   readonly environments: ReadonlyMap<string, Environment>;
-  /** All findings of this series, in any state. */
   readonly findings: readonly Finding[];
   /** Acknowledgements by finding. `isOver`: they have ended. */
   readonly acknowledged: ReadonlyMap<string, { readonly isOver: boolean }>;
@@ -66,7 +61,6 @@ export type CellVerdict = (typeof CELL_VERDICTS)[number];
 /** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 
-/** A metric of a cell in the judged sweep, compared with its reference level. */
 export interface JudgedCell {
   readonly cellKey: CellKey;
   readonly verdict: CellVerdict;
@@ -80,11 +74,9 @@ export interface JudgedCell {
   readonly ciPercent: readonly [number, number] | null;
   /** Smallest change that this sweep would report nine times in ten. */
   readonly mdePercent: number | null;
-  /** Two known levels of the cell, in the unit of the metric. */
   readonly levels: readonly [number, number] | null;
   readonly runs: number;
   readonly referenceSweeps: number;
-  /** Why there is no value, or why the verdict is unclear. */
   readonly notes: readonly string[];
 }
 
@@ -97,10 +89,7 @@ export interface Candidate {
   readonly changePercent: number;
   readonly deviations: number;
   readonly lastGoodSweepId: SweepId | null;
-  /**
-   * True for cells with two known levels, or with different builds of the same sources: eight pairs, seven of which
-   * must agree.
-   */
+  /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */
   readonly isUnsteady: boolean;
 }
 
@@ -109,10 +98,8 @@ export interface SweepVerdict {
   /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
   readonly findings: readonly Finding[];
   readonly endedAcknowledgements: readonly string[];
-  /** Each cell in its own metric, in the order of the evidence. */
   readonly cells: readonly JudgedCell[];
   readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
-  /** Groups before cells; larger deviations first. */
   readonly candidates: readonly Candidate[];
 }
 
@@ -121,7 +108,6 @@ const ONLY_WARNS: GatedMetricId = 'buildS';
 
 export type GateRules = ReturnType<typeof gateRules>;
 
-/** The settings of a gate by cell and metric. */
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
   const minChange = [...settings.minChange, ...stated].map(fitted);
@@ -138,7 +124,6 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     },
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
-    /** The owners of the cells; null if there are none. */
     ownerOf: (cells: readonly CellKey[]): string | null => {
       const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
@@ -165,7 +150,6 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
 /** Values of the cells of a sweep by metric, in the unit of the metric. */
 export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
 
-/** Values beyond their limits, in the order of the cells. */
 export function brokenLimits(rules: GateRules, values: NewestValues) {
   return [...values].flatMap(([cell, ofCell]) =>
     rules.limited.flatMap((metric) => {

@@ -15,7 +15,6 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-/** The runs of each sweep that count, one entry per sweep. */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
   const fit = runs.filter(({ sweepId, flags }) => {
@@ -70,7 +69,6 @@ function clockOf(latest: readonly FitRun[]): number | null {
   return known.length < latest.length ? null : median(known);
 }
 
-/** The history of a cell in a series. */
 export interface CellSweeps {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
@@ -80,7 +78,6 @@ export interface CellSweeps {
   readonly leftOut: readonly LeftOutRun[];
 }
 
-/** @param sweeps oldest first; `places` are indices of them */
 export function cellSweeps(
   cell: KeyedCell,
   metric: MetricId,
@@ -100,12 +97,10 @@ export function measuredSweeps<Run extends FitRun>(bySweep: readonly (readonly R
   return { places, runs, clock: runs.map(clockOf) };
 }
 
-/** The median of the runs of each sweep. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
   const values = new Float64Array(runs.length);
   for (const [place, kept] of runs.entries()) {
     const [a, b, c] = kept;
-    // A fast path, because most sweeps have three runs.
     const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
     values[place] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
   }

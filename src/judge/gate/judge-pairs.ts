@@ -7,11 +7,9 @@ import type { PairResult } from './evidence.ts';
 
 /** Chosen by simulation: the median pair is significant, and nearly all pairs agree with it. */
 const RULE = {
-  /** Least size of the median difference in standard errors. */
   deviations: 3.5,
   /** Ratio of the variance of a median to that of a mean. */
   medianVariance: 1.57,
-  /** Least change in percent. */
   leastPercent: 0.5,
   /** A pair agrees if it exceeds this share of the median pair. */
   agreeShare: 0.35,
@@ -32,13 +30,11 @@ interface PairValues {
 export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly pairs: readonly PairValues[];
   readonly sigma: number;
-  /** The expected level; `now` is the value of the sweep. */
   readonly before: number;
   readonly now: number;
   /** The cell has two known levels, or its builds of the same sources differed. */
   readonly isUnsteady: boolean;
   readonly isSameSources: boolean;
-  /** The smallest relevant change in percent; 0 if not set. */
   readonly minChangePercent: number;
 }
 
@@ -141,7 +137,6 @@ export function sideOf(repeat: number): PairSide {
   return repeat % 2 === 1 ? 'newest' : 'lastGood';
 }
 
-/** Index of the pair, from 0. */
 export function pairOf(repeat: number): number {
   return (repeat - 1) >> 1;
 }
@@ -160,7 +155,6 @@ export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): 
   return newestBuildId !== null && newestBuildId === lastGoodBuildId;
 }
 
-/** Number of runs if every pair counts. */
 export function wantedRuns(planned: PlannedPairs): number {
   if (planned.problem !== null) return 0;
   return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
@@ -176,7 +170,6 @@ export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs:
   );
 }
 
-/** Complete pairs in the order of measurement. */
 export function pairsAmong<Run extends PairRun>(
   runs: readonly Run[],
   valueOf: (run: Run) => number | null,
@@ -191,7 +184,6 @@ export function pairsAmong<Run extends PairRun>(
   });
 }
 
-/** Whether one side cannot load its engine, so that nothing can be compared. */
 export function doesNotLoad(runs: readonly PairRun[]): boolean {
   return runs.some(({ outcome }) => outcome.kind === 'failed' && outcome.reason === 'engineInvalid');
 }

@@ -21,9 +21,7 @@ import {
 } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 
-/**
- * Judges the newest sweep: cells slower or faster than their reference level, and the new state of earlier findings.
- */
+/** Judges the newest sweep, and gives earlier findings their new state. */
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, rules } = evidence;
   const facts = new JudgedFacts(evidence);
@@ -46,7 +44,6 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
     return (isOther ? other : own) ?? [];
   });
-  // On another machine, every history starts again.
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {
     judgedBy: isFirst ? 'first' : 'reference',
@@ -61,7 +58,6 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 /** A cell off its reference by this many standard errors without a finding is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
-/** Changes reported in this sweep, and cells that are off their reference without a finding. */
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
   const state = facts.stateOf(about);
@@ -151,9 +147,7 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 
-/**
- * Cells that are worse than their reference, by the metric that shows it most clearly; the cell's own metric wins ties.
- */
+/** Cells that are worse than their reference, by the metric that shows it most clearly. */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;

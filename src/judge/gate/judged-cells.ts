@@ -22,7 +22,6 @@ const NOTHING = {
   notes: [],
 } as const;
 
-/** One metric of a cell in the judged sweep. */
 export function judgedCell(
   cellKey: CellKey,
   metric: GatedMetricId,

@@ -7,26 +7,19 @@ import { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
 import { type About, cellIn, isSteady } from './metric-changes.ts';
 
-/** A metric of a cell, with the evidence of the cell. */
 interface Measured extends MetricHistory {
   readonly of: CellEvidence;
 }
 
 /** For a metric with higher values better, logs are of 1 / value, so that above 0 is worse. */
 export interface MetricState extends CellJudgement {
-  /**
-   * Reference level in the unit of the metric; `now` is the level of the newest sweeps that agree with the judged one.
-   */
+  /** In the unit of the metric; `now` is the level of the newest sweeps that agree with the judged one. */
   readonly before: number;
   readonly now: number;
-  /** Index of the newest sweep with a value, in which the metric was judged. */
   readonly place: number;
 }
 
-/**
- * Standard deviation of a sweep on the log scale without further knowledge: a p99 is 10 % higher in one of 44 short
- * runs.
- */
+/** Standard deviation of a sweep on the log scale: a p99 is 10 % higher in one of 44 short runs. */
 const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = {
   p99Ms: { typicalSd: 0.01 },
 };
@@ -37,7 +30,6 @@ export class JudgedFacts {
   readonly judged: number;
   /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
   readonly known: readonly Finding[];
-  /** IDs of the acknowledged findings. */
   readonly accepted: ReadonlySet<string>;
   readonly words: CellWords;
   readonly #places: ReadonlyMap<SweepId, number>;
@@ -60,7 +52,6 @@ export class JudgedFacts {
     for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
   }
 
-  /** Index of a sweep; -1 if it is before the first known one. */
   placeOf(sweepId: SweepId | null): number {
     return this.#places.get(sweepId ?? '') ?? -1;
   }
@@ -114,7 +105,6 @@ export class JudgedFacts {
     }
   }
 
-  /** Controls of the judge by sweep index. */
   #controlsOf(
     { history: { places }, metric, of, runs }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],

@@ -24,10 +24,7 @@ export function valuesAt(
   return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));
 }
 
-/**
- * Findings of limits in the last sweep, which may be the first one: earlier findings in their new state, and a new one
- * for each limit that other cells break.
- */
+/** Findings of limits: earlier ones in their new state, and a new one for each limit that other cells break. */
 export function limitFindings(evidence: SweepEvidence): Finding[] {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.at(-1);
@@ -35,7 +32,6 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
   if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
   const values = valuesAt(cells, rules.limited, sweeps.length - 1);
   const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell, each.limit.metric), each]));
-  // This judgment reports the findings of an earlier judgment of the same sweep again.
   const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
   const continued = known.map((finding): Finding => {
     const newest = finding.cells.map((cell) => {

@@ -68,7 +68,6 @@ export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   return { changePercent: percentOfLog(sign * log), ciPercent };
 }
 
-/** A change in the form for output, from a level in the unit of the metric. */
 export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: CellJudgement['change']) {
   const raw = rawChange(metric, log, reach);
   const after = before * (1 + raw.changePercent / 100);
@@ -151,7 +150,6 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
   });
-  // A named baseline is the expected value until the whole change from it is reported.
   const isAgainst = baseline !== undefined && !isReported;
   // The expected values: those since a reported change began. If the change is over, or ends with this value, the
   // values before it or without it.
@@ -180,10 +178,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
 }
 
-/**
- * A bottleneck that changed from no run of the last sweeps to every run of the newest ones; with some runs of each,
- * more sweeps are needed.
- */
+/** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */
 function boundChanges(
   cellKey: CellKey,
   metric: GatedMetricId,

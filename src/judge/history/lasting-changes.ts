@@ -2,7 +2,6 @@ import { mannWhitneyP } from '../../statistics/p-values.ts';
 import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } from './noise.ts';
 
-/** A change of level that is known to last. */
 interface LastingChange extends ChangePoint {
   /** The sweep in which it became known that the change lasts; an index as in `places`. */
   readonly knownAt: number;
@@ -19,7 +18,6 @@ export function lastingChanges(history: CellHistory, since = 0): readonly Lastin
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
   const looks = new Map<number, CutHistory>();
-  /** The levels of the first `to` measured sweeps, limited to the window. */
   const lookAt = (to: number): CutHistory => {
     const known = looks.get(to);
     if (known !== undefined) return known;
@@ -63,11 +61,9 @@ export interface ChangePoint {
   readonly index: number;
   /** Difference of the levels, log scale. */
   readonly shift: number;
-  /** How clear the change is; at least 1. */
   readonly margin: number;
 }
 
-/** The places where the level of a history changed lastingly. */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
@@ -126,7 +122,6 @@ export function segment(z: Float64Array, penalty: number, shortest: number): num
   return starts.toReversed();
 }
 
-/** Sweeps `[from, to)` at one level. */
 interface Level {
   readonly from: number;
   readonly to: number;
@@ -135,10 +130,8 @@ interface Level {
   readonly deviation: number;
 }
 
-/** One value per sweep in logarithms. */
 interface NoisySeries {
   readonly logs: Float64Array;
-  /** The logarithms with single outliers clipped. */
   readonly clipped: Float64Array;
   readonly sigma: number;
   readonly slowFactor: number;
@@ -164,7 +157,6 @@ function levelOf({ clipped }: NoisySeries, from: number, to: number): Level {
   return { from, to, median, deviation: to - from < HISTORY.levelSweeps ? 0 : 1.4826 * middleOf(apart) };
 }
 
-/** Joins levels across the weakest boundary until all have a margin of 1. */
 function joinWeak(series: NoisySeries, all: readonly Level[]) {
   for (let levels = all; ;) {
     const margins = levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
@@ -186,10 +178,7 @@ function withoutState(series: NoisySeries, levels: readonly Level[], index: numb
 
 const JUST_UNDER = 0.99;
 
-/**
- * Clearness of the boundary between two levels; below 1 there is none. It is the smallest of three measures in units of
- * their thresholds: standard errors, standard deviations, relative change.
- */
+/** Clearness of the boundary between two levels, in units of its thresholds; below 1 there is none. */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, logs, sigma, slowFactor } = series;
   const { leastChange, leastDeviations, leastErrors, leastRankSweeps, medianError, near, rankP, rankSweeps } = HISTORY;
@@ -216,10 +205,7 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
 }
 
-/**
- * Index of the first level that is a recurring state rather than a change: a burst of outliers, a slower clock, the
- * other of two modes. -1 when there is none.
- */
+/** Index of the first level that is a recurring state: a burst, a slower clock, the other of two modes; else -1. */
 function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
   const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
   return levels.findIndex((level, index) => {
@@ -239,7 +225,6 @@ function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): num
   });
 }
 
-/** Lengths of the runs of consecutive sweeps in `[from, to)` that fulfil a condition. */
 function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
   const stays: number[] = [];
   let stay = 0;

@@ -3,7 +3,6 @@ import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/o
 /** Null for an unknown value; undefined if it is unknown for all sweeps. */
 type Known<Fact> = readonly (Fact | null)[] | undefined;
 
-/** The history of a cell, with one entry per measured sweep in every array. */
 export interface CellHistory {
   /** Index of each measured sweep, ascending. Sweeps without a value count. */
   readonly places: readonly number[];
@@ -31,7 +30,6 @@ export function isBuildLuck({ builds, sources }: CellHistory, index: number): bo
   return isRebuilt;
 }
 
-/** Logs of values, or of clock cycles if these vary much less. */
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
   // Cycles need the clock of every sweep.
@@ -49,7 +47,6 @@ export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   return scaleOf(after, 0.9) < HISTORY.clockGain * scaleOf(before, 0.9) || isExplained ? cycles : logs;
 }
 
-/** The noise of a series of logs. */
 export function noiseOf(logs: Float64Array) {
   const raw = differences(logs, 1);
   const limit = HISTORY.clip * Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), LEAST_SIGMA);
@@ -86,7 +83,6 @@ export const HISTORY = {
   noiseShare: 0.7,
   /** Sweeps on either side of a boundary from which the noise of the levels is taken. */
   near: 30,
-  /** Least number of sweeps for a level to have its own standard deviation. */
   levelSweeps: 6,
   /** Rank test: largest and smallest number of raw values per side, and the p value. */
   rankSweeps: 24,
@@ -106,22 +102,16 @@ export const HISTORY = {
   similarShare: 0.25,
   /** A newest level counts as a known state up to this many times the longest stay. */
   stayFactor: 1.5,
-  /**
-   * The clock is used if it changes by at least this much, and if it reduces differences between sweeps to this share.
-   */
+  /** The clock is used if it changes by this much, and reduces differences between sweeps to this share, */
   clockMoves: 0.003,
   clockGain: 0.8,
-  /**
-   * It is also used if it reduces the differences at its changes, of which there must be at least this many, to this
-   * share.
-   */
+  /** or those at its changes, of which there must be at least this many, to this share. */
   leastSwitches: 3,
   switchGain: 0.5,
 } as const;
 
 /** Rules for the time at which a change in a growing history is known to last. */
 export const ALERTING = {
-  /** Number of sweeps in the window. */
   windowSweeps: 240,
   firstSweep: 20,
   looks: 2,

@@ -2,7 +2,6 @@ import { at } from '../../statistics/order-statistics.ts';
 import { erfc } from '../../statistics/special-functions.ts';
 import { RULES } from './settings.ts';
 
-const KEPT = 16;
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
 const RATIOS = [
   [0.3, 1],
@@ -25,7 +24,6 @@ const TIMER_SD = 5e-5;
 /** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
 
-/** The grid of sds of one sweep and its prior, which the cells of a matrix share. */
 export class NoisePrior {
   readonly typicalSd: number;
   readonly sds = new Float64Array(STEPS);
@@ -48,10 +46,7 @@ export class NoisePrior {
     this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
   }
 
-  /**
-   * Empirical Bayes: the prior of each cell is the sum of the posteriors of all cells and a flat prior with the weight
-   * of `flatCells` cells.
-   */
+  /** Empirical Bayes: the sum of the posteriors of all cells and of a flat prior with the weight of `flatCells`. */
   learn(cells: readonly CellNoise[]): void {
     for (let i = 0; i < STEPS; i += 1) {
       let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
@@ -73,8 +68,6 @@ export class CellNoise {
   #repeats = 1;
   readonly #within = new Float64Array(STEPS);
   #judgedDegrees = 0;
-  /** Residual, scale and extra of the newest learned sweeps. */
-  readonly #newest = new Float64Array(3 * KEPT);
   #stale = 0;
   #learned = 0;
   sd = 0;
@@ -103,37 +96,17 @@ export class CellNoise {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
 
-  /** Learns a residual with variance scale * sd^2 + extra. */
   learn(residual: number, scale: number, extra: number): void {
-    const slot = 3 * (this.#learned % KEPT);
-    this.#newest[slot] = residual;
-    this.#newest[slot + 1] = scale;
-    this.#newest[slot + 2] = extra;
     this.#learned += 1;
     this.#stale += 1;
-    this.#add(slot, 1);
-  }
-
-  /** Removes the newest sweeps from the posterior (-1), or adds them again (1). */
-  refreshWith(sweeps: number, sign: 1 | -1): void {
-    const known = Math.min(sweeps, this.#learned, KEPT);
-    for (let back = 1; back <= known; back += 1) this.#add(3 * ((this.#learned - back) % KEPT), sign);
-    this.#stale += 1;
-    this.refresh(true);
-  }
-
-  #add(slot: number, sign: 1 | -1): void {
     const { squares } = this.#prior;
     const logs = this.#logLikelihood;
-    const square = at(this.#newest, slot) ** 2;
-    const scale = at(this.#newest, slot + 1);
-    const extra = at(this.#newest, slot + 2);
     for (let i = 0; i < STEPS; i += 1) {
       const variance = scale * at(squares, i) + extra;
-      const x = square / variance;
+      const x = residual ** 2 / variance;
       const normal = -0.5 * (Math.log(variance) + x);
-      logs[2 * i] = at(logs, 2 * i) + sign * normal;
-      logs[2 * i + 1] = at(logs, 2 * i + 1) + sign * (normal + heavyLogRatio(x));
+      logs[2 * i] = at(logs, 2 * i) + normal;
+      logs[2 * i + 1] = at(logs, 2 * i + 1) + normal + heavyLogRatio(x);
     }
   }
 

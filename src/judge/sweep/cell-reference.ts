@@ -3,7 +3,6 @@ import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { RULES } from './settings.ts';
 
-/** The last accepted level of a cell, and the cell's judgment against it. */
 export class CellReference {
   readonly cell: JudgedCell;
   #level: Level;
@@ -29,7 +28,6 @@ export class CellReference {
     if (!this.#isOpen) this.#level.follow(home);
   }
 
-  /** Updates the reference after a sweep. */
   update(reported: Reported | null): void {
     const { cell } = this;
     if (reported !== null && !this.#isOpen) this.#since = reported.first;

@@ -6,14 +6,12 @@ import { RULES } from './settings.ts';
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
 
-/** The state of a cell: its level, a level that may follow it, and its known levels. */
 export class JudgedCell {
   readonly noise: CellNoise;
   readonly known: KnownLevels;
   home: Level;
   /** The level after a reported step, until it is old enough. */
   pending: Level | null = null;
-  /** Distant sweeps that are not reported yet. */
   held: Level | null = null;
   isOnlyRunFarOff = false;
   #sweeps = 1;
@@ -37,14 +35,12 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  /** A change with its error and interval. */
   change(log: number, scale: number, extra: number, sweeps = 1): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
     return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra, sweeps) };
   }
 
-  /** The report for a sweep that belongs to no level; changes no state. */
   judgeApart(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
     return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
@@ -126,10 +122,7 @@ export class JudgedCell {
     return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count, count);
   }
 
-  /**
-   * Whether a single run may be an accident, which is likelier with fewer quiet sweeps; false at a level that the cell
-   * knows.
-   */
+  /** Whether a single run may be an accident, which is likelier with fewer quiet sweeps. */
   #mayBeOffRun({ log }: CellSweep, off: number): boolean {
     const size = Math.abs(off);
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
@@ -150,7 +143,6 @@ export class JudgedCell {
     this.held = null;
   }
 
-  /** Makes the level after the step the level from which further steps are measured. */
   adopt(): void {
     if (this.pending === null) return;
     this.known.leave(this.home.mean, this.home.count);
@@ -199,15 +191,14 @@ export class JudgedCell {
     const { common, share } = sweep;
     let least = RULES.windowP * share;
     let best: { readonly window: number; readonly mean: number } | null = null;
+    noise.refresh(true);
+    const { sd } = noise;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
       const scale = 1 / window + 1 / (level.count - window);
-      const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
-      if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(scale)) continue;
-      noise.refreshWith(window, -1);
-      const { sd } = noise;
-      const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, common.sd);
-      const p = isLarge ? noise.tail(mean, scale, common.variance / window, window) : 1;
-      noise.refreshWith(window, 1);
+      const mean = level.meanOfNewest(window, RULES.clipSd * sd);
+      if (Math.abs(mean) < 2.5 * sd * Math.sqrt(scale)) continue;
+      if (Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(sd, common.sd)) continue;
+      const p = noise.tail(mean, scale, common.variance / window, window);
       if (p >= least) continue;
       least = p;
       best = { window, mean };

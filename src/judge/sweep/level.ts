@@ -1,20 +1,11 @@
-import { at, middleOf, middleOfThree } from '../../statistics/order-statistics.ts';
+import { at, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/**
- * Number of kept values: more than twice the longest window, so that a window can be removed and the next one still be
- * examined.
- */
+/** More than twice the longest window, so that a window can be removed and the next one still be examined. */
 const KEPT = 32;
 
-/** A level with at most this many sweeps is recomputed with each sweep. */
-const YOUNG = 8;
-const SCRATCH = new Float64Array(YOUNG);
-
-/**
- * The sweeps at one level: a mean with a limit on the influence of each sweep, the newest values, and sums for a line.
- */
+/** A mean with a limit on the influence of each sweep, the newest values, and sums for a line. */
 export class Level {
   readonly first: number;
   count = 0;
@@ -24,7 +15,6 @@ export class Level {
   readonly #origin: number;
   readonly #values = new Float64Array(KEPT);
   readonly #places = new Float64Array(KEPT);
-  /** The mean before each of the newest values. */
   readonly #means = new Float64Array(KEPT);
   #sumT = 0;
   #sumY = 0;
@@ -46,24 +36,8 @@ export class Level {
     this.#means[slot] = this.mean;
     this.#sum(place, value, 1);
     this.mean += Math.max(-limit, Math.min(limit, value - this.mean)) / this.count;
-    if (this.count > 2 && this.count <= YOUNG) this.mean = this.#robustMean();
     if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
     if (this.count <= 3) this.startMean = this.mean;
-  }
-
-  /**
-   * Mean of a young level. No value counts with more than 2.5 sd, where the sd comes from the median deviation (Huber
-   * 1964).
-   */
-  #robustMean(): number {
-    const sorted = SCRATCH.subarray(0, this.count);
-    sorted.set(this.#values.subarray(0, this.count));
-    const middle = middleOf(sorted);
-    for (let i = 0; i < this.count; i += 1) sorted[i] = Math.abs(at(this.#values, i) - middle);
-    const limit = 2.5 * 1.4826 * middleOf(sorted) + 2.5e-4;
-    let sum = 0;
-    for (let i = 0; i < this.count; i += 1) sum += Math.max(-limit, Math.min(limit, at(this.#values, i) - middle));
-    return middle + sum / this.count;
   }
 
   forget(sweeps: number): void {
@@ -136,7 +110,6 @@ interface KnownLevel {
   longest: number;
 }
 
-/** The levels of a cell. */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   readonly #noise: CellNoise;
@@ -172,7 +145,6 @@ export class KnownLevels {
     return level;
   }
 
-  /** Records a report that the cell moved to a level. */
   report(log: number): void {
     this.#nearOrNew(log).reports += 1;
   }
@@ -198,7 +170,6 @@ export class KnownLevels {
     return isUsual ? RULES.knownRun : 1;
   }
 
-  /** Whether the cell was at this level long enough to return to it. */
   hasLasted(log: number): boolean {
     return (this.#near(log)?.longest ?? 0) >= RULES.lastingSweeps;
   }

@@ -46,7 +46,6 @@ export class MatrixJudge {
     this.#variances = new Float64Array(cells.length);
   }
 
-  /** Judges the next sweep. */
   step(
     runs: readonly (readonly number[] | null)[],
     controls: readonly (Control | null | undefined)[] = [],

@@ -1,7 +1,4 @@
-/**
- * Constants of the judge of single sweeps, chosen on seeds below 100 of the benchmark of single sweeps; sd = standard
- * deviation.
- */
+/** Constants of the judge, chosen on seeds below 100 of the benchmark of single sweeps; sd = standard deviation. */
 export const RULES = {
   /** Tail probability at which one sweep is reported. */
   oneSweepP: 1e-3,
@@ -35,10 +32,7 @@ export const RULES = {
   sweepWeight: 4,
   /** Difference of a cell between two sweeps that its noise does not show. */
   cellSd: 0.001,
-  /**
-   * A common effect is a shift from this many sd, from the log ratio `shiftLeast`, and in the share `shiftShare` of the
-   * cells.
-   */
+  /** A common effect is a shift from this many sd and this log ratio on, and in this share of the cells. */
   shiftSd: 5.5,
   shiftLeast: 0.006,
   shiftShare: 0.7,
@@ -49,16 +43,11 @@ export const RULES = {
   groupZ: 4.5,
   groupShare: 0.7,
   groupCells: 4,
-  /**
-   * A cell of a moved group is reported with it, unless its own sweep contradicts that with this log likelihood ratio.
-   */
+  /** A moved cell is reported, unless its own sweep contradicts with this log likelihood ratio. */
   againstGroup: 3,
   /** Number of sweeps after which further steps are measured from a new level. */
   adoptSweeps: 4,
-  /**
-   * A single run that is off by a log ratio in this range may be an accident, until the cell had `offRunQuiet` quiet
-   * sweeps.
-   */
+  /** A single run off by a log ratio in this range may be an accident, until the cell had this many quiet sweeps. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
   offRunQuiet: 17,
@@ -73,9 +62,7 @@ export const RULES = {
   /** Consecutive sweeps at a known level after which it is reported again. */
   knownRun: 3,
   fasterSweeps: 3,
-  /**
-   * A reported level differs from the reference while it is this many standard errors off and its interval excludes 0.
-   */
+  /** A reported level differs from the reference at this many standard errors, if its interval excludes 0. */
   openErrors: 2.5,
   intervalP: 0.05,
   /** A change that is not reported is unclear from this share of the detectable change on. */

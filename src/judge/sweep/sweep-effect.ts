@@ -9,7 +9,7 @@ export class SweepEffect {
   #sum = 0;
   #summed = 0;
   #raw = Number.NaN;
-  /** Common effect of this sweep to subtract. */
+  /** Common effect to subtract; `own` is the part of this sweep alone. */
   effect = 0;
   own = 0;
   variance = 0;
@@ -27,15 +27,7 @@ export class SweepEffect {
     this.variance = square;
     // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
-    // Quiet cells count twice in the median.
-    const isQuiet = (_: number, i: number): boolean => at(variances, i) < (4 * RULES.sweepSd) ** 2;
-    const quiet = differences.filter(isQuiet).filter((difference) => !Number.isNaN(difference));
-    const { mean: raw, weight } = robustMean(
-      middleOf(Float64Array.from([...known, ...quiet])),
-      differences,
-      variances,
-      square / 4,
-    );
+    const { mean: raw, weight } = robustMean(middleOf(known.slice()), differences, variances, square / 4);
     const center = this.#sum / (this.#summed + 1);
     const mean = raw - center;
     const variance = weight === 0 ? 0 : 1 / weight;
@@ -89,7 +81,6 @@ function robustMean(middle: number, differences: Float64Array, variances: Float6
   return { mean, weight };
 }
 
-/** Groups of cells that share a word and moved together in this sweep. */
 export function movedGroups(
   groups: Iterable<readonly number[]>,
   { effect, own, variance: ofSweep }: SweepEffect,
@@ -127,7 +118,6 @@ export interface Change {
   readonly reach: number;
 }
 
-/** A change of a cell that is reported for the first time. */
 export interface Reported {
   readonly direction: 'slower' | 'faster';
   readonly first: number;
@@ -152,7 +142,6 @@ export interface CellJudgement {
   readonly isOnlyRunFarOff: boolean;
 }
 
-/** Decisions of people and pairs on a cell, before or in this sweep. */
 export interface Control {
   /** The previous level becomes the reference: it was acknowledged, or is that of the merge base. */
   readonly accept?: boolean;
@@ -162,7 +151,6 @@ export interface Control {
   readonly reference?: readonly number[];
 }
 
-/** One sweep of one cell, with facts from all cells of the matrix. */
 export interface CellSweep {
   readonly place: number;
   /** Log of its center without the common effect. */

@@ -154,7 +154,7 @@ function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineCondition
       ? ([smClockMhz, 'measured'] as const)
       : maxSmClockMhz !== null
         ? ([maxSmClockMhz, 'highest'] as const)
-        : ([peaks.highestMhz, 'published'] as const);
+        : ([peaks.highestMhz ?? peaks.boostMhz, 'published'] as const);
   return { peaks, clockMhz, from };
 }
 
@@ -202,59 +202,35 @@ interface GpuPeaks {
   readonly sms: number;
   /** Boost clock in MHz, for which the peaks are published. */
   readonly boostMhz: number;
-  /** The highest published clock of the card in MHz. */
-  readonly highestMhz: number;
   readonly memoryGBs: number;
   readonly perClock: PerClock;
-  readonly source: string;
+  /** The highest published clock of the card in MHz, if it is above the boost clock. */
+  readonly highestMhz?: number;
 }
-
-const HOPPER_PAPER = 'NVIDIA H100 Tensor Core GPU Architecture (whitepaper)';
-const AMPERE_PAPER = 'NVIDIA A100 Tensor Core GPU Architecture (whitepaper), A100 datasheet';
-const GA102_PAPER = 'NVIDIA Ampere GA102 GPU Architecture (whitepaper)';
-const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
 
 /**
  * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not listed has no peak. A test derives each
- * published peak from SMs, operations and clock.
+ * published peak from SMs, operations and clock. Sources: NVIDIA's whitepapers on the architectures H100, A100, Ampere
+ * GA102, Ada, Turing and Volta, and the datasheets of the cards.
  */
 export const GPU_PEAKS: readonly GpuPeaks[] = [
-  peaksRow(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
-  peaksRow(['H100 80GB HBM3'], 132, 1830, 3350, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1980),
-  peaksRow(['H100 PCIe'], 114, 1620, 2000, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1755),
-  peaksRow(['A100-SXM4-80GB'], 108, 1410, 2039, AMPERE, AMPERE_PAPER),
-  peaksRow(['A100 80GB PCIe'], 108, 1410, 1935, AMPERE, AMPERE_PAPER),
-  peaksRow(['A100-SXM4-40GB', 'A100-PCIE-40GB'], 108, 1410, 1555, AMPERE, AMPERE_PAPER),
-  peaksRow(['A30'], 56, 1440, 933, AMPERE, 'NVIDIA A30 datasheet and product brief'),
-  peaksRow(['A10'], 72, 1695, 600, GA10X, `NVIDIA A10 datasheet; ${GA102_PAPER}`),
-  peaksRow(['A40'], 84, 1740, 696, GA10X, `NVIDIA A40 datasheet; ${GA102_PAPER}`),
-  peaksRow(['RTX A6000'], 84, 1800, 768, GA10X, GA102_PAPER),
-  peaksRow(['L4'], 58, 2040, 300, ADA, `NVIDIA L4 datasheet; ${ADA_PAPER}`),
-  peaksRow(['L40S'], 142, 2520, 864, ADA, `NVIDIA L40S datasheet; ${ADA_PAPER}`),
-  peaksRow(['RTX 6000 Ada Generation'], 142, 2505, 960, ADA, `NVIDIA RTX 6000 Ada datasheet; ${ADA_PAPER}`),
-  peaksRow(['GeForce RTX 4090'], 128, 2520, 1008, GEFORCE_ADA, ADA_PAPER),
-  peaksRow(['T4'], 40, 1590, 320, TURING, 'NVIDIA Turing GPU Architecture (whitepaper); T4 datasheet'),
-  peaksRow(
-    ['V100-SXM2-16GB', 'V100-SXM2-32GB'],
-    80,
-    1530,
-    900,
-    VOLTA,
-    'NVIDIA Tesla V100 GPU Architecture (whitepaper)',
-  ),
+  { names: ['H200'], sms: 132, boostMhz: 1830, memoryGBs: 4800, perClock: HOPPER, highestMhz: 1980 },
+  { names: ['H100 80GB HBM3'], sms: 132, boostMhz: 1830, memoryGBs: 3350, perClock: HOPPER, highestMhz: 1980 },
+  { names: ['H100 PCIe'], sms: 114, boostMhz: 1620, memoryGBs: 2000, perClock: HOPPER, highestMhz: 1755 },
+  { names: ['A100-SXM4-80GB'], sms: 108, boostMhz: 1410, memoryGBs: 2039, perClock: AMPERE },
+  { names: ['A100 80GB PCIe'], sms: 108, boostMhz: 1410, memoryGBs: 1935, perClock: AMPERE },
+  { names: ['A100-SXM4-40GB', 'A100-PCIE-40GB'], sms: 108, boostMhz: 1410, memoryGBs: 1555, perClock: AMPERE },
+  { names: ['A30'], sms: 56, boostMhz: 1440, memoryGBs: 933, perClock: AMPERE },
+  { names: ['A10'], sms: 72, boostMhz: 1695, memoryGBs: 600, perClock: GA10X },
+  { names: ['A40'], sms: 84, boostMhz: 1740, memoryGBs: 696, perClock: GA10X },
+  { names: ['RTX A6000'], sms: 84, boostMhz: 1800, memoryGBs: 768, perClock: GA10X },
+  { names: ['L4'], sms: 58, boostMhz: 2040, memoryGBs: 300, perClock: ADA },
+  { names: ['L40S'], sms: 142, boostMhz: 2520, memoryGBs: 864, perClock: ADA },
+  { names: ['RTX 6000 Ada Generation'], sms: 142, boostMhz: 2505, memoryGBs: 960, perClock: ADA },
+  { names: ['GeForce RTX 4090'], sms: 128, boostMhz: 2520, memoryGBs: 1008, perClock: GEFORCE_ADA },
+  { names: ['T4'], sms: 40, boostMhz: 1590, memoryGBs: 320, perClock: TURING },
+  { names: ['V100-SXM2-16GB', 'V100-SXM2-32GB'], sms: 80, boostMhz: 1530, memoryGBs: 900, perClock: VOLTA },
 ];
-
-function peaksRow(
-  names: readonly string[],
-  sms: number,
-  boostMhz: number,
-  memoryGBs: number,
-  perClock: PerClock,
-  source: string,
-  highestMhz = boostMhz,
-): GpuPeaks {
-  return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
-}
 
 /** Null for a card that is not in the table. @param name name from nvidia-smi or trtexec */
 export function peaksOf(name: string): GpuPeaks | null {

@@ -121,11 +121,12 @@ const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
  */
 function readRange(text: string): number[] | string {
   const match = RANGE.exec(text.replaceAll(' ', ''));
-  if (match === null) return `"${text}" is neither a number nor a range such as 1..1024*2`;
-  const [from = 0, to = 0, step = 1] = [match[1], match[2], match[4] ?? 1].map(Number);
-  const multiplies = match[3] === '*';
-  if (to < from) return `"${text}" ends before it begins`;
-  if (step < 1 || (multiplies && (step < 2 || from < 1))) return `"${text}" never ends`;
+  const [from = 0, to = 0, step = 1] = [match?.[1], match?.[2], match?.[4] ?? 1].map(Number);
+  const multiplies = match?.[3] === '*';
+  const isEndless = step < 1 || (multiplies && (step < 2 || from < 1));
+  if (match === null || to < from || isEndless) {
+    return `"${text}" is neither a number nor a range that ends, such as 1..1024*2`;
+  }
   const values: number[] = [];
   for (let value = from; value <= to; value = multiplies ? value * step : value + step) {
     values.push(value);

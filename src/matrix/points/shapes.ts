@@ -105,10 +105,10 @@ function orderProblem(
   opt: readonly number[],
   max: readonly number[],
 ): string | null {
-  if (min.length !== opt.length || opt.length !== max.length) {
-    return `${name}: min ${text(min)}, opt ${text(opt)} and max ${text(max)} have different numbers of dimensions`;
-  }
-  const isOrdered = min.every((low, i) => low <= (opt[i] ?? 0) && (opt[i] ?? 0) <= (max[i] ?? 0));
+  const isOrdered =
+    min.length === opt.length &&
+    opt.length === max.length &&
+    min.every((low, i) => low <= (opt[i] ?? 0) && (opt[i] ?? 0) <= (max[i] ?? 0));
   return isOrdered ? null : `${name}: min ${text(min)} <= opt ${text(opt)} <= max ${text(max)} does not hold`;
 }
 

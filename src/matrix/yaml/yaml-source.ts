@@ -19,93 +19,68 @@ import {
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-export function readYaml(file: string, text: string) {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
-  const mistakes = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
-    at: positionOf(file, lineCounter, pos[0]),
-    problem: `YAML: ${firstLine(message)}`,
-  }));
-  const start: SourcePosition = { file, line: 1, column: 1 };
-  if (mistakes.length > 0 || document.contents === null) return { root: emptyMap(start), mistakes };
-  const reader = new NodeReader(file, lineCounter);
-  const root = reader.read(document.contents);
-  return { root, mistakes: reader.mistakes };
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? text;
-}
-
-function positionOf(file: string, lines: LineCounter, offset: number): SourcePosition {
-  const { line, col } = lines.linePos(offset);
-  return { file, line: Math.max(1, line), column: Math.max(1, col) };
-}
-
-class NodeReader {
-  readonly mistakes: Mistake[] = [];
-  private count = 0;
-  /** The anchors read so far; a later one replaces an earlier one of the same name. */
-  private readonly anchors = new Map<string, Node>();
-  /** Ancestors of the current node. */
-  private readonly open = new Set<Node>();
-  private readonly file: string;
-  private readonly lines: LineCounter;
-
-  constructor(file: string, lines: LineCounter) {
-    this.file = file;
-    this.lines = lines;
-  }
-
-  read(node: Node): SourceNode {
-    const at = positionOf(this.file, this.lines, node.range?.[0] ?? 0);
-    this.count += 1;
-    if (this.count > MAX_NODES) {
-      if (this.count === MAX_NODES + 1) this.mistakes.push({ at, problem: 'the file is too large' });
-      return { kind: 'scalar', at, value: null };
-    }
-    if (isAlias(node)) {
-      const target = this.anchors.get(node.source);
-      if (target === undefined) return this.wrong(at, `anchor &${node.source} is not defined before it`);
-      if (this.open.has(target)) return this.wrong(at, `*${node.source} is part of itself`);
-      return this.read(target);
-    }
-    if (node.anchor !== undefined) this.anchors.set(node.anchor, node);
-    if (this.open.size >= MAX_DEPTH) return this.wrong(at, 'nested too deeply');
-    this.open.add(node);
-    const read = this.readOpen(node, at);
-    this.open.delete(node);
-    return read;
-  }
-
-  private wrong(at: SourcePosition, problem: string): SourceNode {
-    this.mistakes.push({ at, problem: `YAML: ${problem}` });
+export function readYaml(
+  file: string,
+  text: string,
+): { readonly root: SourceNode; readonly mistakes: readonly Mistake[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
+  const positionOf = (offset: number): SourcePosition => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const mistakes: Mistake[] = [];
+  const wrong = (at: SourcePosition, problem: string): SourceNode => {
+    mistakes.push({ at, problem: `YAML: ${problem}` });
     return { kind: 'scalar', at, value: null };
+  };
+  for (const { pos, message } of [...document.errors, ...document.warnings]) {
+    wrong(positionOf(pos[0]), message.split('\n', 1).join(''));
   }
-
-  private readOpen(node: Exclude<Node, Alias>, at: SourcePosition): SourceNode {
-    if (isSeq<Node>(node)) return { kind: 'list', at, items: node.items.map((item) => this.read(item)) };
-    if (isMap<Node, Node | null>(node)) {
-      const entries = new Map<string, SourceEntry>();
-      for (const { key, value } of node.items) {
-        const keyAt = positionOf(this.file, this.lines, key.range?.[0] ?? 0);
-        if (!isScalar(key)) {
-          this.mistakes.push({ at: keyAt, problem: 'a key must be a plain word' });
-          continue;
-        }
-        if (key.value === '__proto__') {
-          this.mistakes.push({ at: keyAt, problem: '"__proto__" cannot be a name' });
-          continue;
-        }
-        const inner: SourceNode = value === null ? { kind: 'scalar', at: keyAt, value: null } : this.read(value);
-        if (isMergeKey(key.value) && inner.kind === 'map') {
-          for (const [name, entry] of inner.entries) if (!entries.has(name)) entries.set(name, entry);
-        } else entries.set(String(key.value), { keyAt, node: inner });
-      }
-      return { kind: 'map', at, entries };
+  let count = 0;
+  /** The anchors read so far; a later one replaces an earlier one of the same name. */
+  const anchors = new Map<string, Node>();
+  /** Ancestors of the current node. */
+  const open = new Set<Node>();
+  const read = (node: Node): SourceNode => {
+    const at = positionOf(node.range?.[0] ?? 0);
+    count += 1;
+    if (count === MAX_NODES) wrong(at, 'the file is too large');
+    if (count >= MAX_NODES) return { kind: 'scalar', at, value: null };
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target === undefined) return wrong(at, `anchor &${node.source} is not defined before it`);
+      return open.has(target) ? wrong(at, `*${node.source} is part of itself`) : read(target);
     }
-    return { kind: 'scalar', at, value: scalarValue(isScalar(node) ? node.value : null) };
-  }
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (open.size >= MAX_DEPTH) return wrong(at, 'nested too deeply');
+    open.add(node);
+    const found = readOpen(node, at);
+    open.delete(node);
+    return found;
+  };
+  const readOpen = (node: Exclude<Node, Alias>, at: SourcePosition): SourceNode => {
+    if (isSeq<Node>(node)) return { kind: 'list', at, items: node.items.map(read) };
+    if (!isMap<Node, Node | null>(node)) {
+      return { kind: 'scalar', at, value: scalarValue(isScalar(node) ? node.value : null) };
+    }
+    const entries = new Map<string, SourceEntry>();
+    for (const { key, value } of node.items) {
+      const keyAt = positionOf(key.range?.[0] ?? 0);
+      if (!isScalar(key) || key.value === '__proto__') {
+        wrong(keyAt, 'a key must be a plain word');
+        continue;
+      }
+      const inner: SourceNode = value === null ? { kind: 'scalar', at: keyAt, value: null } : read(value);
+      if (isMergeKey(key.value) && inner.kind === 'map') {
+        for (const [name, entry] of inner.entries) if (!entries.has(name)) entries.set(name, entry);
+      } else entries.set(String(key.value), { keyAt, node: inner });
+    }
+    return { kind: 'map', at, entries };
+  };
+  const { contents } = document;
+  const isEmpty = mistakes.length > 0 || contents === null;
+  return { root: isEmpty ? emptyMap({ file, line: 1, column: 1 }) : read(contents), mistakes };
 }
 
 /** The library represents YAML 1.1's merge key as a symbol. */

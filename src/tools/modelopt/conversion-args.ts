@@ -60,7 +60,7 @@ function plannedCalibration({
 
 function autocastArgs(
   precision: Precision,
-  options: ConversionOptions,
+  { exclude, excludeOpTypes, keepIoTypes, opset }: ConversionOptions,
   calibration: PlannedCalibration | null,
 ): string[] {
   return [
@@ -68,11 +68,11 @@ function autocastArgs(
     'modelopt.onnx.autocast',
     `--onnx_path=${BASE_FILE}`,
     `--low_precision_type=${precision}`,
-    ...(options.keepIoTypes ? ['--keep_io_types'] : []),
-    ...list('--nodes_to_exclude', options.exclude),
-    ...list('--op_types_to_exclude', options.excludeOpTypes),
-    ...(calibration === null ? [] : [`--calibration_data=${calibrationFile(calibration)}`]),
-    ...(options.opset === null ? [] : [`--opset=${options.opset}`]),
+    ...(keepIoTypes ? ['--keep_io_types'] : []),
+    ...list('--nodes_to_exclude', exclude),
+    ...list('--op_types_to_exclude', excludeOpTypes),
+    ...stated('--calibration_data', calibration && calibrationFile(calibration)),
+    ...stated('--opset', opset),
     `--output_path=${VARIANT_FILE}`,
   ];
 }
@@ -82,38 +82,34 @@ function quantizeArgs(
   options: ConversionOptions,
   calibration: PlannedCalibration | null,
 ): string[] {
-  const { method } = options.calibration;
+  const shapes = Object.entries(calibration?.shapes ?? {}).flatMap(([input, shape]) =>
+    shape.length === 0 ? [] : [`${input}:${shape.join('x')}`],
+  );
   return [
     '-m',
     'modelopt.onnx.quantization',
     `--onnx_path=${BASE_FILE}`,
     `--quantize_mode=${precision}`,
-    ...(method === null ? [] : [`--calibration_method=${method}`]),
-    ...calibrationArgs(calibration),
+    ...stated('--calibration_method', options.calibration.method),
+    ...stated('--calibration_data_path', calibration && calibrationFile(calibration)),
+    ...stated('--calibration_shapes', shapes.join(',') || null),
     // By default ModelOpt uses other providers in addition to the CPU. The CPU alone gives the same bytes on every
     // machine.
     '--calibration_eps=cpu',
-    ...(options.highPrecision === null ? [] : [`--high_precision_dtype=${options.highPrecision}`]),
+    ...stated('--high_precision_dtype', options.highPrecision),
     ...list('--op_types_to_quantize', options.opTypes),
     ...list('--op_types_to_exclude', options.excludeOpTypes),
     ...list('--nodes_to_exclude', options.exclude),
     ...(options.quantizeAttention ? [] : ['--disable_mha_qdq']),
     ...(options.dqOnly ? ['--dq_only'] : []),
     ...(options.keepIoTypes ? [] : ['--direct_io_types']),
-    ...(options.opset === null ? [] : [`--opset=${options.opset}`]),
+    ...stated('--opset', options.opset),
     `--output_path=${VARIANT_FILE}`,
   ];
 }
 
-function calibrationArgs(calibration: PlannedCalibration | null): string[] {
-  if (calibration === null) return [];
-  const shapes = Object.entries(calibration.shapes)
-    .filter(([, shape]) => shape.length > 0)
-    .map(([input, shape]) => `${input}:${shape.join('x')}`);
-  return [
-    `--calibration_data_path=${calibrationFile(calibration)}`,
-    ...(shapes.length === 0 ? [] : [`--calibration_shapes=${shapes.join(',')}`]),
-  ];
+function stated(option: string, value: string | number | null): string[] {
+  return value === null ? [] : [`${option}=${value}`];
 }
 
 function list(option: string, names: readonly string[]): string[] {

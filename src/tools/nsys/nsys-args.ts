@@ -200,13 +200,8 @@ export function capturedFiles(cwd: string, output: string): { report: string; sq
 
 /** @throws UsageError if a capture would overwrite existing files */
 export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
-  if (!/^[\w.+~/-]+$/.test(output)) {
-    throw new UsageError(`--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`);
-  }
-  const { report, sqlite } = capturedFiles(cwd, output);
-  if (replaces) return;
-  const taken = [report, sqlite].find((path) => existsSync(path));
-  if (taken === undefined) return;
+  const taken = Object.values(capturedFiles(cwd, output)).find((path) => existsSync(path));
+  if (replaces || taken === undefined) return;
   throw new UsageError(
     `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
   );

@@ -58,8 +58,6 @@ const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING'
 /** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
-/** If Slurm cannot open a log, this signal is all that it reports. */
-const LOG_SIGNAL = 53;
 
 /** Known to Slurm and not ended. */
 export function isLiving(state: string): boolean {
@@ -127,20 +125,14 @@ function isWaitOver({ controllerAnswers, lastSeenMs, lostAfterMs, nowMs }: Shard
 }
 
 function failureText(row: TaskRow | null, { endedWith }: ShardFacts): string {
-  if (row?.signal === LOG_SIGNAL) return 'its log could not be written on the node';
   if (row !== null && row.signal !== null) return `ended by ${signalName(row.signal)}`;
   const code = row?.exitCode ?? endedWith;
-  if (code !== null && code !== 0) return CODE_TEXT[code] ?? `exit code ${code}`;
-  return row?.reason === null || row === null ? 'failed' : row.reason;
+  if (code !== null && code !== 0) return `exit code ${code}`;
+  return row?.reason ?? 'failed';
 }
 
 /** As after Ctrl-C: the signal before a time limit or a preemption. */
 const INTERRUPTED = 130;
-
-const CODE_TEXT: Readonly<Record<number, string>> = {
-  3: 'exit code 3: the node lacks something',
-  [INTERRUPTED]: 'exit code 130: asked to end',
-};
 
 export function signalName(number: number): string {
   const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
@@ -218,7 +210,6 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** The state without its details: `CANCELLED` for `CANCELLED by 0`. */
 /** Reads an exit field: `42:0` is exit code 42, `0:9` is signal 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
   const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];

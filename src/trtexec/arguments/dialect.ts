@@ -121,10 +121,9 @@ export class Dialect {
   /** Why a flag cannot be used. */
   lacks(flag: string): string {
     const known = findFlag(flag);
-    const name = ({ major, minor }: TensorrtVersion): string => `${major}.${minor}`;
     const isOld = known !== undefined && compareTensorrtVersions(this.version, known.since) < 0;
-    const since = isOld ? `: it was added in ${name(known.since)}` : '';
-    const until = !isOld && known?.removed ? `: ${name(known.removed)} removed it` : '';
+    const since = isOld ? `: it was added in ${shortName(known.since)}` : '';
+    const until = !isOld && known?.removed ? `: ${shortName(known.removed)} removed it` : '';
     return `trtexec ${this.name} has no ${flag}${since}${until}`;
   }
 
@@ -156,6 +155,10 @@ export class Dialect {
     }
     return flags(parts.join(','));
   }
+}
+
+function shortName({ major, minor }: TensorrtVersion): string {
+  return `${major}.${minor}`;
 }
 
 function instead11(precision: Precision): string {

@@ -172,10 +172,11 @@ const LAST_QUERIES = 256;
 /** Times on a grid repeat: with a larger share of distinct ones there is no grid. */
 const DISTINCT_SHARE = 0.5;
 
-export function coarseTimer(compute: ComputeTimes): RunFlag | null {
-  const seen = stepSeen(compute);
-  if (seen === null) return null;
-  const stepPercent = (seen / compute.medianMs) * 100;
+export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
+  const seen = compute === null ? stepByLength(facts) : stepSeen(compute);
+  const medianMs = compute?.medianMs ?? facts.log.measurement?.gpuComputeMs.median ?? 0;
+  if (seen === null || medianMs <= 0) return null;
+  const stepPercent = (seen / medianMs) * 100;
   if (stepPercent < VISIBLE_PERCENT) return null;
   const evidence = `the timer's step of ${Number((seen * 1000).toPrecision(3))} µs is ${stepPercent.toFixed(2)} % of the median`;
   return { id: 'coarseTimer', effect: 'widened', value: stepPercent, evidence };
@@ -192,4 +193,17 @@ function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
     step = Math.min(step, gap);
   }
   return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
+}
+
+/** Bits of a float32's mantissa, including the leading bit. */
+const FLOAT_BITS = 24;
+
+/**
+ * Milliseconds between neighboring float32 values at the end of the run: trtexec subtracts times that it counts from
+ * before the warm-up.
+ */
+function stepByLength({ log }: FitnessFacts): number | null {
+  const walltimeS = log.measurement?.hostWalltimeS ?? 0;
+  const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);
+  return endMs > 0 ? 2 ** (Math.floor(Math.log2(endMs)) + 1 - FLOAT_BITS) : null;
 }

@@ -138,7 +138,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
     hostBound(facts, compute),
     own === null ? null : drifting(own),
     own === null ? null : bimodal(own),
-    compute === null ? null : coarseTimer(compute),
+    coarseTimer(facts, compute),
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),

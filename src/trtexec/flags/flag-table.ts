@@ -146,7 +146,7 @@ export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
 }
 
 /** Splits `--flag=value`; null for a flag without a value. */
-export function splitFlag(arg: string): readonly [flag: string, value: string | null] {
+function splitFlag(arg: string): readonly [flag: string, value: string | null] {
   const equals = arg.indexOf('=');
   return equals === -1 ? [arg, null] : [arg.slice(0, equals), arg.slice(equals + 1)];
 }

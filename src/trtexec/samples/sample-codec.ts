@@ -70,16 +70,9 @@ const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs',
 const FLOAT_BITS = 23;
 const MAX_TICK_BITS = 20;
 
-/** A stamp may follow one that is less than LAGS rows back. */
+/** A stamp may follow one that is less than LAGS rows back. The best choice is made from the first TRIED rows. */
 const LAGS = 3;
-/** The stamp that precedes each one, and the rows between them: inputs are copied once outputs two queries back are. */
-const FOLLOWED: Readonly<Partial<Record<QueryTimeColumn, readonly [QueryTimeColumn, lag: number]>>> = {
-  startComputeMs: ['endComputeMs', 1],
-  startH2dMs: ['endD2hMs', 2],
-  startD2hMs: ['endComputeMs', 0],
-  startEnqMs: ['startH2dMs', 0],
-  endEnqMs: ['startEnqMs', 0],
-};
+const TRIED = 128;
 /** Number of rows that a moving mean remembers. */
 const MEMORY = 32;
 
@@ -136,12 +129,33 @@ function wayOf(name: QueryTimeColumn, { columns }: QueryTimes): number {
   if (values === undefined) return ABSENT;
   if (!values.every(isPrinted)) return AS_DOUBLES;
   if (SUMS[name]?.every((part) => columns[part] !== undefined) === true || !isStamp(name)) return BY_ITSELF;
-  const [other, lag] = FOLLOWED[name] ?? [name, 1];
-  return FOLLOWS + (columns[other] === undefined ? LAGS * ORDER.indexOf(name) + 1 : LAGS * ORDER.indexOf(other) + lag);
+  let [best, least] = [BY_ITSELF, Infinity];
+  for (const [index, other] of ORDER.entries()) {
+    const stamps = columns[other];
+    if (stamps === undefined || !isStamp(other)) continue;
+    for (let lag = index < ORDER.indexOf(name) ? 0 : 1; lag < LAGS; lag += 1) {
+      const spread = spreadOf(values, stamps, lag);
+      if (spread < least) [best, least] = [FOLLOWS + LAGS * index + lag, spread];
+    }
+  }
+  return best;
 }
 
 function isStamp(name: QueryTimeColumn): boolean {
   return name.startsWith('start') || name.startsWith('end');
+}
+
+/** How badly a stamp is predicted by another one: the mean number of binary digits by which their distance varies. */
+function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
+  const mean = new MovingMean();
+  let digits = 0;
+  const rows = Math.min(values.length, TRIED);
+  for (let row = lag; row < rows; row += 1) {
+    const distance = (values[row] ?? 0) - (stamps[row - lag] ?? 0);
+    digits += Math.log2(1 + 1000 * Math.abs(distance - mean.value));
+    mean.add(distance);
+  }
+  return digits / Math.max(1, rows - lag);
 }
 
 class MovingMean {
@@ -309,7 +323,7 @@ class IntegerCoder {
 /** Number of queries that are packed at once. */
 const PIECE_ROWS = 1 << 16;
 
-export function packTimes(times: QueryTimes): Buffer {
+function packTimes(times: QueryTimes): Buffer {
   const coder = new IntegerCoder(null);
   codeTimes(coder, times);
   return coder.end();

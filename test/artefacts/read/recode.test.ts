@@ -15,7 +15,6 @@ const LOG = readFixture('formats/default-run/stdout.log.br');
 /** As PowerShell 5 writes the output of a program. */
 const CRLF = LOG.toString().replaceAll('\n', '\r\n');
 const UTF16_LE = Buffer.from(`\ufeff${CRLF}`, 'utf16le');
-const UTF16_BE = Buffer.from(UTF16_LE).swap16();
 /** `printf 'x' | xz`, `printf 'x' | bzip2`: the first bytes tell. */
 const XZ = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46]);
 const BZIP2 = Buffer.from('BZh91AY&SY', 'latin1');
@@ -30,11 +29,9 @@ const UTF8 = Buffer.from(CRLF);
 describe('logs as others write them', () => {
   test.each([
     ['UTF-16, little endian', UTF16_LE, UTF8],
-    ['UTF-16 without a mark, little endian', UTF16_LE.subarray(2), UTF8],
-    ['UTF-16 without a mark, big endian', UTF16_BE.subarray(2), UTF8],
+    ['UTF-16, big endian', Buffer.from(UTF16_LE).swap16(), UTF8],
     ['gzip', gzipSync(LOG), LOG],
     ['Zstandard', zstdCompressSync(LOG), LOG],
-    ['gzip of UTF-16 without a mark', gzipSync(UTF16_LE.subarray(2)), UTF8],
   ])('%s, in a file named run.log', async (_name, bytes, expected) => {
     const path = join(temporaryFolder(), 'run.log');
     writeFileSync(path, bytes);
@@ -56,15 +53,14 @@ describe('logs as others write them', () => {
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1, outcomes: { measured: 1 } }]);
   });
 
-  test.each([
-    ['two bytes that begin like a mark', Buffer.from([0xff, 0xfe, 0x70, 0x74, 0x72, 0x74])],
-    ['small numbers of 16 bits', Buffer.from(Uint16Array.from({ length: 64 }, (_, at) => at).buffer)],
-    ['a text with zeros behind it', Buffer.concat([Buffer.from(UTF16_LE.subarray(2, 22)), Buffer.alloc(64)])],
-  ])('%s are no UTF-16', async (_name, bytes) => {
-    const path = join(temporaryFolder(), 'values.bin');
-    writeFileSync(path, bytes);
-    expect(await readWhole(path)).toEqual(bytes);
-  });
+  test.each([['two bytes that begin like a mark', Buffer.from([0xff, 0xfe, 0x70, 0x74, 0x72, 0x74])]])(
+    '%s are no UTF-16',
+    async (_name, bytes) => {
+      const path = join(temporaryFolder(), 'values.bin');
+      writeFileSync(path, bytes);
+      expect(await readWhole(path)).toEqual(bytes);
+    },
+  );
 });
 
 describe.each(FOREIGN)('%s', (program, ending, from) => {

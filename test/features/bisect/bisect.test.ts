@@ -103,32 +103,23 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expect(starts()).toBeGreaterThan(first);
   });
 
-  test('a culprit on a merged line; the matrix and trtexec as each commit has them', async () => {
-    const repository = new Repository(temporaryFolder());
-    const trtexec = (scale: number): void =>
-      writeInto(repository.folder, 'tools/trtexec', `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`);
-    trtexec(1);
-    const [first = ''] = makeHistory(repository, ['scale=1\n']);
-    repository.git('update-index', '--chmod=+x', 'tools/trtexec');
-    repository.git('commit', '--quiet', '--amend', '--no-edit');
-    const good = repository.git('rev-parse', 'HEAD');
-    expect(first).not.toBe(good);
-    repository.git('checkout', '--quiet', '--force', '-b', 'side');
-    const change = (name: string): string => {
-      writeInto(repository.folder, name, name);
+  test('a culprit on a merged line', async () => {
+    const { repository, commits } = history(slowFrom(9, 1));
+    const change = (name: string, text: string): string => {
+      writeInto(repository.folder, name, text);
       repository.git('add', '.');
-      repository.git('commit', '--quiet', '--message', name);
+      repository.git('commit', '--quiet', '--message', text);
       return repository.git('rev-parse', 'HEAD');
     };
-    change('side-1');
-    trtexec(1.03);
-    const culprit = change('side-2');
+    repository.git('checkout', '--quiet', '--force', '-b', 'side');
+    change('side', 'side-1');
+    const culprit = change('source', 'side-2 scale=1.03');
     repository.git('checkout', '--quiet', '--force', 'main');
-    change('main-1');
-    change('main-2');
+    change('other', 'main-1');
+    change('other', 'main-2');
     repository.git('merge', '--quiet', '--no-edit', 'side');
-    const { json } = await bisect(repository, [good, 'HEAD', ...CELL, '--trtexec', 'tools/trtexec', ...BUILD]);
-    expect(json.causes).toMatchObject([{ name: culprit, subject: 'side-2' }]);
+    const { json } = await bisect(repository, [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD]);
+    expect(json.causes).toMatchObject([{ name: culprit, subject: 'side-2 scale=1.03' }]);
   }, 60_000);
 });
 

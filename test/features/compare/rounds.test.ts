@@ -4,16 +4,12 @@ import { nextRound, pairedCell, type PairedCell } from '../../../src/features/co
 import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { keyedCell } from '../../../src/records/cell.ts';
-import { comparedCellText, type ShownCell } from '../../../src/features/compare/cell-text.ts';
-import { metricOf } from '../../../src/records/metric.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { cellLabel } from '../../../src/records/cell-label.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';
 import { geometricMeanLines } from '../../../src/features/compare/text.ts';
 import { type CellRatio, NO_SHARED_NOISE } from '../../../src/judge/geometric-mean.ts';
 import type { JudgedCell } from '../../../src/judge/compare/compare-matrix.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
-import { choiceCell } from '../../support/deployments.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
 type Runs = PairedCell['base'];
@@ -92,58 +88,6 @@ describe('the next round', () => {
   });
 });
 
-function reported(
-  comparison: Partial<ShownCell>,
-  metric: 'gpuComputeMs' | 'throughputQps' | 'engineMib' = 'gpuComputeMs',
-): string[] {
-  const cell = choiceCell('fp16', 8);
-  const whole: ShownCell = {
-    key: 'k',
-    label: cellLabel(cell),
-    cell,
-    metric,
-    unit: metricOf(metric).unit,
-    betterIs: metricOf(metric).betterIs,
-    verdict: 'slower',
-    base: 0.4,
-    head: 0.5,
-    changePercent: 25,
-    ciPercent: [24, 26],
-    mdePercent: 0.5,
-    runs: [3, 3],
-    moreRunsNeeded: null,
-    noise: null,
-    reasons: [],
-    cause: null,
-    values: [
-      [0.398, 0.4, 0.402],
-      [0.5, 0.5, 0.5],
-    ],
-    ...comparison,
-  };
-  return comparedCellText(whole, makeLook(100, false));
-}
-
-test.each([
-  // The interval is turned round.
-  [
-    { verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] },
-    'gpuComputeMs',
-    'head is 1.250 times faster than base (1.176 to 1.333, 95 %)',
-  ],
-  // Of throughput more is better, and an engine is not fast but large.
-  [{ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps', 'head is 2.50 times faster than base'],
-  [{ changePercent: 10, ciPercent: null }, 'engineMib', 'head has 1.100 times the engine size of base'],
-  // Without a verdict nobody is called faster.
-  [
-    { verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], mdePercent: 3 },
-    'gpuComputeMs',
-    'head is 1.010 times base (0.990 to 1.030, 95 %)',
-  ],
-] as const)('one compared cell: %j of %s: %s', (comparison, metric, text) => {
-  expect(reported(comparison, metric).slice(1)).toContain(text);
-});
-
 const CELLS = simulatedCells(4).map((cell): JudgedCell => ({
   cell,
   metric: 'gpuComputeMs',
@@ -181,7 +125,6 @@ test('over all cells and by precision; one model is no group', () => {
   // (1.02 * 1.02 * 0.99)^(1/3); 1.96 * 0.1 % / sqrt(3)
   expect(geometricMeanLines(means, makeLook(80, false))).toEqual([
     'geometric mean +0.99 % (0.9 to 1.1), 3 cells, 1 left out',
-    '  by precision: fp16 +2.0 % (1.9 to 2.1), fp8 -1.0 % (-1.2 to -0.8)',
   ]);
   // That of one cell is the cell.
   const one = geometricMeans(CELLS.slice(0, 1), RATIOS, NO_SHARED_NOISE);

@@ -83,21 +83,6 @@ describe('--help', () => {
     expect(stdout).toContain('\n            3 the environment lacks something · 4 some runs failed\n');
   });
 
-  test.each([
-    ['check', 'report --night'],
-    ['parse', 'import'],
-    ['layers --diff', 'why'],
-    ['show', 'ls'],
-  ])('%s and %s: the help of each says when to use the other', (first, second) => {
-    for (const [own = '', other] of [
-      [first, second],
-      [second, first],
-    ]) {
-      const name = own.split(' ')[0] ?? '';
-      expect((helps.get(name) ?? '').replaceAll(/\s+/g, ' ')).toMatch(new RegExp(` ${name} .*; bench ${other} `));
-    }
-  });
-
   test('bench help COMMAND says the same', async () => {
     expect(await helpOn('compare')).toBe(helps.get('compare'));
     expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -189,25 +189,5 @@ describe('engines of imported runs', () => {
     expect(all.cells).toHaveLength(2);
     const filtered = await bench([...partly, '--filter', 'model=vit_small.fp16'], { cwd: folder });
     expect(JSON.parse(filtered.stdout).cells).toMatchObject([{ runs: [1, 1] }]);
-  });
-
-  test('a build is found by the file that it saved: its layers are those of the runs that load it', async () => {
-    const parent = temporaryFolder();
-    const db = join(parent, 'b.sqlite');
-    for (const name of ['normal', 'level2']) {
-      const folder = join(parent, name);
-      cpSync(join(PAIRS, name, 'build'), join(folder, 'build'), { recursive: true });
-      const layers = 'layers.json.br';
-      cpSync(join(PAIRS, name, 'profile', layers), join(folder, 'build', layers));
-      for (const run of readdirSync(TIMED).filter((other) => other.endsWith(`-${name}`))) {
-        cpSync(join(TIMED, run), join(folder, run), { recursive: true });
-      }
-      const { code, stdout } = await bench(['import', folder, '--sweep', name, '--json', '--db', db]);
-      expect([code, JSON.parse(stdout).sweeps[0].outcomes]).toMatchObject([0, { measured: 5, built: 1, failed: 0 }]);
-    }
-    const { code, stdout } = await bench(['layers', '--diff', 'normal', 'level2', '--db', db]);
-    expect([code, stdout.split('\n')[0]]).toEqual([0, 'normal → level2: 26 of 141 layers changed (no times)']);
-    expect(stdout).toContain('patch_embed/Conv');
-    expect(stdout).toContain('these are the layers of the build that saved its engine file');
   });
 });

@@ -166,7 +166,6 @@ describe('it never harms', () => {
     ['no ONNX file in this folder or below it: name one', [], {}],
     ['nowhere: file or folder not found', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],
-    ['bench writes the schema under this name', ['--output', 'matrix.schema.json'], {}],
   ])('%s', async (message, args, files: Readonly<Record<string, string>>) => {
     const cwd = temporaryFolder();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
+import { writeFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -65,18 +65,11 @@ describe('bench model inspect', () => {
   });
 });
 
-test.each([
-  ['missing.onnx', 'file or folder not found'],
-  ['folder.onnx', 'not readable as ONNX: a folder, not a file'],
-  ['empty.onnx', 'not readable as ONNX: the file is empty'],
-  ['text.onnx', 'not readable as ONNX: byte 0: no field of a protobuf message'],
-])('what it cannot read: one line, exit code 2: %s', async (name, problem) => {
+test('what it cannot read: one line, exit code 2', async () => {
   const cwd = temporaryFolder();
-  mkdirSync(join(cwd, 'folder.onnx'));
-  writeFileSync(join(cwd, 'empty.onnx'), '');
   writeFileSync(join(cwd, 'text.onnx'), 'a model');
-  const stderr = `bench: ${name}: ${problem}\n`;
-  expect(await bench(['model', 'inspect', name], { cwd })).toMatchObject({ code: 2, stdout: '', stderr });
+  const stderr = 'bench: text.onnx: not readable as ONNX: byte 0: no field of a protobuf message\n';
+  expect(await bench(['model', 'inspect', 'text.onnx'], { cwd })).toMatchObject({ code: 2, stdout: '', stderr });
 });
 
 const [INT64, BOOL] = [7, 9];

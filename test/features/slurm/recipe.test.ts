@@ -23,8 +23,8 @@ describeWithSlurm('a real Slurm', () => {
 
   test('(a) eight shards, two at once: all results; collected twice, the same rows', async () => {
     const run = new SlurmRun(cluster, { shards: 8, repeats: 2, slurm: { maxParallel: 2 } });
-    const { code, stdout, stderr } = await run.start('--wait');
-    expect([code, stderr.split('\n')[0]]).toEqual([0, expect.stringMatching(/^note: .*temporary/)]);
+    const { code, stdout } = await run.start('--wait');
+    expect(code).toBe(0);
     expect(stdout).toMatch(/8 shards: 8 done; \d+ runs stored in .*\n.* is complete: bench show/);
     expect(run.shards()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     const timed = `SELECT cell_key FROM runs WHERE role = 'timed' AND outcome = 'measured'`;
@@ -59,7 +59,7 @@ describeWithSlurm('a real Slurm', () => {
     const { code, stdout } = await run.start('--wait');
     expect(code).toBe(4);
     expect(stdout.split('\n').filter((line) => /^ +\d/.test(line))).toEqual([
-      expect.stringMatching(/2 +failed +exit code 3: the node lacks something/),
+      expect.stringMatching(/2 +failed +exit code 3/),
       expect.stringMatching(/4 +failed +ended by SIGKILL/),
     ]);
     expect(stdout).toMatch(/is TensorRT 8\.6\S*, the plan is for/);

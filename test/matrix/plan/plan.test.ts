@@ -79,17 +79,6 @@ test('what is compared is in one shard, its runs interleaved; every run is in ex
   );
 });
 
-test('a shard builds its own engine, though all could share one', () => {
-  const { plan: sharded, shards } = shardPlan(SHARDED, 1, true);
-  const refs = shards.map((shard) => planOfShard(sharded, shard).builds.map((build) => build.buildRef));
-  expect([refs.map((own) => own.length), new Set(refs.flat()).size]).toEqual([[1, 1, 1, 1], 4]);
-  for (const shard of shards) {
-    const part = planOfShard(sharded, shard);
-    const built = new Set(part.builds.map(({ buildRef }) => buildRef));
-    expect(part.runs.every(({ buildRef }) => built.has(buildRef))).toBe(true);
-  }
-});
-
 test('with time enough all is one shard', () => expect(shardPlan(SHARDED, 86_400, true).shards).toHaveLength(1));
 
 const [A, B, C] = ['GPU-a', 'GPU-b', 'GPU-c'];
@@ -153,21 +142,6 @@ describe('a plan is fitted to a time', () => {
   test('what was measured longest ago, or never, comes first', () => {
     const fitted = fitBudget(PLAN, 35, { ...BUILT, measuredAt: nights(3, 3, 1, 2, null, 3) }, 1);
     expect([batchesOf(fitted.plan), fitted.plan.runs.length, fitted.leftOutS]).toEqual([[3, 4, 5], 3, 30]);
-  });
-
-  test('night after night every cell gets its turn', () => {
-    let measuredAt = new Map<string, string>();
-    const turns = [1, 2, 3].map((day) => {
-      const { plan } = fitBudget(PLAN, 25, { ...BUILT, measuredAt }, 1);
-      const at = `2026-11-0${day}T01:00:00.000Z`;
-      measuredAt = new Map([...measuredAt, ...plan.cells.map(({ cell }): [string, string] => [cell.key, at])]);
-      return batchesOf(plan);
-    });
-    expect(turns).toEqual([
-      [1, 2],
-      [3, 4],
-      [5, 6],
-    ]);
   });
 
   test('times of earlier runs go before what the plan expects, and builds count once', () => {

@@ -88,6 +88,13 @@ describe('a timer with steps', () => {
     expect(flags[0]?.evidence).toBe("the timer's step of 4 µs is 0.40 % of the median");
     expect(flagsOf(onGrid(0.001))).toEqual([]);
   });
+
+  test('by the length of the run where the queries are not known: float32 at 17 minutes', () => {
+    const long = syntheticLog().replace('Walltime: 1 s', 'Walltime: 600 s');
+    const [flag] = findFlags(factsOf(long.replace(/Total GPU Compute Time: .* s/, 'Total GPU Compute Time: 599 s')));
+    // 2 ** 19 ms to 2 ** 20 ms: a step of 2 ** -4 ms.
+    expect(flag).toMatchObject({ id: 'coarseTimer', value: 6.25 });
+  });
 });
 
 test.each([

@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
+
 import * as z from 'zod';
 
 import { SEARCH_AXES } from '../../../judge/latency-search.ts';
 import {
-  type OutputOf,
   count as countSchema,
   id,
   output as outputSchema,
   provenance as provenanceSchema,
+  type OutputOf,
 } from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { median } from '../../../statistics/order-statistics.ts';
@@ -14,7 +16,17 @@ import type { Look } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
-import type { SearchRuns, SearchedGroup } from './search-runs.ts';
+import { SearchRuns, type SearchRequest, type SearchedGroup, wantedSearch } from './search-runs.ts';
+import { gitStateOf } from '../../../cli/git-state.ts';
+import { noTrtexec } from '../../../cli/program.ts';
+import { storePath } from '../../../cli/store-location.ts';
+import { withStore } from '../../../cli/with-store.ts';
+import { prepare } from '../../plan/index.ts';
+import { plannedSweep } from '../../../run/planned-sweep.ts';
+import { printResult, type Io } from '../../../cli/io.ts';
+import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
+import type { SweepOptions } from '../command.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
 
 type Group = SearchOutput['groups'][number];
 
@@ -192,3 +204,24 @@ export const search = outputSchema('bench choose --search --json', {
 });
 
 type SearchOutput = OutputOf<typeof search>;
+
+/** Shows what a search would measure and what is already known. Runs nothing. */
+export async function showSearch(
+  path: string,
+  options: SweepOptions,
+  io: Io,
+  request: SearchRequest,
+): Promise<ExitCode> {
+  const { plan, program } = await prepare(path, options, 'models maybe later', io);
+  const git = await gitStateOf(options, io);
+  const startedAt = io.now().toISOString();
+  const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
+  const show = (db: StoreDatabase | null): ExitCode => {
+    const wanted = wantedSearch(db, plan, sweep, null, request);
+    const runs = new SearchRuns({ db, plan, search: wanted, sweep, recorded: null });
+    const output = searchOutput(runs, { ...sweep, sweepId: null });
+    printResult(io, options, output, searchText);
+    return EXIT_CODES.fine;
+  };
+  return existsSync(storePath(options.db, io)) ? withStore(options, io, ({ db }) => show(db)) : show(null);
+}

@@ -1,18 +1,19 @@
-import { type CellRun, isMeasured } from '../../../records/run.ts';
+import { isMeasured, type CellRun } from '../../../records/run.ts';
 import { isColdStart } from '../../../records/harness.ts';
 import { noiseKindOf } from '../../../records/cell.ts';
 import type { CellKey, SweepId } from '../../../records/scalars.ts';
 import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
 import { isIneligible } from '../../../records/run-flag.ts';
 import {
+  SEARCH_AXES,
   axisTwinKey,
-  type JudgedPoint,
   judgePoints,
-  type LatencySearch,
   placeOn,
+  searchStep,
+  type JudgedPoint,
+  type LatencySearch,
   type SearchPoint,
   type SearchStep,
-  searchStep,
 } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
 import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
@@ -20,6 +21,13 @@ import type { Sweep } from '../../../records/sweep.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import { UsageError } from '../../../errors.ts';
+import { PAST_WINDOW_SWEEPS } from '../../../judge/run-noise.ts';
+import type { Machine } from '../../../machine/machine.ts';
+import { environmentsOf } from '../../../store/sweeps/environments.ts';
+import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
+import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
+import { printable } from '../../../text/printable.ts';
 
 export interface SearchedGroup extends SearchStep {
   readonly points: readonly (JudgedPoint & {
@@ -41,7 +49,7 @@ export interface SearchContext {
 }
 
 /** Groups of cells that differ only in the axis, smallest value first. */
-export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
+function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
   const placed = cells.filter(({ cell }) => !isColdStart(cell) && placeOn(axis, cell) !== null);
   return [...Map.groupBy(placed, ({ cell }) => axisTwinKey(axis, cell)).values()].map((group) =>
     group.toSorted((a, b) => (placeOn(axis, a.cell) ?? 0) - (placeOn(axis, b.cell) ?? 0)),
@@ -135,4 +143,67 @@ export class SearchRuns {
   private ownRuns(runs: readonly CellRun[]): readonly CellRun[] {
     return runs.filter(({ sweepId }) => sweepId === this.given.sweep.sweepId);
   }
+}
+
+/** The request of `bench choose --search`. */
+export interface SearchRequest extends Omit<LatencySearch, 'axis' | 'knownSweepIds' | 'maxRepeats'> {
+  /** Null: the batch, else the streams, whichever the matrix varies. */
+  readonly axis: LatencySearch['axis'] | null;
+  /** Null for the repeats of the matrix. */
+  readonly maxRepeats: number | null;
+}
+
+/** A matrix may request a single run, which is not enough for an answer. */
+const LEAST_REPEATS = 3;
+
+/**
+ * @param db null when there is no store yet
+ * @param machines null when nothing will run
+ */
+export function wantedSearch(
+  db: StoreDatabase | null,
+  plan: Plan,
+  sweep: Sweep,
+  machines: readonly Machine[] | null,
+  { maxRepeats, ...request }: SearchRequest,
+): LatencySearch {
+  return {
+    ...request,
+    axis: axisOf(plan, request.axis),
+    maxRepeats: maxRepeats ?? Math.max(LEAST_REPEATS, plan.repeats),
+    knownSweepIds: db === null ? [] : knownSweeps(db, sweep, machines),
+  };
+}
+
+/** @throws UsageError when no cells differ only in the axis */
+function axisOf(plan: Plan, asked: LatencySearch['axis'] | null): LatencySearch['axis'] {
+  const axes = asked === null ? SEARCH_AXES : [asked];
+  const found = axes.find((axis) => searchGroups(plan, { axis }).some(({ length }) => length > 1));
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `nothing to search in ${printable(plan.matrix)}: no two of its cells differ only in ${axes.join(' or ')}`,
+  );
+}
+
+/**
+ * Sweeps of the series, including interrupted ones, whose runs are equivalent to new ones: same commit, TensorRT, host
+ * and GPU.
+ */
+function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine[] | null): string[] {
+  if (sweep.dirty === true) return [];
+  const uuids = new Set(machines?.flatMap(({ device }) => device?.uuid ?? []));
+  const isHere = ({ sweepId }: Sweep): boolean =>
+    uuids.size === 0 || environmentsOf(db, sweepId).every(({ gpuUuid }) => gpuUuid === null || uuids.has(gpuUuid));
+  const unfinished = unfinishedSweeps(db).filter(({ sweepId }) => sweepId !== sweep.sweepId);
+  return [...unfinished, ...seriesOf(db, sweep, PAST_WINDOW_SWEEPS)]
+    .filter(
+      (other) =>
+        other.dirty !== true &&
+        (['matrix', 'branch', 'provenance', 'commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every(
+          (of) => other[of] === sweep[of],
+        ) &&
+        isHere(other),
+    )
+    .map(({ sweepId }) => sweepId)
+    .toReversed();
 }
