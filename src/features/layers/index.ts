@@ -1,5 +1,5 @@
 export { CHANGE_WORDS } from './diff-text.ts';
 export { kernelsText, readKernels } from './layer-kernels.ts';
 export { captured } from './output.ts';
-export { selectLayers } from './layer-kernels.ts';
 export { layerTable } from './layers.ts';
+export { selectLayers } from './layer-kernels.ts';

@@ -1,12 +1,28 @@
 import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL } from 'drizzle-orm';
+import {
+  and,
+  count,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  not,
+  notInArray,
+  or,
+  type SQL,
+  desc,
+  sql,
+} from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import { baselines } from '../annotations-schema.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
@@ -159,9 +175,12 @@ export function sweepsById(db: StoreDatabase, sweepIds: readonly SweepId[]): Swe
 }
 
 export function measuredCommits(db: StoreDatabase): Set<string> {
-  const query = `SELECT DISTINCT git_commit FROM sweeps
-    WHERE state <> 'running' AND git_commit IS NOT NULL AND git_branch IS NOT ?`;
-  return new Set(columnOf<string>(db, query, AB_BRANCH));
+  const rows = db
+    .selectDistinct({ commit: sweeps.commit })
+    .from(sweeps)
+    .where(and(ended, isNotNull(sweeps.commit), isNoExperiment))
+    .all();
+  return new Set(rows.flatMap(({ commit }) => commit ?? []));
 }
 
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
@@ -169,11 +188,11 @@ export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
 }
 
 export function countSweeps(db: StoreDatabase): number {
-  return columnOf<number>(db, 'SELECT count(*) FROM sweeps')[0] ?? 0;
+  return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
 export function countEndedSweeps(db: StoreDatabase): number {
-  return columnOf<number>(db, `SELECT count(*) FROM sweeps WHERE state <> 'running'`)[0] ?? 0;
+  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
 }
 
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
@@ -235,11 +254,13 @@ export function listSeries(
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {
-  return columnOf<string>(db, 'SELECT sweep_id FROM baselines WHERE name = ?', name)[0] ?? null;
+  const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
+  return row?.sweepId ?? null;
 }
 
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
-  return columnOf(db, 'SELECT name FROM baselines WHERE sweep_id = ? ORDER BY name', sweepId);
+  const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
+  return rows.map(({ name }) => name);
 }
 
 const BUSY_TIMEOUT_MS = 200;
@@ -260,6 +281,13 @@ export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) =>
 }
 
 export function storedBranches(db: StoreDatabase): string[] {
-  const newest = `max(${sweepTimeSql('sweeps')}) DESC`;
-  return columnOf(db, `SELECT git_branch FROM sweeps WHERE git_branch IS NOT NULL GROUP BY 1 ORDER BY ${newest}`);
+  const { branch } = schema.sweeps;
+  const rows = db
+    .select({ branch })
+    .from(schema.sweeps)
+    .where(isNotNull(branch))
+    .groupBy(branch)
+    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
+    .all();
+  return rows.flatMap((row) => row.branch ?? []);
 }
