@@ -145,7 +145,6 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]):
   return found;
 }
 
-/** Name of a section in addition to those of the banner. */
 const COMMAND_LINE = 'Command line';
 
 /**

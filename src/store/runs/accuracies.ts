@@ -34,7 +34,6 @@ export function accuracyHistory(
   return select(db, and(eq(accuracies.model, model), eq(accuracies.precision, precision)));
 }
 
-/** Newest first. */
 function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
   const rows = db
     .select()

@@ -27,22 +27,11 @@ export function findOutcome(db: StoreDatabase, runId: RunId): Outcome | null {
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
 }
 
+/** A reason of a damaged row becomes `unknown`, and never another known one. */
 export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outcome {
-  switch (kind) {
-    case 'measured':
-    case 'built':
-      return { kind, evidence: [] };
-    case 'unfit':
-      return isOneOf(UNFIT_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
-    case 'failed':
-      return isOneOf(FAILURE_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
-  }
-}
-
-/** The outcome for a reason from a newer bench, or a damaged one, which must not become a known reason. */
-function unknownReason(reason: string | null): Outcome {
-  const text = `the store says ${JSON.stringify(reason)}, which this version of bench does not know`;
-  return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
+  if (kind === 'measured' || kind === 'built') return { kind, evidence: [] };
+  if (kind === 'unfit' && isOneOf(UNFIT_REASONS, reason)) return { kind, reason, evidence: [] };
+  return { kind: 'failed', reason: isOneOf(FAILURE_REASONS, reason) ? reason : 'unknown', evidence: [] };
 }
 
 export function engineKeysOf(db: StoreDatabase, sweepId: SweepId, cellKeys: readonly CellKey[]): string[] {

@@ -205,7 +205,6 @@ export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[])
     .all();
 }
 
-/** Oldest first. */
 export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
   return placed(db)
     .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))

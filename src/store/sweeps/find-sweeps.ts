@@ -107,7 +107,6 @@ export function seriesAround(
   return { before, after };
 }
 
-/** LIMIT value of SQLite for no limit. */
 const NO_LIMIT = -1;
 
 /** The later names of its matrix, according to the matrices themselves. */
@@ -145,7 +144,6 @@ export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[]
   return sweepsById(db, newest);
 }
 
-/** Sweeps of a matrix on other branches, newest first. */
 export function onOtherBranches(
   db: StoreDatabase,
   { branch, provenance }: Pick<Sweep, 'branch' | 'provenance'>,
@@ -164,7 +162,6 @@ export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], swe
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
-/** Sweeps at a commit, newest first. */
 export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
   return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
 }
@@ -186,7 +183,6 @@ export function measuredCommits(db: StoreDatabase): Set<string> {
   return new Set(rows.flatMap(({ commit }) => commit ?? []));
 }
 
-/** All sweeps, newest first, for lists. */
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
 }

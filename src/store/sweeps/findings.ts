@@ -20,7 +20,6 @@ export function findingsOf(
   return select(db, and(ofMatrix, equalOrNull(branch, series.branch), eq(provenance, series.provenance)));
 }
 
-/** Findings, newest reports first. */
 export function listFindings(db: StoreDatabase, limit: number): Finding[] {
   const newest = db
     .select({ findingId: findings.findingId })
@@ -42,13 +41,11 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
-/** Open findings with slower cells. */
 export function lastingFindings(db: StoreDatabase): Finding[] {
   const { direction, state } = findings;
   return select(db, and(eq(direction, 'slower'), eq(state, 'open')));
 }
 
-/** Findings that were reported in these sweeps. */
 export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId[]): Finding[] {
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }

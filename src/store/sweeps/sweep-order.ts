@@ -15,7 +15,6 @@ function importedAtSql(sweep: string): string {
   return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
 }
 
-/** Order with the newest sweep first, for statements that select from `sweeps`. */
 export function newestFirstSql(sweep: string): string {
   return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
 }
@@ -59,7 +58,6 @@ export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: 
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }
 
-/** Equality for which null equals null. */
 export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
 }

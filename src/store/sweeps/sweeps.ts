@@ -47,7 +47,6 @@ export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
     .all();
 }
 
-/** Incomplete sweeps of `bench run`, newest first. */
 export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
@@ -99,7 +98,6 @@ export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
   return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
 }
 
-/** The suspects of a sweep that are measured in pairs, before or after that; null if none were looked for. */
 export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
   return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
@@ -109,7 +107,6 @@ export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number
   return inPlan(db, sweepId, sql`'$.keptLastGoodBytes'`, z.number());
 }
 
-/** The absolute path of the matrix file of a sweep; null if unknown. */
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
 }

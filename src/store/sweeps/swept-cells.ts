@@ -31,7 +31,6 @@ export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly Sweep
   return new Set(statement.pluck().all(JSON.stringify(sweepIds)));
 }
 
-/** Returns the cells of a sweep with a fit run. */
 function fitCells({ $client }: StoreDatabase): (sweepId: SweepId) => CellKey[] {
   const statement = $client.prepare<[SweepId], CellKey>(
     `SELECT DISTINCT r.cell_key FROM runs r WHERE r.sweep_id = ? AND r.cell_key IS NOT NULL AND ${FIT_RUN}`,

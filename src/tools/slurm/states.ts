@@ -13,7 +13,6 @@ export interface Shard {
 
 export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 
-
 export const shardStatusSchema = z.strictObject({
   shard: count,
   state: z.enum(SHARD_STATES),
