@@ -135,7 +135,6 @@ export function commandsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return new Help().visibleCommands(command).filter((each) => command.commands.includes(each));
 }
 
-/** All options, including those that the help hides. */
 export function optionsOf(command: CommandUnknownOpts): Option[] {
   return new Help().visibleOptions(command);
 }

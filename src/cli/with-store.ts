@@ -25,7 +25,6 @@ export function withStoreToWrite<Result>(
   return usingStore(warnIfMigrated(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work);
 }
 
-/** Runs `work` and closes the store. */
 export async function usingStore<Result>(store: OpenStore, work: Work<Result>): Promise<Result> {
   try {
     return await work(store);
@@ -34,7 +33,6 @@ export async function usingStore<Result>(store: OpenStore, work: Work<Result>): 
   }
 }
 
-/** Prints a line if opening the store migrated it. */
 export function warnIfMigrated(store: OpenStore, io: Io): OpenStore {
   if (store.copyBefore !== null) {
     io.err(`note: bench migrated the store; a copy of the old one is ${printable(store.copyBefore)}\n`);

@@ -38,18 +38,15 @@ function commandMeant(word: string, commands: readonly string[]): string | null 
   return found === null ? null : (known.get(found) ?? null);
 }
 
-/** The allowed choice nearest to the one typed. */
 function choiceMeant(what: string): string | null {
   const [, word = '', allowed = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
   return word === '' ? null : nearest(word, allowed.split(', '));
 }
 
 interface Removed {
-  /** Words of the command, such as `ls machines`. */
   readonly command: string;
   /** Set if only an option of the command was removed. */
   readonly option?: string;
-  /** What to use now. */
   readonly instead: string;
 }
 

@@ -4,7 +4,7 @@ import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { detectableErrors, moreRunsUntil } from './run-noise.ts';
+import { type ComparedRuns, detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import type { KeyedCell } from '../records/cell.ts';
@@ -14,10 +14,13 @@ import { fitSide } from './compare/assemble-sides.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 
+/** A is the unchanged cell, and B has environment variables set. */
 export const experimentSchema = z.object({
   name: z.string(),
   variables: textByName,
+  /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
+  /** The requested metric; null for each cell's own metric. */
   metric: textOrNull,
   marks: z.array(z.enum(RUN_MARKS)),
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
@@ -30,6 +33,7 @@ const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as co
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
+/** The improvement of B over A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z
     .enum(AB_VERDICTS)
@@ -42,55 +46,72 @@ export const abJudgementSchema = z.strictObject({
 
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
-const NEVER = 'more repeats like these do not settle it';
-
-/** Whether B (head) is better than A (base) by more than the threshold, by less, or unclear; overall: in the mean. */
+/** Whether B (head) is better than A (base) by more than the threshold, by less, or unclear. */
 export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
   const { ratios, noises } = compareCells(sides, { sameSweep: true });
   const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }) => {
     const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
-    if (ratio === undefined || ratio.logRatio === null || noise === undefined) return null;
-    const runs = [base.length, head.length] as const;
-    return {
-      gain: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
-      runs: { ...noise, runs, systematicError, sweepVariance: 0 },
-      reasons: [singleRunReason(runs), noise.assumed].filter((reason) => reason !== null),
-    };
+    if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
+    const counts = [base.length, head.length] as const;
+    return [
+      {
+        /** Log scale; positive when B is better. */
+        ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
+        runs: { ...noise, runs: counts, systematicError, sweepVariance: 0 },
+        reasons: [singleRunReason(counts), noise.assumed].filter((reason) => reason !== null),
+      },
+    ];
   });
-  const cells = evidence.map((own) => {
-    if (own === null) return judge([], [], significantPercent);
-    const judgement = judge([own.gain], own.reasons, significantPercent);
-    if (judgement.verdict !== 'unclear') return judgement;
-    const distance = Math.abs(own.gain.logRatio - Math.log1p(significantPercent / 100));
-    const moreRepeats = moreRunsUntil(
-      own.runs,
-      (error, degrees) => detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance,
-    );
-    return { ...judgement, moreRepeats, reasons: [...own.reasons, ...(moreRepeats === null ? [NEVER] : [])] };
-  });
-  const known = evidence.filter((own) => own !== null);
-  const reasons = [...new Set(known.flatMap((own) => own.reasons))];
-  const overall = judge(
-    known.map(({ gain }) => gain),
-    reasons,
-    significantPercent,
-  );
-  if (overall.verdict !== 'unclear') return { cells, overall };
-  const most = Math.max(0, ...cells.map(({ moreRepeats }) => moreRepeats ?? 0));
-  const more = most > 0 ? { moreRepeats: most } : { reasons: [...reasons, NEVER] };
-  return { cells, overall: { ...overall, ...more } };
+  return {
+    cells: evidence.map((own) => judge(own, significantPercent)),
+    overall: judge(evidence.flat(), significantPercent),
+  };
 }
 
-function judge(gains: readonly CellRatio[], reasons: readonly string[], significantPercent: number): AbJudgement {
-  const mean = geometricMean(gains, NO_SHARED_NOISE);
-  if (mean === null) return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
+interface Evidence {
+  readonly ratio: CellRatio;
+  readonly runs: ComparedRuns;
+  readonly reasons: readonly string[];
+}
+
+function judge(evidence: readonly Evidence[], significantPercent: number): AbJudgement {
+  const ratios = evidence.map(({ ratio }) => ratio);
+  const mean = geometricMean(ratios, NO_SHARED_NOISE);
+  if (mean === null) {
+    return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
+  }
   const { changePercent: gainPercent, ciPercent } = mean;
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
-  const isSettled = reasons.length === 0 && (low > significantPercent || high < significantPercent);
-  const verdict = !isSettled ? 'unclear' : low > significantPercent ? 'significant' : 'notABottleneck';
-  return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
+  const reasons = [...new Set(evidence.flatMap((entry) => entry.reasons))];
+  if (reasons.length === 0 && (low > significantPercent || high < significantPercent)) {
+    const verdict = low > significantPercent ? 'significant' : 'notABottleneck';
+    return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
+  }
+  const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
+  const moreRepeats = moreRunsUntil(
+    meanRuns(evidence),
+    (error, degrees) => detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance,
+  );
+  const never = moreRepeats === null ? ['more repeats like these do not settle it'] : [];
+  return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons: [...reasons, ...never] };
 }
 
+/** The mean of cells as one cell (degrees of freedom: Satterthwaite 1946). */
+function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
+  const all = evidence.map(({ runs }) => runs);
+  const variance = all.reduce((sum, cell) => sum + cell.variance, 0);
+  const spread = all.reduce((sum, cell) => sum + cell.variance ** 2 / cell.degrees, 0);
+  const least = Math.min(...all.flatMap(({ runs }) => runs));
+  return {
+    variance: variance / all.length ** 2,
+    degrees: variance ** 2 / spread,
+    runs: [least, least],
+    systematicError: Math.hypot(...all.map(({ systematicError }) => systematicError)) / all.length,
+    sweepVariance: 0,
+  };
+}
+
+/** The runs of A and B of one cell, and those that do not count. */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];

@@ -3,14 +3,20 @@ import { median } from '../statistics/order-statistics.ts';
 import type { CellHistory } from './history/noise.ts';
 import { percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 
+/** A variance on the log scale, and its degrees of freedom. */
 export interface Noise {
   readonly variance: number;
   readonly degrees: number;
 }
 
+/** Head over base in one cell. */
 export interface CellRatio {
+  /** Natural log of head over base; null if a side failed or is missing. */
   readonly logRatio: number | null;
+  /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
   readonly noise: Noise | null;
+  /** True if the noise comes from other cells, so that its error is the same in all of them. */
+  readonly isBorrowed?: boolean;
 }
 
 const UNCERTAINTY = 0.05;
@@ -25,10 +31,12 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
   );
   if (known.length === 0) return null;
   const mean = known.reduce((sum, { logRatio }) => sum + logRatio, 0) / known.length;
-  const noises = known.flatMap(({ noise }) => noise ?? []);
-  const isKnown = noises.length === known.length;
+  const own = known.filter(({ isBorrowed }) => isBorrowed !== true).map(({ noise }) => noise);
+  const borrowed = known.filter(({ isBorrowed }) => isBorrowed === true).flatMap(({ noise }) => noise ?? []);
+  const noises = own.filter((noise) => noise !== null);
+  const isKnown = noises.length + borrowed.length === known.length;
   const share = 1 / known.length ** 2;
-  const reach = reachOf([shared, ...noises.map(({ degrees, variance }) => ({ variance: variance * share, degrees }))]);
+  const reach = reachOf([shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)]);
   return {
     changePercent: percentOfLog(mean),
     ciPercent: isKnown ? [percentOfLog(mean - reach), percentOfLog(mean + reach)] : null,
@@ -44,6 +52,18 @@ function reachOf(noises: readonly Noise[]): number {
   return tQuantile(UNCERTAINTY, variance ** 2 / spread) * Math.sqrt(variance);
 }
 
+function scaled({ variance, degrees }: Noise, factor: number): Noise {
+  return { variance: variance * factor, degrees };
+}
+
+/** Sum of variances whose errors have a common factor. */
+function joined(noises: readonly Noise[]): Noise {
+  return {
+    variance: noises.reduce((sum, { variance }) => sum + variance, 0),
+    degrees: Math.min(Infinity, ...noises.map(({ degrees }) => degrees)),
+  };
+}
+
 const SHARED = {
   /** Prior standard deviation of the effect of a sweep on all cells, on the log scale. */
   sigma: 0.001,
@@ -56,6 +76,7 @@ const SHARED = {
   degreesOfStep: 0.25,
 } as const;
 
+/** Both sides are from one sweep, or were measured in turns. */
 export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
@@ -73,6 +94,7 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
   return { variance: variance * (1 + 1 / levelSweeps), degrees };
 }
 
+/** The values of a history, with null for sweeps without one. */
 export function valuesByPlace({ places, values }: CellHistory): (number | null)[] {
   const byPlace = Array.from({ length: (places.at(-1) ?? -1) + 1 }, (): number | null => null);
   for (const [index, place] of places.entries()) byPlace[place] = values[index] ?? null;

@@ -1,12 +1,16 @@
 import type { NoiseSource } from '../records/verdict.ts';
-import { median, quantileSorted } from '../statistics/order-statistics.ts';
+import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
-import { type CellHistory, noiseOf } from './history/noise.ts';
+import { findChangePoints } from './history/lasting-changes.ts';
+import type { CellHistory } from './history/noise.ts';
 
+/** Variance of single runs on the log scale. */
 export interface NoiseEstimate {
   readonly variance: number;
+  /** Degrees of freedom for Student's t. */
   readonly degrees: number;
+  /** Source of the variance if it is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
   readonly sweeps: number;
@@ -14,6 +18,7 @@ export interface NoiseEstimate {
   readonly beyond: number;
 }
 
+/** Two sides with one positive value per run, the unit of evidence. */
 export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
@@ -25,7 +30,12 @@ export interface NoisySides {
 
 export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
-/** Standard deviation without any knowledge: between the quietest and the noisiest recorded cells. */
+/** Least number of cells of a kind from which their noise is estimated. */
+const CELLS_FOR_NOISE = 5;
+/**
+ * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
+ * recorded sweeps.
+ */
 export const ASSUMED_SIGMA = 0.01;
 const ASSUMED_DEGREES = 4;
 
@@ -38,6 +48,7 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
+/** Run noise of each cell. */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
   const all = ofOthers(cells);
@@ -59,14 +70,17 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
   return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
-/** `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without; null if there are too few cells. */
+/**
+ * `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without repeats; null if there are too few
+ * cells.
+ */
 function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
-  const variance = typicalVariance(repeated);
+  const typical = typicalVariance(repeated);
   const fromOthers = { assumed: 'noise taken from the other cells', from: 'otherCells' } as const;
   return {
     prior: variancePrior(repeated),
-    unrepeated: variance === null ? null : { ...UNKNOWN, ...fromOthers, variance },
+    unrepeated: typical === null ? withoutRepeats(cells) : { ...UNKNOWN, ...fromOthers, variance: typical },
   };
 }
 
@@ -115,34 +129,72 @@ function pastVariance(past: readonly number[]): SampleVariance {
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees: PAST.degrees * (past.length - 1) };
 }
 
+/** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
   const logs = values.map(Math.log);
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
   return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 }
 
+function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
+  const changes = cells.flatMap(({ base: [before], head: [after] }) =>
+    before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],
+  );
+  if (changes.length < CELLS_FOR_NOISE) return null;
+  const centre = median(changes) ?? 0;
+  const apart = changes.map((value) => Math.abs(value - centre)).toSorted((a, b) => a - b);
+  // 90 % of a normal distribution lie within 1.645 standard deviations, and a difference has the noise of two runs.
+  const sigma = quantileSorted(apart, 0.9) / (1.645 * Math.SQRT2);
+  return {
+    ...UNKNOWN,
+    variance: Math.max(sigma ** 2, LEAST_VARIANCE),
+    degrees: changes.length - 1,
+    assumed: 'noise estimated from the differences between cells',
+    from: 'otherCells',
+  };
+}
+
 /** Number of sweeps searched for steps. Of those at their level, the newest `PAST_SWEEPS` count. */
 export const PAST_WINDOW_SWEEPS = 40;
 const PAST_SWEEPS = 24;
-/** An earlier sweep is at the level of the base within this many standard deviations, or within `least`. */
+/** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
-/** Values of earlier sweeps of a cell at the level of the base, whose noise no number of runs reduces. */
+/**
+ * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
+ * regardless of the number of runs.
+ */
 export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
-  const level = meanLog(base);
+  const baseLog = meanLog(base);
   const typicalRuns = median(runsPerSweep) ?? 1;
-  const all = history.values.map(Math.log);
-  const fewer = Math.sqrt(Math.max(1, typicalRuns / base.length));
-  const reach = Math.max(SAME_LEVEL.least, SAME_LEVEL.deviations * fewer * noiseOf(all).sigma);
-  const logs = [...all].filter((log) => Math.abs(log - level) <= reach).slice(-PAST_SWEEPS);
+  const logs = levelsOf(history)
+    .filter((level) => isLevelOf(level, baseLog, Math.sqrt(Math.max(1, typicalRuns / base.length))))
+    .flatMap((level) => [...level])
+    .slice(-PAST_SWEEPS);
   if (logs.length < LEAST_PAST_SWEEPS) return [];
-  const centre = median(logs) ?? level;
+  const centre = median(logs) ?? baseLog;
   const widened = Math.sqrt(typicalRuns);
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
 }
 
+function levelsOf(history: CellHistory): Float64Array[] {
+  const logs = history.values.map(Math.log);
+  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
+  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
+}
+
+function isLevelOf(level: Float64Array, base: number, fewer: number): boolean {
+  const centre = medianIn(level, 0, level.length);
+  const apart = level.map((value) => Math.abs(value - centre));
+  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(level, 1), 0.5));
+  const { deviations, least } = SAME_LEVEL;
+  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
+}
+
+/** False discovery rate of a comparison. */
 export const FALSE_SHARE = 0.03;
+/** Smaller changes are never reported. */
 export const LEAST_PERCENT = 0.5;
 
 /** 90 % quantile of the normal distribution. */
@@ -171,14 +223,19 @@ export function detectableChange(error: number, degrees: number, limit: number):
   return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
 }
 
+/** Noise of a cell: standard deviations, log scale. */
 export interface KnownNoise {
+  /** Standard deviation of a run; null without repeats. */
   readonly run: number | null;
   /** Standard deviation of a sweep in addition to its runs; null with few sweeps. */
   readonly sweep: number | null;
   readonly degrees: number;
 }
 
-/** The smallest change that two sweeps with this many runs show nine times in ten, log scale; null if unknown. */
+/**
+ * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
+ * log scale.
+ */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
@@ -197,11 +254,16 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
   return null;
 }
 
+/** Compared runs of a cell and their noise on the log scale. */
 export interface ComparedRuns {
+  /** Variance of one run. */
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  /** Errors of the difference that more runs do not reduce: a standard deviation, and a variance between sweeps. */
+  /**
+   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance
+   * between sweeps.
+   */
   readonly systematicError: number;
   readonly sweepVariance: number;
 }

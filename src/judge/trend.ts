@@ -74,8 +74,8 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   for (const gap of planned.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))) {
     const { startedAt } = gap;
     if (measured.has(gap.sweepId) || startedAt === null || startedAt <= first) continue;
-    const next = entries.findIndex((entry) => entry.startedAt !== null && entry.startedAt > startedAt);
-    entries.splice(next === -1 ? entries.length : next, 0, { ...gap, runId: null, value: null });
+    const before = entries.findLastIndex((entry) => entry.startedAt !== null && entry.startedAt <= startedAt);
+    entries.splice(before + 1, 0, { ...gap, runId: null, value: null });
   }
   return entries;
 }

@@ -159,7 +159,9 @@ function readLayers(
   }
   if (text === null) return refuse('file not found');
   const { root, mistakes: syntax } = readYaml(path, text);
-  const hasKnownKey = new RegExp(`^["']?(?:${Object.keys(matrixSchema.shape).join('|')})["']?\\s*:`, 'm').test(text);
+  const hasKnownKey = new RegExp(`^\\{?\\s*["']?(?:${Object.keys(matrixSchema.shape).join('|')})["']?\\s*:`, 'm').test(
+    text,
+  );
   if (text.trim() !== '' && !hasKnownKey) return refuse(NO_MATRIX);
   if (syntax.length > 0) {
     mistakes.push(...syntax);

@@ -104,7 +104,6 @@ export const findings = sqliteTable(
   ],
 );
 
-/** Reference of a row that is deleted with its finding. */
 const ofFinding = () =>
   text('finding_id')
     .notNull()

@@ -2,8 +2,8 @@ import { inArray, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../records/cell.ts';
 import { inLabelOrder } from '../records/cell-label.ts';
-import { columnOf, type StoreDatabase } from './file/open.ts';
-import { cells } from './schema.ts';
+import type { StoreDatabase } from './file/open.ts';
+import { cells, sweepCells } from './schema.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 
 function cellFrom(row: typeof cells.$inferSelect): KeyedCell {
@@ -25,8 +25,12 @@ export function allCells(db: StoreDatabase): KeyedCell[] {
 }
 
 export function plannedCells(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
-  const query = 'SELECT DISTINCT cell_key FROM sweep_cells WHERE sweep_id IN (SELECT value FROM json_each(?))';
-  return new Set(columnOf<string>(db, query, JSON.stringify(sweepIds)));
+  const rows = db
+    .select({ cellKey: sweepCells.cellKey })
+    .from(sweepCells)
+    .where(inArray(sweepCells.sweepId, [...sweepIds]))
+    .all();
+  return new Set(rows.map(({ cellKey }) => cellKey));
 }
 
 /** Removes those of some cells that no run, plan or finding refers to. */

@@ -86,14 +86,12 @@ export const sweeps = sqliteTable(
   ],
 );
 
-/** Reference of a row that is deleted with its sweep. */
 export const ofSweep = () =>
   text('sweep_id')
     .$type<SweepId>()
     .notNull()
     .references(() => sweeps.sweepId, { onDelete: 'cascade' });
 
-/** Reference of a row that is deleted with its run. */
 const ofRun = () =>
   text('run_id')
     .$type<RunId>()
@@ -161,7 +159,6 @@ export const cells = sqliteTable('cells', {
   spinWait: statedSwitch('spin_wait').notNull(),
   inputs: json<CellInputs>('inputs', cellInputsSchema, 'inputs of a cell').notNull(),
   axisFlags: json<Cell['axisFlags']>('axis_flags', textByName, 'flags of a cell').notNull(),
-  /** Null if trtexec measures. */
   harness: json<CellHarness>('harness', cellHarnessSchema, 'facts of a harness'),
 });
 
@@ -188,7 +185,6 @@ export const builds = sqliteTable(
     engineKey: text('engine_key'),
     model: text('model').notNull(),
     modelSha256: text('model_sha256'),
-    /** Options without paths. */
     flags: json<readonly string[]>('flags', texts, 'build flags').notNull(),
     engineSha256: text('engine_sha256'),
     engineBytes: integer('engine_bytes'),
@@ -414,7 +410,6 @@ export const attempts = sqliteTable(
     attempt: integer('attempt').notNull(),
     sweepId: ofSweep(),
     startedAt: text('started_at').notNull(),
-    /** Null if interrupted. */
     endedAt: text('ended_at'),
     outcome: text('outcome', { enum: OUTCOME_KINDS }),
     reason: text('reason'),

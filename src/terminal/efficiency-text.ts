@@ -20,7 +20,6 @@ export function efficiencyLines(efficiency: EngineEfficiency): string[] {
   ];
 }
 
-/** Text of a share from 0 to 1. */
 function shareText(share: number): string {
   return formatPercent(share * 100, false);
 }

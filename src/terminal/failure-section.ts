@@ -29,7 +29,6 @@ export function failureOf(run: {
 /** Reasons that the section on flags already shows with numbers. */
 const FLAGGED: readonly (string | null)[] = ['contended', 'throttled', 'debugTensors'];
 const LISTED = 6;
-/** Maximum number of lines for a failure, which represents all equal ones. */
 const LONGEST_LINES = 2;
 
 /** Each kind of failure once: what failed, the first line of evidence, and the next command. */

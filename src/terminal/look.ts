@@ -7,7 +7,6 @@ export interface Look {
   readonly isAscii: boolean;
 }
 
-/** Color never carries meaning alone: styled text also has words or signs. */
 export interface Style {
   readonly bad: (text: string) => string;
   readonly good: (text: string) => string;
@@ -17,7 +16,6 @@ export interface Style {
   readonly accent: (text: string) => string;
 }
 
-/** A style that changes nothing. */
 export function plain(text: string): string {
   return text;
 }

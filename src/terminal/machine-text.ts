@@ -23,7 +23,6 @@ const SETTINGS: readonly (readonly [field: string, text: (value: string) => stri
   ['container', (value) => `image ${value}`],
 ];
 
-/** Lines of `bench show RUN` on the conditions of a run and its telemetry. */
 export function machineLines(environment: Facts, telemetry: RunTelemetry | null, look: Look): string[] {
   return [
     ...parts('machine', identity(environment), look),
@@ -63,7 +62,6 @@ const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
   displayClocks: 'display clocks',
 };
 
-/** Lines on the telemetry of a run; empty without any. */
 export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {

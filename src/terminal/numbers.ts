@@ -120,7 +120,6 @@ export function isDerived({ throughputFrom }: Throughput): boolean {
   return throughputFrom === 'medianLatency';
 }
 
-/** Marks a derived number with `~`. */
 export function derivedText(one: Throughput, value: number | null, digits?: number): string {
   return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
 }

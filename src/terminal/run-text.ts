@@ -15,7 +15,6 @@ import { renderTable, numberColumn } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
 
-/** A run with its outcome, its numbers and remarks of trtexec. */
 export function runText(run: ParsedRun, look: Look): string[] {
   const { log, derived, outcome } = run;
   const { style } = look;

@@ -85,7 +85,6 @@ export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): 
   return statistics;
 }
 
-/** Summary of the runs of one cell: center, spread and range. */
 interface ValueSpread {
   /** Standard deviation; null with fewer than two runs. */
   readonly deviation: number | null;

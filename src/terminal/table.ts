@@ -28,7 +28,6 @@ export interface Column<Row> {
   readonly wraps?: true;
 }
 
-/** A right-aligned column of numbers. */
 export function numberColumn<Row>(
   header: string,
   text: (row: Row) => string,
@@ -86,7 +85,6 @@ function inAscii<Row>(column: Column<Row>): Column<Row> {
   return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
 }
 
-/** Returns a function that prints the text of a column in lines. */
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
   if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
   if (column.isSentence === true) return (row) => [truncate(column.text(row), width)];
@@ -111,7 +109,6 @@ function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
   return short !== undefined && textWidth(header) > width ? truncate(short, width) : truncate(header, width);
 }
 
-/** Pads texts so that decimal points align. */
 function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
   if (column.align !== 'right') return column;
   const texts = rows.map((row) => column.text(row));

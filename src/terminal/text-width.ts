@@ -1,6 +1,5 @@
 import fastStringWidth from 'fast-string-width';
 
-/** The number of terminal columns that a text takes. */
 export const textWidth = (text: string): number => fastStringWidth(text);
 
 /** Truncates text to `width` columns, with an ellipsis before its last `tail` columns. */

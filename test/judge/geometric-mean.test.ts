@@ -24,6 +24,16 @@ describe('the geometric mean of three cells', () => {
     expect(mean?.ciPercent?.[0]).toBeCloseTo(1.6160584923447137, 8);
     expect(mean?.ciPercent?.[1]).toBeCloseTo(2.326337873050669, 8);
   });
+
+  // As above; the first two variances are one term with 4 degrees of freedom.
+  test('has a wider one where the noise of two is that of other cells', () => {
+    const mean = geometricMean(
+      CELLS.map((cell, index) => ({ ...cell, isBorrowed: index < 2 })),
+      SHARED,
+    );
+    expect(mean?.ciPercent?.[0]).toBeCloseTo(1.5976430114398623, 8);
+    expect(mean?.ciPercent?.[1]).toBeCloseTo(2.344885436412472, 8);
+  });
 });
 
 test('cells without both sides are counted, and are no part of it', () => {

@@ -8,7 +8,7 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import { count, dayText, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
+import { dayText, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
 import { textWidth, wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -121,8 +121,6 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 }
 
 const HEIGHT = 6;
-/** Number of environment changes named; more of them only say that two machines take turns. */
-const NAMED_CHANGES = 4;
 const SIGNS: Readonly<Record<Mark['kind'], string>> = {
   slower: 'S',
   faster: 'F',
@@ -151,13 +149,8 @@ export function cellChart(
     look,
   };
   const lines = renderHistoryChart(chart, below);
-  const changes = marks.filter(({ kind }) => kind === 'environment');
-  const unnamed = new Set(changes.slice(0, -NAMED_CHANGES));
-  const legend = marks
-    .filter((mark) => !unnamed.has(mark))
-    .map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
-  const earlier = unnamed.size === 0 ? [] : [`E ${count(unnamed.size, 'earlier change')} of the environment`];
-  return { lines, legend: [...earlier, ...legend] };
+  const legend = marks.map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
+  return { lines, legend };
 }
 
 function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {

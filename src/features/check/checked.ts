@@ -47,15 +47,9 @@ export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd
     verdict: verdictOf(standing, isFirst),
     headline: headlineOf(standing, isFirst, baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
-    cells: verdict.cells.map(({ cellKey, ciPercent, levels, notes, ...numbers }) => ({
-      key: cellKey,
-      label: labelIn(cells, cellKey),
-      unit: gatedMetricOf(numbers.metric).unit,
-      ...numbers,
-      ciPercent: ciPercent === null ? null : [...ciPercent],
-      levels: levels === null ? null : [...levels],
-      notes: [...notes],
-    })),
+    cells: verdict.cells.map(({ cellKey, ...cell }) => {
+      return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
+    }),
     geometricMean: meanChange(verdict.cells, evidence.cells),
     notes: notesOf(judged),
   };

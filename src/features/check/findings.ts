@@ -2,7 +2,7 @@ import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
-import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../../store/cells.ts';
@@ -111,22 +111,12 @@ function clearest(changes: readonly FindingCell[]): FindingCell[] {
   return changes.toSorted((a, b) => b.margin - a.margin).slice(0, 1);
 }
 
-/** Metrics of builds come last, because they only warn. */
-const ORDER: readonly string[] = [
-  'gpuComputeMs',
-  'throughputQps',
-  'p99Ms',
-  ...BOUND_SHARE_IDS,
-  'contextMib',
-  'engineMib',
-];
-
+/** Cells in order of evidence; the own metric of each cell comes first, and metrics that only warn last. */
 function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): FindingCell[] {
   const rankOf = ({ cellKey, metric }: FindingCell): number => {
     const cell = cells.get(cellKey);
     if (cell !== undefined && gateMetric(null, cell) === metric) return -1;
-    if (rules.isWarning(cellKey, metric)) return ORDER.length + 1;
-    return ORDER.includes(metric) ? ORDER.indexOf(metric) : ORDER.length;
+    return Number(rules.isWarning(cellKey, metric));
   };
   return [...Map.groupBy(changes, ({ cellKey }) => cellKey).values()]
     .toSorted((a, b) => marginOf(b) - marginOf(a))

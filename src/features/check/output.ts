@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
+import { judgedCellSchema } from '../../judge/gate/evidence.ts';
 import { findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
@@ -91,25 +91,7 @@ const series = z.strictObject({
   verdict: z.enum(SERIES_VERDICTS),
   headline: z.string(),
   canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure pairs'),
-  cells: z.array(
-    z.strictObject({
-      key: id,
-      label: z.string(),
-      verdict: z.enum(CELL_VERDICTS),
-      reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
-      metric: gatedMetricSchema,
-      unit,
-      before: z.number().nullable().describe('Reference level: the last accepted one'),
-      now: z.number().nullable(),
-      changePercent: z.number().nullable().describe('Change of the newest level against the reference'),
-      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of the change'),
-      mdePercent: z.number().nullable().describe('Detectable effect: found nine times in ten'),
-      levels: z.tuple([z.number(), z.number()]).nullable().describe('The two levels between which the cell alternates'),
-      runs: count.describe('Fit runs in the newest sweep'),
-      referenceSweeps: count.describe('Sweeps used to estimate the reference'),
-      notes: z.array(z.string()).describe('Why it has no result, or is unclear'),
-    }),
-  ),
+  cells: z.array(z.strictObject({ key: id, label: z.string(), unit, ...judgedCellSchema.shape })),
   geometricMean: geometricMeanSchema.nullable().describe('Geometric mean of newest values divided by reference levels'),
   notes: z.array(z.string()),
 });

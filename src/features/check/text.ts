@@ -4,7 +4,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
 import type { CheckedSweep } from './checked.ts';
 import { earlierText, findingLine, findingText } from './finding-text.ts';
@@ -156,11 +156,8 @@ function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look
   const listed = (['new', 'missing'] as const).flatMap((reason) => {
     const names = cells.flatMap((cell) => (cell.reason === reason ? printable(cell.label) : []));
     if (names.length === 0 || judgedBy === 'first') return [];
-    const more = names.length > SHOWN_CELLS ? ` and ${names.length - SHOWN_CELLS} more` : '';
-    return [
-      '',
-      ...wrapHanging(`${reason}: ${names.slice(0, SHOWN_CELLS).join(', ')}${more}`, columns, 2).map(style.warn),
-    ];
+    const text = `${reason}: ${shortList(names, SHOWN_CELLS, ', ', ' and ')}`;
+    return ['', ...wrapHanging(text, columns, 2).map(style.warn)];
   });
   const failed = cells.filter(({ reason }) => reason === 'failed');
   if (failed.length === 0) return listed;

@@ -175,30 +175,22 @@ const MAX_REASON_LINES = 8;
 /** Matches the point after which a reason is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
+/** Reasons for the verdicts, each once with its number of cells. A reason that the cause names is omitted. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
-  const reasoned = cells.flatMap(({ reasons, cause }) =>
-    reasons
-      .filter((reason) => !reason.startsWith(DETECTABLE_FROM))
-      // Omit a reason that the cause already names.
-      .filter((reason) => cause === null || !cause.title.endsWith(reason)),
+  const reasons = cells.flatMap(({ cause, reasons: own }) =>
+    own.filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true),
   );
-  const group = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));
-  const lines = [...group.values()].map((reasons) => {
-    const [first = ''] = reasons;
-    const same = reasons.every((reason) => reason === first);
-    const isFailure = reasonTitle(first) !== null;
-    const text = same || isFailure ? first : headOf(first);
-    const times = `${count(reasons.length, 'cell')}${same ? '' : isFailure ? ', one of them' : ''}`;
-    const line = `${printable(reasonWords(text))} (${times})`;
-    return wrapHanging(line, columns, 2).map(style.dim);
+  const lines = [...Map.groupBy(reasons, headOf)].map(([head, same]) => {
+    const [first = head] = same;
+    const text = reasonTitle(first) !== null || same.every((reason) => reason === first) ? first : head;
+    return wrapHanging(`${printable(reasonWords(text))} (${count(same.length, 'cell')})`, columns, 2).map(style.dim);
   });
-  return lines.length > MAX_REASON_LINES
-    ? [...lines.slice(0, MAX_REASON_LINES).flat(), style.dim(`and ${lines.length - MAX_REASON_LINES} more reasons`)]
-    : lines.flat();
+  const more = lines.length - MAX_REASON_LINES;
+  return [...lines.slice(0, MAX_REASON_LINES).flat(), ...(more > 0 ? [style.dim(`and ${more} more reasons`)] : [])];
 }
 
 function headOf(reason: string): string {
-  return reason.split(DETAIL, 1)[0] ?? reason;
+  return reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason;
 }
 
 function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look): string[] {

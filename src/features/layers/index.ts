@@ -1,4 +1,4 @@
 export { CHANGE_WORDS } from './diff-text.ts';
 export { kernelsText, readKernels, selectLayers } from './layer-kernels.ts';
-export { layerTable } from './layers.ts';
 export { captured } from './output.ts';
+export { layerTable } from './layers.ts';

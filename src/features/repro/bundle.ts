@@ -14,7 +14,8 @@ import type { ExitCode } from '../../exit-codes.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
-import { namedRun, storedRun } from '../../selection/by-name.ts';
+import { storedRun } from '../../selection/by-name.ts';
+import { newestRun } from '../../selection/newest-run.ts';
 import { resolvePoints } from '../../selection/cell-points.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -112,7 +113,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     throw new UsageError(`${printable(file)} exists: --force replaces it`);
   }
   return withStore(options, io, async (store) => {
-    const found = await sidesOf(store, namedRun(store.db, name), ref, io);
+    const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
     const made = layer === undefined ? null : await reduceModel(layer, found[0], found[1], options, io);
     const paths = new RelativePaths(found.map(({ repro }) => repro));
     const sides = found.map((side) => ({ ...side, repro: paths.copy(knownOf(side.repro)) }));

@@ -194,8 +194,10 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   });
   return [...Map.groupBy(all, ({ id }) => id)].flatMap(([id, having]) => {
     const isDoubted = having.some(({ flags }) => flags.some(({ effect }) => effect === 'widened'));
+    const doubt = isDoubted ? ', trusted less' : '';
+    if (id === 'bimodal')
+      return having.map(({ flags, of }) => `two levels inside runs${doubt}: ${flags[0]?.evidence ?? ''} (${of})`);
     if (having.length > 1 && !isDoubted) return [];
-    const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
-    return [`${label}: ${having.map(({ of }) => of).join(', ')}`];
+    return [`${FLAG_LABELS[id]}${doubt}: ${having.map(({ of }) => of).join(', ')}`];
   });
 }

@@ -157,6 +157,7 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
   return {
     logRatio: signed(cell, difference),
     noise: noise.from === 'assumed' ? null : { variance: error ** 2, degrees },
+    isBorrowed: noise.assumed !== null,
   };
 }
 

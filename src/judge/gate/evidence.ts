@@ -1,8 +1,16 @@
+import * as z from 'zod';
+
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Finding, JUDGED_BY } from '../../records/finding.ts';
-import { type GateLimit, type GateSettings, type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import {
+  type GateLimit,
+  type GateSettings,
+  type GatedMetricId,
+  gatedMetricSchema,
+  isJudgedOnly,
+} from '../../records/gated-metric.ts';
+import { type CellKey, count, type Immutable, numberOrNull, type SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';
 
@@ -61,24 +69,23 @@ export type CellVerdict = (typeof CELL_VERDICTS)[number];
 /** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 
-export interface JudgedCell {
-  readonly cellKey: CellKey;
-  readonly verdict: CellVerdict;
-  readonly reason: (typeof CELL_REASONS)[number] | null;
-  readonly metric: GatedMetricId;
-  /** Reference level in the unit of the metric; `now` is the value of this sweep. */
-  readonly before: number | null;
-  readonly now: number | null;
-  /** Change of the value from the reference; `ciPercent` is its 95 % interval. */
-  readonly changePercent: number | null;
-  readonly ciPercent: readonly [number, number] | null;
-  /** Smallest change that this sweep would report nine times in ten. */
-  readonly mdePercent: number | null;
-  readonly levels: readonly [number, number] | null;
-  readonly runs: number;
-  readonly referenceSweeps: number;
-  readonly notes: readonly string[];
-}
+/** A metric of a cell in the judged sweep, compared with its reference level. */
+export const judgedCellSchema = z.strictObject({
+  verdict: z.enum(CELL_VERDICTS),
+  reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
+  metric: gatedMetricSchema,
+  before: numberOrNull.describe('Reference level: the last accepted one'),
+  now: numberOrNull,
+  changePercent: numberOrNull.describe('Change of the newest level against the reference'),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of the change'),
+  mdePercent: numberOrNull.describe('Detectable effect: found nine times in ten'),
+  levels: z.tuple([z.number(), z.number()]).nullable().describe('The two levels between which the cell alternates'),
+  runs: count.describe('Fit runs in the newest sweep'),
+  referenceSweeps: count.describe('Sweeps used to estimate the reference'),
+  notes: z.array(z.string()).describe('Why it has no result, or is unclear'),
+});
+
+export type JudgedCell = Immutable<z.infer<typeof judgedCellSchema>> & { readonly cellKey: CellKey };
 
 /** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
 export interface Candidate {

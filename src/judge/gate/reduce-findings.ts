@@ -15,6 +15,7 @@ import {
   marginBetween,
 } from './metric-changes.ts';
 
+/** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;
 /** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
@@ -187,6 +188,7 @@ function newFinding(cluster: readonly CellChange[], { evidence, judged: place, w
   };
 }
 
+/** Machine changes between two sweeps that are recorded for all of these cells, in words: `driver 580.1 → 580.2`. */
 function environmentChanges(
   { cells, environments }: SweepEvidence,
   places: readonly number[],
@@ -215,6 +217,7 @@ function causeOf(
   return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
 }
 
+/** The pairs of the cell with the largest change. */
 function pairsOf(changes: readonly CellChange[]): Finding['pairs'] {
   const all = changes.flatMap(({ pairs }) => pairs ?? []);
   const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));

@@ -1,12 +1,12 @@
-import { and, desc, eq, inArray, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue, storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/printed-facts.ts';
-import { columnOf, rowsOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { ofSweep } from '../runs/runs.ts';
-import { builds, invocations, runs, sweeps } from '../schema.ts';
-import { newestFirstSql } from '../sweeps/sweep-order.ts';
+import { builds, invocations, measurements, runs, sweeps } from '../schema.ts';
+import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 
 /** Builds of a model with some options, regardless of the content of named files. */
 export function isBuildOf(model: string, flags: readonly string[]) {
@@ -15,10 +15,13 @@ export function isBuildOf(model: string, flags: readonly string[]) {
 
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
-  const query = `SELECT DISTINCT r.engine_key AS engineKey, r.sweep_id AS sweepId FROM runs r JOIN sweeps s USING (sweep_id)
-    WHERE s.state <> 'finished' AND r.engine_key IS NOT NULL`;
-  const rows = rowsOf<{ engineKey: string; sweepId: SweepId }>(db, query);
-  return new Map(rows.map(({ engineKey, sweepId }) => [engineKey, sweepId]));
+  const rows = db
+    .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .where(and(ne(sweeps.state, 'finished'), isNotNull(runs.engineKey)))
+    .all();
+  return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
 }
 
 /** Stores of older versions have `measured` for a build. */
@@ -59,10 +62,15 @@ export function buildRunOf(
 
 /** Measured runs of a cell: newest sweep first, fastest first within a sweep. */
 export function measuredRunIds(db: StoreDatabase, cellKey: CellKey): string[] {
-  const query = `SELECT r.run_id FROM runs r JOIN sweeps USING (sweep_id) LEFT JOIN measurements m USING (run_id)
-    WHERE r.cell_key = ? AND r.role = 'timed' AND r.outcome = 'measured'
-    ORDER BY ${newestFirstSql('sweeps')}, m.throughput_qps DESC`;
-  return columnOf(db, query, cellKey);
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
+    .orderBy(newestSweepFirst, desc(measurements.throughputQps))
+    .all()
+    .map(({ runId }) => runId);
 }
 
 /**
@@ -137,7 +145,6 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]):
   return found;
 }
 
-/** Name of a section in addition to those of the banner. */
 const COMMAND_LINE = 'Command line';
 
 /**

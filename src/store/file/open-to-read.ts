@@ -52,7 +52,6 @@ export function openToRead(
   return privateCopy((copy) => copyFiles(path, copy));
 }
 
-/** Runs `work` on a database, and closes it. */
 export function readFrom<Result>(
   path: string,
   read: (client: Database.Database) => Result,

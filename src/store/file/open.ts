@@ -118,18 +118,6 @@ export function immediately<Result>(db: StoreDatabase, work: () => Result): Resu
   return db.transaction(work, { behavior: 'immediate' });
 }
 
-/** The first column of each row. @param values one for each `?` */
-export function columnOf<Value>({ $client }: StoreDatabase, query: string, ...values: readonly unknown[]): Value[] {
-  return $client
-    .prepare<unknown[], Value>(query)
-    .pluck()
-    .all(...values);
-}
-
-export function rowsOf<Row>({ $client }: StoreDatabase, query: string, ...values: readonly unknown[]): Row[] {
-  return $client.prepare<unknown[], Row>(query).all(...values);
-}
-
 export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
 }

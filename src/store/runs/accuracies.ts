@@ -1,8 +1,8 @@
-import { and, desc, eq, inArray, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { ofSweep } from './runs.ts';
 import { builds, runs } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
@@ -34,7 +34,6 @@ export function accuracyHistory(
   return select(db, and(eq(accuracies.model, model), eq(accuracies.precision, precision)));
 }
 
-/** Newest first. */
 function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
   const rows = db
     .select()
@@ -90,10 +89,13 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
 }
 
 function importedWithoutFile(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
-  const query = `SELECT DISTINCT r.cell_key FROM runs r LEFT JOIN builds b USING (build_id)
-    WHERE r.provenance = 'imported' AND b.model_sha256 IS NULL AND r.cell_key IS NOT NULL
-      AND r.sweep_id IN (SELECT value FROM json_each(?))`;
-  return new Set(columnOf<string>(db, query, JSON.stringify(sweepIds)));
+  const rows = db
+    .selectDistinct({ cellKey: runs.cellKey })
+    .from(runs)
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.provenance, 'imported'), isNull(builds.modelSha256)))
+    .all();
+  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
 function fromRow(row: AccuracyRow): AccuracyRecord {

@@ -8,7 +8,7 @@ import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts'
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import { importedBuilds, statedArguments } from '../builds/builds.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   builds,
   cells,
@@ -91,10 +91,14 @@ export function layerRunsOfCells(
   cellKeys: readonly CellKey[],
   sweepIds: readonly SweepId[],
 ): Map<CellKey | null, LayerRun[]> {
-  const query = `SELECT r.run_id FROM json_each(?) e CROSS JOIN runs r ON r.sweep_id = e.value
-    CROSS JOIN layer_profiles p ON p.run_id = r.run_id
-    WHERE r.role <> 'pair' AND r.cell_key IN (SELECT value FROM json_each(?))`;
-  const ids = columnOf<string>(db, query, JSON.stringify(sweepIds), JSON.stringify(cellKeys));
+  const ids = db.$client
+    .prepare<[string, string], string>(
+      `SELECT r.run_id FROM json_each(?) e CROSS JOIN runs r ON r.sweep_id = e.value
+       CROSS JOIN layer_profiles p ON p.run_id = r.run_id
+       WHERE r.role <> 'pair' AND r.cell_key IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(JSON.stringify(sweepIds), JSON.stringify(cellKeys));
   const isOne = sql`${runs.runId} in (select value from json_each(${JSON.stringify(ids)}))`;
   return Map.groupBy(select(db, isOne, ids.length), ({ cellKey }) => cellKey);
 }

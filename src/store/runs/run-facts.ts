@@ -1,12 +1,12 @@
-import { eq, inArray, type SQL } from 'drizzle-orm';
+import { and, countDistinct, eq, inArray, type SQL } from 'drizzle-orm';
 
 import { trtexecMethod } from '../../judge/method.ts';
 import type { Cell } from '../../records/cell.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
-import { type CustomMetricId, isOwnMetric, type MetricId } from '../../records/metric.ts';
+import { type CustomMetricId, isOwnMetric } from '../../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   environments,
   invocations,
@@ -17,6 +17,7 @@ import {
   runTelemetry,
   runValues,
 } from '../schema.ts';
+import { ofSweep } from './runs.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
@@ -47,9 +48,13 @@ export function flagsOfRun(db: StoreDatabase, runId: RunId): RunFlag[] {
 }
 
 export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId): number {
-  const query = `SELECT count(DISTINCT r.run_id) FROM runs r JOIN run_flags f USING (run_id)
-    WHERE r.sweep_id = ? AND r.role <> 'pair' AND f.flag = ?`;
-  return columnOf<number>(db, query, sweepId, flag)[0] ?? 0;
+  const row = db
+    .select({ runs: countDistinct(runs.runId) })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag), ofSweep))
+    .get();
+  return row?.runs ?? 0;
 }
 
 /** Telemetry by run ID; omits runs that were not monitored. */
@@ -93,8 +98,11 @@ export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Me
 }
 
 export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
-  const metrics = columnOf<MetricId>(db, 'SELECT DISTINCT metric FROM run_values');
-  return metrics.flatMap((metric) => (isOwnMetric(metric) ? [] : [metric]));
+  return db
+    .selectDistinct({ metric: runValues.metric })
+    .from(runValues)
+    .all()
+    .flatMap(({ metric }) => (isOwnMetric(metric) ? [] : [metric]));
 }
 
 export function valuesOfRun(db: StoreDatabase, runId: RunId): HarnessValue[] {

@@ -6,7 +6,7 @@ import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricId } from '../../
 import type { CellRun } from '../../records/run.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import type { Provenance } from '../../records/sweep.ts';
-import { type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { accuracies } from '../annotations-schema.ts';
 import {
   builds,

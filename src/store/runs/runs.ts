@@ -1,19 +1,24 @@
-import { and, asc, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
-import { columnOf, immediately, type StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import { equalOrNull } from '../sweeps/sweep-order.ts';
 
 /** Condition that excludes pairs, which are measured after a sweep and with engines of another one. */
 export const ofSweep = ne(runs.role, 'pair');
 
 /** The highest repeat; 0 if there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole, cellKey: CellKey | null): number {
-  const query = 'SELECT coalesce(max(repeat), 0) FROM runs WHERE sweep_id = ? AND role = ? AND cell_key IS ?';
-  return columnOf<number>(db, query, sweepId, role, cellKey)[0] ?? 0;
+  const row = db
+    .select({ repeat: max(runs.repeat) })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), eq(runs.role, role), equalOrNull(runs.cellKey, cellKey)))
+    .get();
+  return row?.repeat ?? 0;
 }
 
 /** The outcome of a run without its evidence; null if it is not stored. */
@@ -22,58 +27,61 @@ export function findOutcome(db: StoreDatabase, runId: RunId): Outcome | null {
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
 }
 
+/** A reason of a damaged row becomes `unknown`, and never another known one. */
 export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outcome {
-  switch (kind) {
-    case 'measured':
-    case 'built':
-      return { kind, evidence: [] };
-    case 'unfit':
-      return isOneOf(UNFIT_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
-    case 'failed':
-      return isOneOf(FAILURE_REASONS, reason) ? { kind, reason, evidence: [] } : unknownReason(reason);
-  }
-}
-
-/** The outcome for a reason from a newer bench, or a damaged one, which must not become a known reason. */
-function unknownReason(reason: string | null): Outcome {
-  const text = `the store says ${JSON.stringify(reason)}, which this version of bench does not know`;
-  return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
+  if (kind === 'measured' || kind === 'built') return { kind, evidence: [] };
+  if (kind === 'unfit' && isOneOf(UNFIT_REASONS, reason)) return { kind, reason, evidence: [] };
+  return { kind: 'failed', reason: isOneOf(FAILURE_REASONS, reason) ? reason : 'unknown', evidence: [] };
 }
 
 export function engineKeysOf(db: StoreDatabase, sweepId: SweepId, cellKeys: readonly CellKey[]): string[] {
-  return columnOf(
-    db,
-    `SELECT DISTINCT engine_key FROM runs WHERE sweep_id = ? AND role <> 'pair' AND engine_key IS NOT NULL
-     AND cell_key IN (SELECT value FROM json_each(?))`,
-    sweepId,
-    JSON.stringify(cellKeys),
-  );
+  return db
+    .selectDistinct({ engineKey: runs.engineKey })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), inArray(runs.cellKey, [...cellKeys]), ofSweep))
+    .all()
+    .flatMap(({ engineKey }) => engineKey ?? []);
 }
 
 export function enginesOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): string[] {
-  const among = `FROM runs WHERE role <> 'pair' AND cell_key = @cellKey AND sweep_id IN (SELECT value FROM json_each(@ids))`;
-  const named = ['engine_sha256', 'build_id'].map((name) => `SELECT ${name} AS id ${among} AND ${name} IS NOT NULL`);
-  return columnOf(db, named.join(' UNION '), { cellKey, ids: JSON.stringify(sweepIds) });
+  const rows = db
+    .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
+    .from(runs)
+    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.cellKey, cellKey), ofSweep))
+    .all();
+  return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
 }
 
 export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
-  const query = `SELECT DISTINCT cell_key FROM runs WHERE role <> 'pair' AND cell_key IS NOT NULL
-    AND sweep_id IN (SELECT value FROM json_each(?))`;
-  return new Set(columnOf<string>(db, query, JSON.stringify(sweepIds)));
+  const rows = db
+    .selectDistinct({ cellKey: runs.cellKey })
+    .from(runs)
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
+    .all();
+  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
 /** Sets the date of a run; false if nothing changed. `instead` replaces an existing date. */
-export function redateRun({ $client }: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
-  const isOther = instead ? 'started_at IS NOT @startedAt' : 'started_at IS NULL';
-  const update = $client.prepare(`UPDATE runs SET started_at = @startedAt WHERE run_id = @runId AND ${isOther}`);
-  return update.run({ runId, startedAt }).changes > 0;
+export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
+  const undated = isNull(runs.startedAt);
+  const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
+  const { changes } = db
+    .update(runs)
+    .set({ startedAt })
+    .where(and(eq(runs.runId, runId), isOther))
+    .run();
+  return changes > 0;
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */
 export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId, startedAt: string): number {
   return immediately(db, () => {
-    const query = 'SELECT coalesce(max(attempt), 0) FROM attempts WHERE run_id = ? AND sweep_id = ?';
-    const attempt = (columnOf<number>(db, query, runId, sweepId)[0] ?? 0) + 1;
+    const before = db
+      .select({ attempt: max(attempts.attempt) })
+      .from(attempts)
+      .where(and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId)))
+      .get();
+    const attempt = (before?.attempt ?? 0) + 1;
     db.insert(attempts).values({ runId, attempt, sweepId, startedAt }).run();
     return attempt;
   });

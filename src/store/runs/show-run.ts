@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNull, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from 'drizzle-orm';
 
 import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
@@ -9,7 +9,7 @@ import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts'
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
   attachments,
@@ -31,7 +31,13 @@ export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
 
 export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  return columnOf(db, 'SELECT run_id FROM runs WHERE run_id LIKE ? LIMIT 3', `${prefix}%`);
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .where(like(runs.runId, `${prefix}%`))
+    .limit(3)
+    .all()
+    .map(({ runId }) => runId);
 }
 
 export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
@@ -122,8 +128,9 @@ export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
 }
 
 /** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
-function blobOf(db: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
-  const [data = null] = columnOf<Buffer | string>(db, `SELECT data FROM ${table} WHERE run_id = ?`, runId);
+function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
+  const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
+  const data = statement.pluck().get(runId) ?? null;
   // A damaged value may be a text.
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
@@ -198,7 +205,6 @@ export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[])
     .all();
 }
 
-/** Oldest first. */
 export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
   return placed(db)
     .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))

@@ -1,9 +1,10 @@
-import { and, desc, eq, inArray } from 'drizzle-orm';
+import { and, desc, eq, inArray, sum } from 'drizzle-orm';
 
 import type { Provenance } from '../../records/sweep.ts';
 import { isBuildOf } from '../builds/builds.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
+import { ofSweep } from './runs.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 interface LastRun {
@@ -45,8 +46,12 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
 
 /** Sum of the wall times of a sweep's processes in seconds, including builds. */
 export function sweepWallS(db: StoreDatabase, sweepId: SweepId): number {
-  const query = `SELECT coalesce(sum(wall_s), 0) FROM runs WHERE sweep_id = ? AND role <> 'pair'`;
-  return columnOf<number>(db, query, sweepId)[0] ?? 0;
+  const row = db
+    .select({ wallS: sum(runs.wallS) })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), ofSweep))
+    .get();
+  return Number(row?.wallS ?? 0);
 }
 
 export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]) {

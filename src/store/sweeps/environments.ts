@@ -1,9 +1,10 @@
-import { inArray } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, max, ne, sql } from 'drizzle-orm';
 
 import type { Environment } from '../../records/environment.ts';
 import type { BuildRecord } from '../../records/run.ts';
-import { columnOf, rowsOf, type StoreDatabase } from '../file/open.ts';
-import { builds, environments } from '../schema.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { ofSweep } from '../runs/runs.ts';
+import { builds, environments, runs, sweeps } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map<string, Environment> {
@@ -24,16 +25,14 @@ export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<strin
   return new Map(rows.map(({ buildId, ...build }) => [buildId, build]));
 }
 
-export function environmentsOf(
-  db: StoreDatabase,
-  sweepId: SweepId,
-): Pick<Environment, 'host' | 'driver' | 'gpuUuid'>[] {
-  return rowsOf(
-    db,
-    `SELECT DISTINCT e.host, e.driver, e.gpu_uuid AS gpuUuid FROM runs r JOIN environments e USING (environment_id)
-     WHERE r.sweep_id = ? AND r.role NOT IN ('build', 'pair') AND r.outcome = 'measured'`,
-    sweepId,
-  );
+export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
+  const { host, driver, gpuUuid } = environments;
+  return db
+    .selectDistinct({ host, driver, gpuUuid })
+    .from(runs)
+    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
+    .where(and(eq(runs.sweepId, sweepId), ne(runs.role, 'build'), ofSweep, eq(runs.outcome, 'measured')))
+    .all();
 }
 
 /** Number of timed runs of some sweeps by environment. @param cellKeys null for all */
@@ -41,16 +40,16 @@ export function runsByEnvironment(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
   cellKeys: readonly CellKey[] | null,
-): { sweepId: SweepId; environmentId: string; lastAt: string | null; measured: number; runs: number }[] {
-  return rowsOf(
-    db,
-    `SELECT sweep_id AS sweepId, environment_id AS environmentId, max(started_at) AS lastAt,
-            sum(outcome = 'measured') AS measured, count(*) AS runs
-     FROM runs WHERE sweep_id IN (SELECT value FROM json_each(@sweepIds)) AND role = 'timed'
-       AND (@cellKeys = 'null' OR cell_key IN (SELECT value FROM json_each(@cellKeys)))
-     GROUP BY sweep_id, environment_id`,
-    { sweepIds: JSON.stringify(sweepIds), cellKeys: JSON.stringify(cellKeys) },
-  );
+) {
+  const { cellKey, environmentId, outcome, role, startedAt, sweepId } = runs;
+  const measured = sql<number>`sum(${outcome} = 'measured')`;
+  const isWanted = cellKeys === null ? undefined : inArray(cellKey, [...cellKeys]);
+  return db
+    .select({ sweepId, environmentId, lastAt: max(startedAt), measured, runs: count() })
+    .from(runs)
+    .where(and(inArray(sweepId, [...sweepIds]), eq(role, 'timed'), isWanted))
+    .groupBy(sweepId, environmentId)
+    .all();
 }
 
 /** Returns the environments of the runs of a sweep, in order of appearance. */
@@ -68,17 +67,20 @@ export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Envi
 }
 
 export function builtModelsOf(db: StoreDatabase, sweepId: SweepId): Map<string, Set<string>> {
-  const rows = rowsOf<{ model: string; sha256: string }>(
-    db,
-    `SELECT DISTINCT b.model, b.model_sha256 AS sha256 FROM runs r JOIN builds b USING (build_id)
-     WHERE r.sweep_id = ? AND r.role = 'build' AND b.model_sha256 IS NOT NULL`,
-    sweepId,
-  );
+  const rows = db
+    .selectDistinct({ model: builds.model, sha256: builds.modelSha256 })
+    .from(runs)
+    .innerJoin(builds, eq(builds.buildId, runs.buildId))
+    .where(and(eq(runs.sweepId, sweepId), eq(runs.role, 'build'), isNotNull(builds.modelSha256)))
+    .all();
   const byModel = Map.groupBy(rows, ({ model }) => model);
-  return new Map([...byModel].map(([model, own]) => [model, new Set(own.map(({ sha256 }) => sha256))]));
+  return new Map([...byModel].map(([model, own]) => [model, new Set(own.flatMap(({ sha256 }) => sha256 ?? []))]));
 }
 
 export function hostNames(db: StoreDatabase): string[] {
-  const hosts = ['environments', 'sweeps'].map((table) => `SELECT host FROM ${table} WHERE host IS NOT NULL`);
-  return columnOf(db, hosts.join(' UNION '));
+  const rows = [
+    ...db.selectDistinct({ host: environments.host }).from(environments).where(isNotNull(environments.host)).all(),
+    ...db.selectDistinct({ host: sweeps.host }).from(sweeps).where(isNotNull(sweeps.host)).all(),
+  ];
+  return [...new Set(rows.flatMap(({ host }) => host ?? []))];
 }

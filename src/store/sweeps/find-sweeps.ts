@@ -1,12 +1,28 @@
 import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL } from 'drizzle-orm';
+import {
+  and,
+  count,
+  eq,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  not,
+  notInArray,
+  or,
+  type SQL,
+  desc,
+  sql,
+} from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import { baselines } from '../annotations-schema.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
@@ -91,7 +107,6 @@ export function seriesAround(
   return { before, after };
 }
 
-/** LIMIT value of SQLite for no limit. */
 const NO_LIMIT = -1;
 
 /** The later names of its matrix, according to the matrices themselves. */
@@ -129,7 +144,6 @@ export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[]
   return sweepsById(db, newest);
 }
 
-/** Sweeps of a matrix on other branches, newest first. */
 export function onOtherBranches(
   db: StoreDatabase,
   { branch, provenance }: Pick<Sweep, 'branch' | 'provenance'>,
@@ -148,7 +162,6 @@ export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], swe
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
-/** Sweeps at a commit, newest first. */
 export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
   return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
 }
@@ -162,22 +175,24 @@ export function sweepsById(db: StoreDatabase, sweepIds: readonly SweepId[]): Swe
 }
 
 export function measuredCommits(db: StoreDatabase): Set<string> {
-  const query = `SELECT DISTINCT git_commit FROM sweeps
-    WHERE state <> 'running' AND git_commit IS NOT NULL AND git_branch IS NOT ?`;
-  return new Set(columnOf<string>(db, query, AB_BRANCH));
+  const rows = db
+    .selectDistinct({ commit: sweeps.commit })
+    .from(sweeps)
+    .where(and(ended, isNotNull(sweeps.commit), isNoExperiment))
+    .all();
+  return new Set(rows.flatMap(({ commit }) => commit ?? []));
 }
 
-/** All sweeps, newest first, for lists. */
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).orderBy(newestSweepFirst).limit(limit).all();
 }
 
 export function countSweeps(db: StoreDatabase): number {
-  return columnOf<number>(db, 'SELECT count(*) FROM sweeps')[0] ?? 0;
+  return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
 export function countEndedSweeps(db: StoreDatabase): number {
-  return columnOf<number>(db, `SELECT count(*) FROM sweeps WHERE state <> 'running'`)[0] ?? 0;
+  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
 }
 
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
@@ -239,11 +254,13 @@ export function listSeries(
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {
-  return columnOf<string>(db, 'SELECT sweep_id FROM baselines WHERE name = ?', name)[0] ?? null;
+  const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
+  return row?.sweepId ?? null;
 }
 
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
-  return columnOf(db, 'SELECT name FROM baselines WHERE sweep_id = ? ORDER BY name', sweepId);
+  const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
+  return rows.map(({ name }) => name);
 }
 
 const BUSY_TIMEOUT_MS = 200;
@@ -264,6 +281,13 @@ export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) =>
 }
 
 export function storedBranches(db: StoreDatabase): string[] {
-  const newest = `max(${sweepTimeSql('sweeps')}) DESC`;
-  return columnOf(db, `SELECT git_branch FROM sweeps WHERE git_branch IS NOT NULL GROUP BY 1 ORDER BY ${newest}`);
+  const { branch } = schema.sweeps;
+  const rows = db
+    .select({ branch })
+    .from(schema.sweeps)
+    .where(isNotNull(branch))
+    .groupBy(branch)
+    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
+    .all();
+  return rows.flatMap((row) => row.branch ?? []);
 }

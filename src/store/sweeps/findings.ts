@@ -5,8 +5,9 @@ import type { Acknowledgement, Finding, JudgedSweep } from '../../records/findin
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../cells.ts';
-import { columnOf, immediately, type StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
+import { sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 
 /** Findings of a series, ordered by ID. @param series its matrix may have had other names before */
@@ -19,7 +20,6 @@ export function findingsOf(
   return select(db, and(ofMatrix, equalOrNull(branch, series.branch), eq(provenance, series.provenance)));
 }
 
-/** Findings, newest reports first. */
 export function listFindings(db: StoreDatabase, limit: number): Finding[] {
   const newest = db
     .select({ findingId: findings.findingId })
@@ -41,13 +41,11 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
-/** Open findings with slower cells. */
 export function lastingFindings(db: StoreDatabase): Finding[] {
   const { direction, state } = findings;
   return select(db, and(eq(direction, 'slower'), eq(state, 'open')));
 }
 
-/** Findings that were reported in these sweeps. */
 export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId[]): Finding[] {
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }
@@ -172,8 +170,13 @@ export function restoreFindings(
 }
 
 function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
-  const query = 'SELECT count(*) FROM sweeps WHERE sweep_id IN (SELECT value FROM json_each(?))';
-  return columnOf<number>(db, query, JSON.stringify(sweepIds))[0] === new Set(sweepIds).size;
+  const ids = new Set(sweepIds);
+  const rows = db
+    .select({ id: sweeps.sweepId })
+    .from(sweeps)
+    .where(isAmong(sweeps.sweepId, [...ids]))
+    .all();
+  return rows.length === ids.size;
 }
 
 /** IDs of the findings for which no program was started, or only one that failed. */

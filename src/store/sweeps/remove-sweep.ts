@@ -22,11 +22,9 @@ export interface Removal {
   readonly sweepId: SweepId;
   /** Sweeps whose judgments are deleted; the next `bench check` judges them again. */
   readonly judgedAgain: readonly SweepId[];
-  /** Deleted findings, with their acknowledgements if there are any. */
   readonly findings: readonly { readonly finding: Finding; readonly acknowledgement: Acknowledgement | null }[];
   /** Findings that were over and are open again, in their new form. */
   readonly reopened: readonly Finding[];
-  /** Other changed findings, in their new form. */
   readonly changed: readonly Finding[];
 }
 

@@ -1,7 +1,7 @@
-import { eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { eq, isNull, max, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
@@ -15,7 +15,6 @@ function importedAtSql(sweep: string): string {
   return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
 }
 
-/** Order with the newest sweep first, for statements that select from `sweeps`. */
 export function newestFirstSql(sweep: string): string {
   return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
 }
@@ -40,13 +39,17 @@ export function notAfter(sweepId: SweepId): SQL {
 }
 
 export function importTimeOf(db: StoreDatabase, sweepId: SweepId): string | null {
-  return columnOf<string>(db, 'SELECT imported_at FROM sweep_imports WHERE sweep_id = ?', sweepId)[0] ?? null;
+  const row = db.select().from(sweepImports).where(eq(sweepImports.sweepId, sweepId)).get();
+  return row?.importedAt ?? null;
 }
 
 /** A time later than all others, even if several sweeps are imported within a millisecond. */
 export function nextImportTime(db: StoreDatabase, now: Date): string {
-  const [newest] = columnOf<string | null>(db, 'SELECT max(imported_at) FROM sweep_imports');
-  const newestMs = Date.parse(newest ?? '');
+  const row = db
+    .select({ newest: max(sweepImports.importedAt) })
+    .from(sweepImports)
+    .get();
+  const newestMs = Date.parse(row?.newest ?? '');
   const ms = Number.isNaN(newestMs) ? now.getTime() : Math.max(now.getTime(), newestMs + 1);
   return new Date(ms).toISOString();
 }
@@ -55,7 +58,6 @@ export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: 
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }
 
-/** Equality for which null equals null. */
 export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
 }

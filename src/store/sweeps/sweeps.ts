@@ -1,4 +1,4 @@
-import { asc, desc, eq, getTableColumns, like, ne, sql, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 
 import type { KeyedCell } from '../../records/cell.ts';
@@ -7,9 +7,10 @@ import { type PlannedPairs, plannedPairsSchema } from '../../records/gated-metri
 import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
-import { columnOf, rowsOf, immediately, type StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
+import { ofSweep } from '../runs/runs.ts';
 import type { RunWriter } from '../runs/save-run.ts';
-import { sweepCells, sweeps } from '../schema.ts';
+import { runs, sweepCells, sweeps } from '../schema.ts';
 
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
   const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
@@ -46,27 +47,31 @@ export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
     .all();
 }
 
-/** Incomplete sweeps of `bench run`, newest first. */
 export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
 
 export function planOf(db: StoreDatabase, sweepId: SweepId): string | null {
-  return columnOf<string | null>(db, 'SELECT plan FROM sweeps WHERE sweep_id = ?', sweepId)[0] ?? null;
+  const row = db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
+  return row?.plan ?? null;
 }
 
 export function sweepOfRun(db: StoreDatabase, runId: RunId): string | null {
-  return columnOf<string>(db, 'SELECT sweep_id FROM runs WHERE run_id = ?', runId)[0] ?? null;
+  const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
+  return row?.sweepId ?? null;
 }
 
 export function sweepSpan(
   db: StoreDatabase,
   sweepId: SweepId,
 ): { startedAt: string | null; finishedAt: string | null } {
-  const end = `strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || coalesce(wall_s, 0) || ' seconds')`;
-  const query = `SELECT min(started_at) AS startedAt, max(${end}) AS finishedAt FROM runs WHERE sweep_id = ? AND role <> 'pair'`;
-  const [span] = rowsOf<{ startedAt: string | null; finishedAt: string | null }>(db, query, sweepId);
-  return span ?? { startedAt: null, finishedAt: null };
+  const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
+  const row = db
+    .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), ofSweep))
+    .get();
+  return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
 }
 
 const { plan: _plan, ...columns } = getTableColumns(sweeps);
@@ -93,7 +98,6 @@ export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
   return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
 }
 
-/** The suspects of a sweep that are measured in pairs, before or after that; null if none were looked for. */
 export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
   return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
@@ -103,7 +107,6 @@ export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number
   return inPlan(db, sweepId, sql`'$.keptLastGoodBytes'`, z.number());
 }
 
-/** The absolute path of the matrix file of a sweep; null if unknown. */
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
 }

@@ -1,7 +1,7 @@
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { plannedCells } from '../cells.ts';
-import { columnOf, type StoreDatabase } from '../file/open.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import { cellKeysOf } from '../runs/runs.ts';
 import { seriesUntil } from './find-sweeps.ts';
 import { leftOutCellsOf } from './sweeps.ts';
@@ -24,12 +24,13 @@ const FIT_RUN = `r.role = 'timed' AND r.outcome = 'measured'
   AND NOT EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.flag = 'contended')`;
 
 /** IDs of the sweeps that have a fit run of any cell. */
-export function withFitRuns(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<SweepId> {
-  const query = `SELECT e.value FROM json_each(?) e WHERE EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = e.value AND ${FIT_RUN})`;
-  return new Set(columnOf<SweepId>(db, query, JSON.stringify(sweepIds)));
+export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Set<SweepId> {
+  const statement = $client.prepare<[string], SweepId>(
+    `SELECT e.value FROM json_each(?) e WHERE EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = e.value AND ${FIT_RUN})`,
+  );
+  return new Set(statement.pluck().all(JSON.stringify(sweepIds)));
 }
 
-/** Returns the cells of a sweep with a fit run. */
 function fitCells({ $client }: StoreDatabase): (sweepId: SweepId) => CellKey[] {
   const statement = $client.prepare<[SweepId], CellKey>(
     `SELECT DISTINCT r.cell_key FROM runs r WHERE r.sweep_id = ? AND r.cell_key IS NOT NULL AND ${FIT_RUN}`,

@@ -19,6 +19,9 @@ export interface Tile {
   readonly style: (text: string) => string;
 }
 
+/** Columns of a terminal between two columns of a table. */
+const GAP = 2;
+
 const SHADES = ['░', '▒', '▓', '█'];
 
 /** @param share from 0 (light) to 1 (dark) */
@@ -27,7 +30,6 @@ export function shadeOf(share: number): string {
   return SHADES[level] ?? '█';
 }
 
-/** The vertical and the horizontal axis. */
 export type MapAxes = readonly [MapAxis, MapAxis];
 
 interface MapAxis {
@@ -35,11 +37,9 @@ interface MapAxis {
   readonly textOf: (cell: Cell) => string;
   /** Order of cells whose texts are numbers; equal for all cells to sort them by text. */
   readonly rankOf: (cell: Cell) => number;
-  /** The cell without this axis. */
   readonly without: (cell: Cell) => Cell;
 }
 
-/** The axes that every cell has. */
 const AXES: readonly MapAxis[] = [
   { name: 'model', textOf: ({ model }) => model, rankOf: noRank, without: (cell) => ({ ...cell, model: '' }) },
   { name: 'precision', textOf: (cell) => precisionText(cell), rankOf: rankOfPrecision, without: (cell) => cell },
@@ -108,7 +108,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
   throw new UsageError(`--map ${printable(text)}: ${problem}; there are ${known.map(printable).join(', ')}`);
 }
 
-/** Maps of cells by two axes, one for each set of the other values. Columns that do not fit are named below. */
+/** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
   const collator = new Intl.Collator('en', { numeric: true });
@@ -144,7 +144,7 @@ function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): s
   const byRow = Map.groupBy(inOrder(tiles, down), ({ cell }) => printable(down.textOf(cell)));
   const rows = [...byRow].map(([name, own]) => ({ name, own }));
   const byColumn = Map.groupBy(inOrder(tiles, across), ({ cell }) => printable(across.textOf(cell)));
-  const columns = [...byColumn].map(([header, group], place) => {
+  const columns = [...byColumn].map(([header, group]) => {
     const numbers = alignPoints(group.map(({ number }) => number));
     const widest = Math.max(...numbers.map(textWidth));
     const texts = new Map(group.map((tile, at) => [tile, `${tile.sign} ${padStart(numbers[at] ?? '', widest)}`]));
@@ -153,9 +153,22 @@ function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): s
       const tile = tileOf(row);
       return tile === undefined ? '' : (texts.get(tile) ?? '');
     };
-    return numberColumn(header, text, place, { style: (row) => tileOf(row)?.style ?? plain });
+    return numberColumn(header, text, 0, { style: (row) => tileOf(row)?.style ?? plain });
   });
-  return renderTable([{ header: '', text: ({ name }) => name }, ...columns], rows, look);
+  const name = { header: '', text: (row: (typeof rows)[number]) => row.name };
+  const widthOf = ({ header, text }: typeof name): number =>
+    Math.max(textWidth(header), ...rows.map((row) => textWidth(text(row)))) + GAP;
+  const blocks: (typeof columns)[] = [];
+  let left = 0;
+  for (const column of columns) {
+    left -= widthOf(column);
+    if (left < 0 || blocks.length === 0) {
+      blocks.push([]);
+      left = look.columns + GAP - widthOf(name) - widthOf(column);
+    }
+    blocks.at(-1)?.push(column);
+  }
+  return blocks.flatMap((block) => renderTable([name, ...block], rows, look));
 }
 
 interface ChangedCell {

@@ -28,7 +28,6 @@ interface Level {
   readonly start: number;
   readonly end: number;
   readonly value: number;
-  /** Two standard deviations of the values of the level. */
   readonly reach: number;
 }
 

@@ -13,8 +13,6 @@ export interface Shard {
 
 export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 
-export type ShardState = (typeof SHARD_STATES)[number];
-
 export const shardStatusSchema = z.strictObject({
   shard: count,
   state: z.enum(SHARD_STATES),

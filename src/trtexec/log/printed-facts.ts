@@ -65,7 +65,8 @@ export function effectiveOptions(banner: Banner) {
     saveEngine: build['Save engine'] || null,
     /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (since 10.0). */
     precision: build['Precision'] || null,
-    skipInference: enabled(build['Skip inference'] ?? build['Build only']),
+    // 8.2 has it among the inference options.
+    skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
     profilingVerbosity: finiteOrNull(
       build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],
     ),

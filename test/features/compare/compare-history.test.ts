@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
@@ -78,28 +77,6 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('12 cells slower: 12 new');
   expect(stdout).toContain('driver 580.1 → 590.2');
-});
-
-test('why cells share a shift is only what the machine is recorded to be in those cells', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const normal = normals(64);
-  const flag = (id: 'contended' | 'powerLimited'): RunFlag => ({ id, effect: 'explained', value: null, evidence: id });
-  // The last two cells did not move, and the tenth moved at its own clock.
-  const isHeld = (cell: number, night: number): boolean => night === 1 && cell < 9;
-  simulateNights(db, {
-    cells: simulatedCells(12),
-    nights: 2,
-    repeats: 4,
-    value: (cell, night) => Math.exp(0.002 * normal()) * (night === 1 && cell < 10 ? 1.03 : 1),
-    clock: (cell, night) => (isHeld(cell, night) ? 1920 : 1980),
-    flags: (cell, night, repeat) => [
-      ...(isHeld(cell, night) ? [flag('powerLimited')] : []),
-      ...(night === 0 && repeat === 1 ? [flag('contended')] : []),
-    ],
-  });
-  const { shift, cells } = await newestCompared(db);
-  expect(cells.flatMap(({ reasons }) => reasons)).toContain('base: 1 of 4 runs left out, contended: contended');
-  expect(shift).toMatchObject({ sharing: 10, recorded: ['power-limited in head', 'SM clock lower in head'] });
 });
 
 /** Sweeps of cells whose GPU time stays; from the last one on the host slows some of them down. */

@@ -134,7 +134,7 @@ describe('bench report --html', () => {
     expect(overview).toContain('First sweep: nothing to compare with; 1 cell without a result</span>');
     expect(sectionOf(stdout, 'findings')).toContain('Without a result in the newest sweep');
     const [, nav = ''] = /<nav[^>]*>(.*?)<\/nav>/s.exec(stdout) ?? [];
-    expect(nav.match(/#\w+/g)).toEqual(['#findings', '#cells']);
+    expect(nav.match(/#\w+/g)).toEqual(['#findings', '#cells', '#matrix']);
     expect([sectionOf(stdout, 'pareto'), sectionOf(stdout, 'environment')]).toEqual(['', '']);
   });
 

@@ -45,10 +45,29 @@ test('one run a side is never a verdict, however large the difference', () => {
   }
 });
 
-test('without any repeats the noise is assumed', () => {
+test('without any repeats the noise comes from how much cells differ', () => {
+  const { cells } = compareCells(Array.from({ length: 20 }, (_, i) => cell(`c${i}`, [1], [1 + (i - 9.5) / 1000])));
+  expect(new Set(cells.map(({ verdict }) => verdict))).toEqual(new Set(['unclear']));
+  // 90 % of the differences are within .85 %, so one run scatters by .37 %.
+  expect(cells[0]?.noise).toMatchObject({ from: 'otherCells' });
+  expect([cells[0]?.noise?.runPercent, cells[0]?.ciPercent]).toEqual([expect.closeTo(0.37, 2), null]);
   const [alone] = compareCells([cell('alone', [1], [1.001])]).cells;
   expect(alone?.reasons).toContain('noise assumed to be 1 %, because it is unknown');
   expect(alone?.noise).toMatchObject({ from: 'assumed', nights: 0 });
+});
+
+test('without repeats cells with a graph and without have each the noise of their kind', () => {
+  const steady = Array.from({ length: 8 }, (_, i) => ({
+    ...cell(`graph${i}`, [1], [1 + (i - 3.5) / 10_000]),
+    kind: 'graph',
+  }));
+  const restless = Array.from({ length: 8 }, (_, i) => ({
+    ...cell(`host${i}`, [1], [1 + (i - 3.5) / 500]),
+    kind: 'noGraph',
+  }));
+  const noises = compareCells([...steady, ...restless]).cells.map(({ noise }) => noise?.runPercent ?? 0);
+  expect(Math.max(...noises.slice(0, 8))).toBeLessThan(0.02);
+  expect(Math.min(...noises.slice(8))).toBeGreaterThan(0.25);
 });
 
 test('a single run on one side has no interval, and hides no less than the change that it shows', () => {

@@ -13,7 +13,7 @@ import { environmentsOf } from '../../../src/store/sweeps/environments.ts';
 import { cellNumbers, sweepNumbers } from '../../../src/store/sweeps/overview.ts';
 import { sweepSpan } from '../../../src/store/sweeps/sweeps.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
 const BETWEEN_SWEEPS = 30;
@@ -57,37 +57,6 @@ beforeAll(() => {
   const { close, db } = openStore(PAIRED, join(ROOT, 'migrations'));
   db.$client.exec(PAIRS);
   close();
-});
-
-const OF_CELL = 'precision=fp8';
-
-test.each(
-  [
-    ['show', LAST],
-    ['show', KEY.slice(0, 8)],
-    ['ls', 'sweeps'],
-    ['ls', 'cells'],
-    ['check'],
-    ['compare', 'latest~1', 'latest'],
-    ['trend', OF_CELL],
-    ['noise'],
-    ['choose'],
-    ['why', OF_CELL, 'latest~20', 'latest'],
-    ['report', '--md'],
-    ['report', '--csv'],
-    ['baseline', 'set', 'v1', 'latest'],
-  ].map((args) => [args.join(' '), args] as const),
-)('bench %s: the same with and without runs of pairs', async (_, args) => {
-  const said = async (store: string) => {
-    // Some of them write.
-    const copy = join(folder, 'copy.sqlite');
-    cpSync(store, copy);
-    const { code, stderr, stdout } = await bench([...args, '--db', copy], { cwd: folder });
-    return { code, stderr, stdout };
-  };
-  const without = await said(PLAIN);
-  expect(without).toSatisfy(({ code }: typeof without) => code === 0 || code === 1);
-  expect(await said(PAIRED)).toEqual(without);
 });
 
 test('no count, estimate, engine or machine of a sweep is that of its pairs', () => {

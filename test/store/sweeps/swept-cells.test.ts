@@ -2,12 +2,9 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import { NO_GATE } from '../../../src/records/gated-metric.ts';
-import { newSweep, type Sweep } from '../../../src/records/sweep.ts';
+import type { Sweep } from '../../../src/records/sweep.ts';
 import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
-import { gateOf, matrixFileOf, saveSweep } from '../../../src/store/sweeps/sweeps.ts';
 import { matrixCellsOf, newestFitSweeps, withFitRuns } from '../../../src/store/sweeps/swept-cells.ts';
 import { bench, ROOT, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
@@ -130,22 +127,4 @@ test('a filter, and a budget, are kept with the sweep', async () => {
   const rebuilt = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(folder, 'artefacts'), '--db', rebuilt]);
   expect(matrixCellsOf(openStore(rebuilt, join(ROOT, 'migrations')).db, filtered).leftOut?.size).toBe(2);
-});
-
-const ID = 'a'.repeat(32);
-
-/** What is read of a sweep with this plan. */
-function readOf(plan: unknown) {
-  const { db, close } = openStore(join(temporaryFolder(), 'bench.sqlite'), migrationsFolder());
-  const sweep = newSweep({ sweepId: ID, source: 'run', provenance: 'measured', state: 'finished', toolVersion: '0' });
-  saveSweep(db, sweep, plan);
-  const read = { gate: gateOf(db, ID), file: matrixFileOf(db, ID) };
-  close();
-  return read;
-}
-
-test('gate and file of a plan are read without the rest of it', () => {
-  const gate = { ...NO_GATE, confirm: true, owners: [{ owner: 'team-vision', cells: null }] };
-  const file = '/m.yaml';
-  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({ gate, file });
 });

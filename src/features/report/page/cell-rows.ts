@@ -74,7 +74,7 @@ export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
 }
 
-function isChange({ verdict }: Row): boolean {
+export function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 

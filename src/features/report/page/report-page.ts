@@ -11,7 +11,7 @@ import { namesOf } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from './report-data.ts';
-import { environmentView, paretoView } from './sections.ts';
+import { environmentView, matrixView, paretoView } from './sections.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -42,6 +42,7 @@ export function reportPage(data: ReportData, assets: PageAssets): string {
   const views = [
     ['findings', 'Findings', findingsView(data, story.finding)],
     ['cells', 'Cells', cellsView(data)],
+    ['matrix', 'Matrix', matrixView(data)],
     ['pareto', 'Precisions', paretoView(data)],
     ['environment', 'Environment', environmentView(data)],
   ] as const;

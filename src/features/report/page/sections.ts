@@ -1,9 +1,55 @@
 import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../../../html/markup.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
+import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
+import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
-import { cellLink, factList, namesOf } from './cell-rows.ts';
+import { type Row, cellLink, cellWords, factList, isChange, namesOf, rowsByKey } from './cell-rows.ts';
 import type { EnvironmentChange, ReportData } from './report-data.ts';
+
+/** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
+export function matrixView(data: ReportData): Markup {
+  const cells = data.cells.map(({ cell }) => cell);
+  const words = cellWords(cells);
+  const own = rowsByKey(data);
+  const placed = cells.map((cell) => {
+    const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell);
+    return {
+      cell: own.get(cell.key),
+      row: [model, precision].filter(Boolean).join(' '),
+      column: [shape, options].filter(Boolean).join(' '),
+    };
+  });
+  const columns = [...new Set(placed.map(({ column }) => column))].toSorted(byNumber);
+  const rows = Map.groupBy(placed, ({ row }) => row);
+  return markup`
+<section id="matrix" aria-labelledby="matrix-title">
+<h2 id="matrix-title">Matrix</h2>
+<p>The newest value of each cell, and its change.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Newest values"><table class="matrix">
+<thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
+<tbody>${[...rows].map(
+    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map(
+      (column) =>
+        markup`<td>${entries.flatMap((entry) => (entry.column === column && entry.cell ? square(entry.cell) : []))}</td>`,
+    )}</tr>
+`,
+  )}</tbody></table></div>
+</section>`;
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function square(row: Row): Markup {
+  const { changePercent, now, report, verdict } = row;
+  const { cell, metric } = report;
+  const value = now === null ? 'no result' : `${formatNumber(now)} ${metricOf(metric).unit}`;
+  const change = isChange(row) && changePercent !== null ? `${formatPercent(changePercent)} ${verdict ?? ''}` : '';
+  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<b class="${verdict ?? ''}">${change}</b></a>`;
+}
 
 /** The same data as `bench choose`; null if no cell has a measurement. */
 export function paretoView(data: ReportData): Markup | null {
