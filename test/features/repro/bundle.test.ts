@@ -79,7 +79,7 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     const env = { MYCRED: 'hunter2 and more', LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
     const run = await bench(['run', matrix, '--trtexec', wrapper, '--no-telemetry'], { cwd: folder, env });
     if (run.code !== 0) throw new Error(run.stderr);
-    const { stdout } = await bench(['repro', 'latest', '--bundle', 'bug.zip', '--json'], { cwd: folder });
+    const { stdout } = await bench(['repro', 'batch=8', '--bundle', 'bug.zip', '--json'], { cwd: folder });
     ({ leftOut } = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)));
     texts = textsOf(join(folder, 'bug.zip'));
   }, 60_000);
