@@ -129,7 +129,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
         text: ({ changePercent }) => formatPercent(changePercent),
         style: (cell) => changeStyle(cell.verdict, style),
       }),
-      { header: 'detectable', text: detectableText, align: 'right', dropRank: 6 },
+      { header: 'detectable', short: 'detect.', text: detectableText, align: 'right', dropRank: 6 },
       { header: 'runs', text: ({ runs }) => runs.join('+'), align: 'right', dropRank: 8 },
       { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
     ],
