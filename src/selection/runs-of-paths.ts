@@ -8,6 +8,7 @@ import { NOTHING_STATED, type StandaloneReading } from '../artefacts/read/read-s
 import { type Io, yieldToEventLoop } from '../cli/io.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
+import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type Sweep, newSweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
@@ -53,7 +54,9 @@ async function comparableRuns(paths: readonly string[], io: Io): Promise<readonl
   for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
   const [a, b] = sides;
   if (a === undefined || b === undefined || sides.length > 2) return sides;
-  return [{ ...a, note: otherModels(a.runs, b.runs) }, b];
+  const aligned = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
+  const note = otherModels(aligned[0].runs, aligned[1].runs);
+  return note === null ? aligned : aligned.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
 /** A note on models that only one of two paths has, so that they cannot be compared; null if there are none. */
@@ -73,6 +76,13 @@ function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string
 
 function modelsOf(runs: readonly ReadRun[]): Set<string> {
   return new Set(runs.filter((run) => roleOf(run) === 'timed').map((run) => cellOf(run).model));
+}
+
+async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathRuns> {
+  const borrowed = borrowedFor(side.path, side.runs, other.path, other.runs);
+  if (borrowed === null) return side;
+  const { stated, note } = borrowed;
+  return { path: side.path, runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }), note };
 }
 
 /**
@@ -142,4 +152,42 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
       }),
     );
   });
+}
+
+/**
+ * Standalone reports state little about their cells. One of two compared reports takes precision and shapes from the
+ * other; null if there is nothing to take.
+ */
+function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, others: readonly ReadRun[]) {
+  if (![...runs, ...others].every(({ manifest }) => manifest.lone?.kind === 'report')) return null;
+  const [own, other] = [runs.map(cellOf), others.map(cellOf)];
+  const precision = own.every(isUnstated) ? only(other.map((cell) => cell.precision)) : null;
+  const hasPrecision = precision !== null && precision !== 'unstated';
+  const shapes = own.every(hasNoShapes) ? onlyShapes(other) : null;
+  const words = [hasPrecision ? ['precision'] : [], shapes === null ? [] : ['shapes']].flat();
+  if (words.length === 0) return null;
+  return {
+    stated: { ...(hasPrecision ? { precision } : {}), ...(shapes === null ? {} : { shapes }) },
+    note: `${printable(name)} does not state its ${words.join(' and ')}: taken from ${printable(otherName)}`,
+  };
+}
+
+function isUnstated({ precision }: KeyedCell): boolean {
+  return precision === 'unstated';
+}
+
+function hasNoShapes({ shapes }: KeyedCell): boolean {
+  return Object.keys(shapes).length === 0;
+}
+
+function only<Value>(values: readonly Value[]): Value | null {
+  const [first] = values;
+  return first !== undefined && new Set(values).size === 1 ? first : null;
+}
+
+function onlyShapes(cells: readonly KeyedCell[]): Shapes | null {
+  const [first] = cells;
+  if (first === undefined || hasNoShapes(first)) return null;
+  const text = only(cells.map(({ shapes }) => JSON.stringify(shapes)));
+  return text === null ? null : first.shapes;
 }

@@ -1,6 +1,5 @@
 import asciichart from 'asciichart';
 
-import { ticks } from '../../statistics/histogram.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { type Look, plain } from '../look.ts';
 import { padEnd, padStart, textWidth } from '../text-width.ts';
@@ -68,7 +67,7 @@ function paneOf(chart: HistoryChart, isStrip = false) {
   const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
   if (levels.length === 0) return null;
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
-  const scale = scaleOf(levels, values, isStrip ? Infinity : FEW_VALUES);
+  const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   return { chart, ends, levels, names, rows, scale };
@@ -110,14 +109,19 @@ function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
 /** So few values do not show their noise, so that the scale includes all of them. */
 const FEW_VALUES = 20;
 
-function scaleOf(levels: readonly Level[], values: readonly (number | null)[], fewValues: number): RoundScale {
+function scaleOf(
+  levels: readonly Level[],
+  values: readonly (number | null)[],
+  rows: number,
+  fewValues: number,
+): RoundScale {
   const known = values.flatMap((value) => value ?? []);
   const shown = known.length <= fewValues ? known : [];
   const low = Math.min(...shown, ...levels.map(({ value, reach }) => value - (shown.length > 0 ? reach : 2 * reach)));
   const high = Math.max(...shown, ...levels.map(({ value, reach }) => value + (shown.length > 0 ? reach : 2 * reach)));
   const least = Math.max(Math.abs(low + high) * (LEAST_RANGE / 2), Number.MIN_VALUE);
   const pad = Math.max(0, (least - (high - low)) / 2);
-  return roundScale(low - pad, high + pad);
+  return roundScale(low - pad, high + pad, rows);
 }
 
 function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
@@ -228,20 +232,31 @@ function axisOf({ labels, look, marks }: HistoryChart, width: number, left: numb
 interface RoundScale {
   readonly low: number;
   readonly high: number;
-  /** Round numbers from `low` to `high`, as texts of equal precision. */
+  /** Three to five round numbers from `low` on, as texts of equal precision. They are in equally spaced rows. */
   readonly ticks: readonly { readonly value: number; readonly text: string }[];
 }
 
-/** The smallest scale between round numbers that includes both values. `low` is below `high`. */
-function roundScale(low: number, high: number): RoundScale {
-  const [first = low, second = high] = ticks(low, high, 3);
-  const step = second > first ? second - first : high - low;
-  const [from, to] = [Math.floor(low / step + ROUNDING), Math.ceil(high / step - ROUNDING)];
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - ROUNDING));
-  const values = Array.from({ length: to - from + 1 }, (_, place) => (from + place) * step);
-  const named = values.map((value) => ({ value, text: value.toFixed(decimals) }));
-  // Products may differ from the values by a rounding error.
-  return { low: Math.min(low, from * step), high: Math.max(high, to * step), ticks: named };
+const MOST_TICKS = 5;
+
+/**
+ * The smallest scale that includes both values and has round numbers in equally spaced rows. `low` is below `high`.
+ * @param rows rows of the chart, at least three
+ */
+export function roundScale(low: number, high: number, rows: number): RoundScale {
+  const rowsOfStep = Math.max(1, Math.ceil((rows - 1) / (MOST_TICKS - 1)));
+  const finest = Math.floor(Math.log10(((high - low) / (rows - 1)) * rowsOfStep));
+  const candidates = [finest, finest + 1].flatMap((exponent) =>
+    [1, 2, 5].map((mantissa) => ({ step: mantissa * 10 ** exponent, decimals: Math.max(0, -exponent) })),
+  );
+  // Rows are counted from zero, and a row whose number is a multiple of a step has a label.
+  const rowAt = (value: number, step: number): number => Math.floor((value / step) * rowsOfStep + ROUNDING);
+  const fitting = candidates.find(({ step }) => ((rowAt(low, step) + rows - 1) * step) / rowsOfStep >= high);
+  const { step, decimals } = fitting ?? { step: high - low, decimals: 4 };
+  const lowest = rowAt(low, step);
+  const ticks = Array.from({ length: rows }, (_, place) => lowest + place)
+    .filter((row) => row % rowsOfStep === 0)
+    .map((row) => ({ value: (row / rowsOfStep) * step, text: ((row / rowsOfStep) * step).toFixed(decimals) }));
+  return { low: (lowest * step) / rowsOfStep, high: ((lowest + rows - 1) * step) / rowsOfStep, ticks };
 }
 
 /** Rounding error of a quotient that should be an integer. */

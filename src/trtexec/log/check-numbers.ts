@@ -4,7 +4,7 @@ import { finishStatistics, METRIC_NAMES, type Summary } from './report.ts';
 
 /** What a run prints about its queries. */
 interface PrintedCounts {
-  /** From `--batch=N` and `Batch: N`; null if neither is printed. */
+  /** From `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed. */
   readonly batch: number | null;
   /** From the timing trace. */
   readonly queries: number | null;
@@ -31,25 +31,37 @@ function isSameCount(a: number, b: number): boolean {
 }
 
 /**
- * Counts queries. With an implicit batch (before TensorRT 9) trtexec counts images, which are divided by the batch if
- * that fits the total compute time over its mean.
+ * Counts queries. With an implicit batch (TensorRT 7 to 8) trtexec counts images, which are divided by the batch if
+ * that fits the total compute time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
  */
 export function countQueries(printed: PrintedCounts): CountedQueries {
   const { batch, measurement, queries } = printed;
   const timed = timedQueries(measurement);
-  // Without total and mean, queries look like images.
-  if (measurement !== null && timed === null) return asPrinted({ ...printed, measurement: null });
   const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
-  if (batch === null || batch <= 1 || timed === null || counted === null) return asPrinted(printed);
-  if (isSameCount(counted, timed.queries)) return asPrinted(printed);
-  if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
-  const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
-  return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
+  if (measurement !== null && timed === null) {
+    // Without total and mean, queries look like images, and counts that were multiplied by 0 are lost.
+    const known = queries === 0 ? { queries: null, warmUpQueries: null } : {};
+    return { ...asPrinted({ ...printed, measurement: null }), ...known };
+  }
+  if (batch !== null && batch > 1 && timed !== null && counted !== null && !isSameCount(counted, timed.queries)) {
+    if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
+    const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
+    return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
+  }
+  if (timed === null || counted !== 0) return asPrinted(printed);
+  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
+  const whole = asPrinted({ ...printed, queries: Math.round(timed.queries), warmUpQueries: null });
+  return { ...whole, derived: { ...whole.derived, queries: timed.formula } };
 }
 
 function asPrinted({ measurement, queries, warmUpQueries }: Omit<PrintedCounts, 'batch'>): CountedQueries {
-  const derived = ofRate(queries, measurement, '');
-  return { measurement, queries, warmUpQueries, derived, imagesPerQuery: null, contradiction: null };
+  const same = { queries, warmUpQueries, imagesPerQuery: null, contradiction: null };
+  if (measurement?.throughputQps !== 0 || queries === null || queries <= 0 || measurement.hostWalltimeS <= 0) {
+    return { ...same, measurement, derived: ofRate(queries, measurement, '') };
+  }
+  const { hostWalltimeS } = measurement;
+  const derived = { throughputQps: `${queries} queries / ${hostWalltimeS} s` };
+  return { ...same, measurement: { ...measurement, throughputQps: queries / hostWalltimeS }, derived };
 }
 
 function perBatch({ measurement, queries, warmUpQueries }: PrintedCounts, batch: number): CountedQueries {
@@ -159,7 +171,14 @@ function disorder(found: Statistics): string | null {
 
 /** The latency of a query is defined as the sum of its three parts. */
 function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, tolerance: number): string | null {
-  if (latencyMs === undefined || gpuComputeMs === undefined || h2dMs === undefined || d2hMs === undefined) return null;
+  if (latencyMs === undefined || gpuComputeMs === undefined) return null;
+  // TensorRT 7 prints no copies.
+  if (h2dMs === undefined || d2hMs === undefined) {
+    const [whole, part] = [latencyMs.mean, gpuComputeMs.mean];
+    return whole === null || part === null || part <= whole * (1 + tolerance)
+      ? null
+      : `the mean GPU compute time of ${part} ms is more than the mean latency of ${whole} ms`;
+  }
   const parts = [h2dMs, gpuComputeMs, d2hMs];
   for (const name of ['min', 'median', 'max'] as const) {
     const largest = Math.max(...parts.map((part) => part[name]));
@@ -187,6 +206,8 @@ function wrongCount({ draft, queries, traceWalltimeS }: LoggedNumbers, found: St
     return `the timing trace covers ${traceWalltimeS} s, the summary ${hostWalltimeS} s`;
   }
   const counted = queries ?? throughputQps * hostWalltimeS;
+  // TensorRT 7 prints 0 for dynamic shapes.
+  if (throughputQps === 0) return null;
   if (!isSameCount(throughputQps * hostWalltimeS, counted)) {
     return `${throughputQps} qps over ${hostWalltimeS} s are not the ${counted} queries of the timing trace`;
   }

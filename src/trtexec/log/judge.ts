@@ -142,6 +142,11 @@ function unfinished(
       ? failed('incomplete', [...syntheticEvidence('the log ends without PASSED or FAILED'), ...said])
       : failed('unknown', said);
   }
+  // TensorRT 7 reports PASSED even if its inference failed.
+  const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
+  if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
+    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
+  }
   return null;
 }
 

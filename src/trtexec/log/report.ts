@@ -74,11 +74,20 @@ export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
 const FIELD = printedPattern('(min|max|mean|median) = (N) ms', 'g');
 const PERCENTILE = printedPattern('percentile\\((N)%\\) = (N) ms', 'g');
 const TOTALS = [
-  ['throughputQps', printedPattern('Throughput: (N) qps')],
-  ['hostWalltimeS', printedPattern('Total Host Walltime: (N) s')],
-  ['gpuTotalS', printedPattern('Total GPU Compute Time: (N) s')],
+  ['throughputQps', printedPattern('[Tt]hroughput: (N) qps')],
+  ['hostWalltimeS', printedPattern('(?:Total Host Walltime|walltime): (N) s')],
+  ['gpuTotalS', printedPattern('(?:Total GPU Compute Time|total compute time): (N) s')],
 ] as const;
 
+/** TensorRT 7 has headings instead of one line per metric. */
+const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
+  'Host Latency': 'latencyMs',
+  'Host latency': 'latencyMs',
+  'Enqueue Time': 'enqueueMs',
+  'GPU Compute': 'gpuComputeMs',
+};
+const BARE_FIELD = printedPattern('(min|max|mean|median): (N) ms');
+const BARE_PERCENTILE = printedPattern('percentile: (N) ms at (N)%');
 /** No stream prints a zero before other digits: a decimal point was lost. */
 const NO_STREAM_NUMBER = /^[-+]?0\d/;
 
@@ -92,11 +101,13 @@ export class Summary {
   hostWalltimeS: number | undefined;
   gpuTotalS: number | undefined;
   readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
+  /** The metric to which bare `min:` and `max:` lines of TensorRT 7 belong. */
+  private heading: TimedMetric | undefined;
 
-  /** Takes one line of a performance report; false for any other line. */
+  /** Takes one line of a performance report, of any version from 7.0 to 11.x; false for any other line. */
   read(text: string): boolean {
     const metric = TIMED_METRICS.find((each) => text.startsWith(`${METRIC_NAMES[each]}: `));
-    if (metric === undefined) return this.readTotal(text);
+    if (metric === undefined) return this.readTotal(text) || this.readLayout7(text);
     const draft: StatisticsDraft = (this.metrics[metric] = { percentiles: {} });
     for (const [, field, value] of text.matchAll(FIELD))
       if (isOneOf(FIELD_NAMES, field)) draft[field] = printedNumber(value);
@@ -111,42 +122,83 @@ export class Summary {
       const value = pattern.exec(text)?.[1];
       if (value === undefined) continue;
       this[total] = parseStreamNumber(value);
+      this.endBlock();
       return true;
     }
     return false;
   }
 
+  private readLayout7(text: string): boolean {
+    const heading = HEADINGS_7[text.trimEnd()];
+    if (heading !== undefined) {
+      this.heading = heading;
+      this.metrics[heading] = { percentiles: {} };
+      return true;
+    }
+    const [, name, value = ''] = BARE_FIELD.exec(text) ?? [];
+    const [, percentileMs, percent = ''] = BARE_PERCENTILE.exec(text) ?? [];
+    if (name === undefined && percentileMs === undefined) return false;
+    const statistics = this.heading === undefined ? undefined : this.metrics[this.heading];
+    // A line out of order belongs to a heading that was lost.
+    if (statistics === undefined || isBefore(name, statistics)) this.endBlock();
+    else if (isOneOf(FIELD_NAMES, name)) statistics[name] = parseStreamNumber(value);
+    else statistics.percentiles[parseStreamNumber(percent)] = parseStreamNumber(percentileMs ?? '');
+    return true;
+  }
+
+  /** Ends the block of a heading: the lines that follow have another one. */
+  endBlock(): void {
+    this.heading = undefined;
+  }
+
   /** Null if incomplete or not finite. */
   finish(): Measurement | null {
-    const { gpuTotalS, hostWalltimeS, throughputQps, ...times } = this.numbers();
-    const [latencyMs, gpuComputeMs] = [wholeOf(times.latencyMs), wholeOf(times.gpuComputeMs)];
-    if (latencyMs === null || gpuComputeMs === null || hostWalltimeS === null || throughputQps === null) return null;
-    const [enqueueMs, h2dMs, d2hMs] = [wholeOf(times.enqueueMs), wholeOf(times.h2dMs), wholeOf(times.d2hMs)];
-    return { throughputQps, latencyMs, enqueueMs, h2dMs, gpuComputeMs, d2hMs, hostWalltimeS, gpuTotalS };
+    const { hostWalltimeS, throughputQps, gpuTotalS, metrics } = this;
+    // The wall time is among the last lines: until it is read, the rest need not be checked.
+    if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
+    const [latencyMs, gpuComputeMs] = [finishStatistics(metrics.latencyMs), finishStatistics(metrics.gpuComputeMs)];
+    if (latencyMs === null || gpuComputeMs === null) return null;
+    if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
+    return {
+      throughputQps,
+      latencyMs,
+      enqueueMs: finishStatistics(metrics.enqueueMs),
+      h2dMs: transferOrNull(finishStatistics(metrics.h2dMs)),
+      gpuComputeMs,
+      d2hMs: transferOrNull(finishStatistics(metrics.d2hMs)),
+      hostWalltimeS,
+      gpuTotalS: finiteOrNone(gpuTotalS),
+    };
   }
 
   /** What there is of a summary; null if it has no number. */
   excerpt(): Excerpt | null {
-    const { metrics: _, ...totals } = this;
-    const isTotal = Object.values(totals).some((total) => total !== undefined);
-    return isTotal || TIMED_METRICS.some((metric) => partialStatistics(this.metrics[metric]) !== null)
-      ? this.numbers()
-      : null;
-  }
-
-  private numbers(): Excerpt {
     const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
-    return {
+    const excerpt = {
       throughputQps: finiteOrNone(throughputQps),
       hostWalltimeS: finiteOrNone(hostWalltimeS),
       gpuTotalS: finiteOrNone(gpuTotalS),
       latencyMs: partialStatistics(metrics.latencyMs),
       enqueueMs: partialStatistics(metrics.enqueueMs),
-      h2dMs: transferOrNull(partialStatistics(metrics.h2dMs)),
+      h2dMs: partialStatistics(metrics.h2dMs),
       gpuComputeMs: partialStatistics(metrics.gpuComputeMs),
-      d2hMs: transferOrNull(partialStatistics(metrics.d2hMs)),
+      d2hMs: partialStatistics(metrics.d2hMs),
     };
+    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
+    if (!isTotal && TIMED_METRICS.every((metric) => excerpt[metric] === null)) return null;
+    return { ...excerpt, h2dMs: transferOrNull(excerpt.h2dMs), d2hMs: transferOrNull(excerpt.d2hMs) };
   }
+}
+
+/**
+ * The lines of a block come in a fixed order. A field that was already read, or that should come before one, is not of
+ * this block.
+ */
+function isBefore(name: string | undefined, statistics: StatisticsDraft): boolean {
+  const place = FIELD_NAMES.findIndex((field) => field === name);
+  if (place === -1) return false;
+  const later = FIELD_NAMES.slice(place).some((field) => statistics[field] !== undefined);
+  return later || Object.keys(statistics.percentiles).length > 0;
 }
 
 function partialStatistics(draft: StatisticsDraft = { percentiles: {} }): PartialStatistics | null {
@@ -166,18 +218,15 @@ function finiteOrNone(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-function wholeOf(statistics: PartialStatistics | null): TimeStatistics | null {
-  if (statistics === null) return null;
-  const { max, median, min } = statistics;
-  return min === null || max === null || median === null ? null : { ...statistics, min, max, median };
-}
-
+/** Null if a number is missing or not finite; TensorRT 7 may print no mean. */
 export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
-  return wholeOf(partialStatistics(draft));
+  const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
+  if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
+  return { min, max, mean, median, percentiles };
 }
 
 /** With data transfers off trtexec prints zeros: zero means "not measured". */
-function transferOrNull(statistics: PartialStatistics | null): PartialStatistics | null {
+function transferOrNull<Statistics extends PartialStatistics>(statistics: Statistics | null): Statistics | null {
   return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
 }
 

@@ -146,6 +146,8 @@ export class RunBuilder {
       return;
     }
     this.typedCommand = TYPED_COMMAND.exec(message.text)?.[1] ?? this.typedCommand;
+    // `grep -C` prints this line where it left something out.
+    if (message.text === '--') this.summary.endBlock();
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
@@ -240,6 +242,7 @@ export class RunBuilder {
       this.measured = this.summary;
       return;
     }
+    this.summary.endBlock();
     if (text.startsWith('TensorRT version: ')) {
       this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
       return;

@@ -242,3 +242,16 @@ describe('layers that lie alone', () => {
     ]);
   });
 });
+
+test('bench compare FILE FILE: of one harness: what one does not say is taken from the other, and said', async () => {
+  const { code, stdout } = await bench(['compare', TORCH.fp16, TORCH.fp16Graph, '--json']);
+  expect(code).toBe(0);
+  const { cells, base, head } = JSON.parse(stdout);
+  expect(cells).toHaveLength(1);
+  expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
+  expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
+  expect([base.note, head.note]).toEqual([
+    `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
+    null,
+  ]);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { renderHistoryChart } from '../../../src/terminal/charts/history-chart.ts';
+import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { alignPoints, asciiText, textWidth } from '../../../src/terminal/text-width.ts';
@@ -29,6 +29,7 @@ describe('a chart of a history', () => {
 
   test('the axis of a share ends at the whole', () => {
     const labels = (rows: readonly string[]) => rows.flatMap((row) => /^ *(-?[\d.]+) ┤/u.exec(row)?.[1] ?? []);
+    expect(labels(chart([0, 0, 100], { starts: [2] }))).toContain('150');
     expect(labels(chart([0, 0, 100], { starts: [2], most: 100 }))).toEqual(['100', '50', '0']);
   });
 
@@ -46,14 +47,14 @@ describe('a chart of a history', () => {
     const look = makeLook(32, false);
     const strip = { values: [40, 40, null, 60, 80, 80], format: (value: number) => `${value} °C` };
     expect(renderHistoryChart({ ...upper, ...rest, format: String, look }, strip)).toEqual([
+      '1.15 ┤',
       '1.10 ┤              ────── 1.1',
       '1.05 ┤',
-      '     ┤',
       '1.00 ┤──────────────       1',
       '     │',
+      ' 100 ┤',
       '  80 ┤              ╭─────',
-      '     ┤          ────╯',
-      '  60 ┤· · · · · · · · · ·  60 °C',
+      '  60 ┤· · · · · ────╯ · ·  60 °C',
       '  40 ┤──────',
       '     └┬──────────────S────',
       '      a',
@@ -74,6 +75,24 @@ describe('a chart of a history', () => {
       expect([Math.max(...rows.map(textWidth)), rows.join('\n')]).toEqual([columns, expect.not.stringContaining('…')]);
     }
   });
+});
+
+test('scales are round: three to five labels of equal precision, in rows that are equally far apart', () => {
+  const texts = (low: number, high: number, rows: number) => roundScale(low, high, rows).ticks.map(({ text }) => text);
+  expect(texts(0.476, 0.505, 6)).toEqual(['0.48', '0.50', '0.52']);
+  expect(texts(0.03, 118, 6)).toEqual(['0', '50', '100']);
+  expect(texts(0.03, 118, 9)).toEqual(['0', '50', '100', '150', '200']);
+  for (const rows of [4, 5, 6, 8, 12, 20]) {
+    for (let size = 1e-6; size < 1e7; size *= 3.7) {
+      const { high, low, ticks } = roundScale(size, size * 1.013, rows);
+      expect([low <= size * (1 + 1e-9), high >= size * 1.013]).toEqual([true, true]);
+      expect(ticks.length).toBeGreaterThanOrEqual(3);
+      expect(ticks.length).toBeLessThanOrEqual(5);
+      expect(new Set(ticks.map(({ text }) => text)).size).toBe(ticks.length);
+      const places = ticks.map(({ value }) => ((value - low) / (high - low)) * (rows - 1));
+      for (const place of places) expect(place).toBeCloseTo(Math.round(place), 6);
+    }
+  }
 });
 
 test('rows share a scale: a small noise is flat, what lies beyond is a sign', () => {

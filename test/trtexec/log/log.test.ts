@@ -171,6 +171,15 @@ test('transfers are null when they were off', () => {
   expect([measurement?.d2hMs, measurement?.latencyMs.median]).toEqual([null, measurement?.gpuComputeMs.median]);
 });
 
+test('the report of TensorRT 7 has headings, and no mean of the enqueue times', () => {
+  const { measurement } = onlyRun(readFileSync(join(import.meta.dirname, 'lines', 'jetson.txt')));
+  const percentiles = { '99': 5.68823 };
+  expect(measurement?.latencyMs).toEqual({ min: 4.39917, max: 8.58171, mean: 4.48906, median: 4.44601, percentiles });
+  expect(measurement?.enqueueMs).toEqual({ min: 4.32037, max: 8.43929, mean: null, median: 4.39526, percentiles: {} });
+  const line = 'Average on 10 runs - GPU latency: 4.5 ms - Host latency: 5 ms (end to end 9 ms, enqueue 0.5 ms)';
+  expect(onlyRun(`[05/24/2020-13:24:18] [I] ${line}\n`).traceAverages?.enqueueMs).toEqual([0.5]);
+});
+
 test('a report that is cut in the middle, and nan and inf, are no measurement', () => {
   const text = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
   const cut = text.slice(0, text.indexOf('Total Host Walltime'));
@@ -321,6 +330,13 @@ test('without markers, each banner begins a run with options of its own', () => 
   expect(runs.map(({ measurement }) => measurement?.throughputQps)).toEqual(
     [WHOLE, OTHER].map((log) => onlyRun(log).measurement?.throughputQps),
   );
+});
+
+// Made from the banner of 8.0 in NVIDIA's sampleOptions.cpp.
+test('8.0 says elsewhere that inference is skipped, and how much is profiled', () => {
+  const lines = ['=== Build Options ===', 'NVTX verbosity: 2', ' ', '=== Inference Options ==='];
+  const log = [...lines, 'Skip inference: Enabled'].map((line) => `[05/24/2021-13:24:18] [I] ${line}`);
+  expect(onlyRun(log.join('\n')).options).toMatchObject({ skipInference: true, profilingVerbosity: 2 });
 });
 
 test('a percentile that is no number is left out', () => {

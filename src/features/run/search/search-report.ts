@@ -153,7 +153,7 @@ function groupLines(group: Group, { axis, limits, sweepId }: SearchOutput, { col
 function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: SearchOutput['limits']): string {
   const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
   const single = runs === 1 ? ', by a single run' : '';
-  const close = isClose ? ', too close for its runs to tell: their median decided' : '';
+  const close = isClose ? ', too close to be sure' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${share < 0 ? 'over' : 'below'} the limit${single}${close}`;
 }
 
