@@ -102,8 +102,7 @@ function outcomesPage(): string {
       ['bound by', 'meaning', 'advice'],
       BOUNDS.map((id) => [`\`${id}\``, BOUND_WORDS[id], BOUND_ADVICE[id]]),
     ),
-    '\n## Metrics\n',
-    '`bench help NAME` adds the source and the caveats of a metric.\n',
+    '\n## Metrics\n\n`bench help NAME` adds the source and the caveats of a metric.\n',
     ...METRIC_IDS.map((id) => {
       const { label, says, unit, word } = metricText(id);
       return `- \`${word}\`: ${label}, ${unit} (in JSON \`${id}\`). ${says}`;
