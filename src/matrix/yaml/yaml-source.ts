@@ -150,8 +150,23 @@ function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Sche
   const shown = node.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node.kind}`;
   const words = allowedWords(issue);
   return words.length > 0
-    ? `${name}: ${shown} is not one of ${words.join(', ')}${didYouMean(String(toValue(node)), words)}`
+    ? `${name}: ${shown} is not one of ${words.join(', ')}${guessOf(String(toValue(node)), words)}`
     : `${name}: ${shown}: ${expectation(issue)}`;
+}
+
+/** By its letters, `no` is closer to `on` than to `off`. */
+const SWITCH_WORDS: Readonly<Record<string, string>> = {
+  yes: 'on',
+  y: 'on',
+  enabled: 'on',
+  no: 'off',
+  n: 'off',
+  disabled: 'off',
+};
+
+function guessOf(text: string, words: readonly string[]): string {
+  const meant = SWITCH_WORDS[text.toLowerCase()];
+  return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
 }
 
 function allowedWords(issue: $ZodIssue): string[] {
@@ -160,11 +175,30 @@ function allowedWords(issue: $ZodIssue): string[] {
   return [...new Set(issue.errors.flatMap((alternative) => alternative.flatMap(allowedWords)))];
 }
 
-/** Words of zod, whose message for a union says nothing. */
+/** The kinds of zod that read otherwise with an article, or in YAML. */
+const KIND_WORDS: Readonly<Record<string, string>> = { array: 'a list', int: 'a whole number', object: 'a map' };
+
+const kindWords = (kind: string): string => KIND_WORDS[kind] ?? `a ${kind}`;
+
 function expectation(issue: $ZodIssue): string {
-  if (issue.code !== 'invalid_union') return issue.message.replace(/^Invalid input: /, '');
-  const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
-  return kinds.length > 0 ? `expected ${[...new Set(kinds)].join(' or ')}` : 'is not valid here';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `${kindWords(issue.expected)} is needed`;
+    case 'too_small':
+      return issue.origin === 'array'
+        ? 'the list is empty'
+        : `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    case 'invalid_format':
+      return issue.message.startsWith('Invalid') ? 'has an invalid format' : issue.message;
+    case 'invalid_union': {
+      const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
+      return kinds.length > 0 ? `${[...new Set(kinds)].map(kindWords).join(' or ')} is needed` : 'is not valid here';
+    }
+    default:
+      return issue.message;
+  }
 }
 
 type Schema = z.core.$ZodType;

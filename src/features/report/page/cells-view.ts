@@ -86,7 +86,6 @@ function columnsOf(data: ReportData, words: CellWords, hasLevels: boolean): Colu
       show: ({ findings, report }) =>
         findings.length === 0 ? null : markup`${findings.map((one) => findingText(one, report, data))}`,
     },
-    { header: 'cell', kind: 'roomy', show: ({ report: { cell } }) => markup`<code>${cell.key.slice(0, 8)}</code>` },
   ];
 }
 
