@@ -1,7 +1,8 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
-import { count, formatMs, formatNumber } from './numbers.ts';
+import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { truncate } from './text-width.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
@@ -69,8 +70,30 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const rateText = rates.filter((part) => part !== '').join(' · ');
   const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
+  lines.push(...partsLine(statistics).map((line) => truncate(line, look.columns)));
   if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
   return lines;
+}
+
+/** The parts of a latency, in their order, and the marks of their bars. */
+const PARTS = [
+  ['h2dMs', '▒'],
+  ['gpuComputeMs', '█'],
+  ['d2hMs', '░'],
+] as const;
+const BAR_WIDTH = 24;
+
+/** Returns a stacked bar of the medians of copies and GPU compute; nothing for a run without copies. */
+function partsLine(statistics: ShownStatistics['statistics']): string[] {
+  const parts = PARTS.flatMap(([metric, mark]) => {
+    const ms = statistics[metric]?.median ?? null;
+    return ms === null ? [] : [{ metric, mark, ms }];
+  });
+  const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
+  if (parts.length < PARTS.length || whole <= 0) return [];
+  const bar = parts.map(({ mark, ms }) => mark.repeat(Math.round((ms / whole) * BAR_WIDTH))).join('');
+  const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatPercent((ms / whole) * 100, false)}`);
+  return [`  ${bar}  ${shares.join(' · ')}`];
 }
 
 export function overlapNote(streams: number): string {

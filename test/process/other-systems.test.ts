@@ -61,10 +61,9 @@ test('bench plan without trtexec says how to plan without it', async () => {
   const cwd = temporaryFolder();
   const nightly = join(ROOT, 'matrices', 'nightly.yaml');
   const env = { PATH: cwd };
-  const typed = `bench plan ${nightly} --tensorrt 10.6`;
-  const stderr = `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`;
+  const stderr = 'bench: no trtexec was found here: name it with --trtexec PATH, or plan with --tensorrt 10.6\n';
   expect(await bench(['plan', nightly], { cwd, env })).toMatchObject({ code: 3, stderr });
-  expect((await bench(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
+  expect((await bench(['plan', nightly, '--tensorrt', '10.6'], { cwd, env })).code).toBe(0);
 });
 
 test('sweeps have the same names whatever separates folders', () => {

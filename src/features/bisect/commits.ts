@@ -41,13 +41,20 @@ async function nextCommit({ bad, good }: CommitRequest, steps: readonly Step[], 
   const judged = (wanted: Step['verdict']): string[] =>
     steps.flatMap(({ candidate, verdict }) => (verdict === wanted ? candidate : []));
   const worst = judged('bad').at(-1) ?? bad;
-  const left = async (order: string): Promise<string[]> => {
-    const list = await git(repository, ['rev-list', order, worst, '--not', good, ...judged('good')]);
-    return [...(list ?? '').matchAll(/^\w+/gm)].map(([commit]) => commit);
-  };
+  const left = async (order: string): Promise<string> =>
+    (await git(repository, ['rev-list', order, worst, '--not', good, ...judged('good')])) ?? '';
+  const names = (await left('--reverse')).split('\n').filter(Boolean);
+  const distances = new Map(
+    [...(await left('--bisect-all')).matchAll(/^(\w+) .*dist=(\d+)/gm)].map(([, commit, text]) => [
+      commit,
+      Number(text),
+    ]),
+  );
   const tried = new Set([worst, ...judged('unclear'), ...judged('broken')]);
-  const candidate = (await left('--bisect-all')).find((commit) => !tried.has(commit));
+  // Of commits that halve the rest equally well, the oldest.
+  const [candidate] = names
+    .filter((commit) => !tried.has(commit))
+    .toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0));
   if (candidate !== undefined) return { kind: 'test', candidate: [candidate] };
-  const names = await left('--reverse');
   return { kind: names.length === 1 ? 'found' : 'range', names };
 }

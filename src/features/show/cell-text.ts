@@ -64,6 +64,7 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
   const label = cellLabel(cell);
   return [
     ...wrapHanging(`${printable(label)} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(look.style.strong),
+    ...(runs.length === 0 ? ['  no runs: `bench show SWEEP` lists failed builds'] : []),
     ...newestLines(cell, runs, look),
     ...(bound === null ? [] : boundLines(bound, [], look)),
     ...renderTable<ListedRun>(

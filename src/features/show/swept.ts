@@ -94,11 +94,13 @@ export function mappedCells(
 ): readonly MappedCell[] {
   if (requested === null) return cells;
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
-  const mapped = cells.map(({ cell }) => ({
-    cell,
-    metric: requested,
-    value: median((byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? [])),
-  }));
+  const mapped = cells.flatMap(({ cell }) => {
+    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? []);
+    // A harness without the requested metric has no value.
+    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== requested
+      ? []
+      : [{ cell, metric: requested, value: median(values) }];
+  });
   if (mapped.some(({ value }) => value !== null)) return mapped;
   throw new UsageError(`--metric ${printable(metricOf(requested).label)}: no cell of this sweep has it`);
 }

@@ -119,13 +119,13 @@ export class MistakeList {
   }
 }
 
-/** By position; each mistake once. */
+/** By position; of equal mistakes on a line the first. */
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes
     .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
     .filter(({ at, problem }) => {
-      const key = `${at.file}:${at.line}:${at.column}:${problem}`;
+      const key = `${at.file}:${at.line}:${problem}`;
       return seen.has(key) ? false : seen.add(key);
     });
 }

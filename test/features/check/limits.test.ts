@@ -96,7 +96,7 @@ describe('notify', () => {
   test('--untrusted starts nothing by itself, and refuses a file that names a program', async () => {
     await sweep('opt32', '  notify: [./tell, x]');
     expect((await check('--untrusted')).code).toBe(1);
-    const stderr = 'bench: m.yaml:6:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n';
+    const stderr = 'bench: m.yaml:6:3: gate.notify: is started by bench check: refused by --untrusted\n';
     expect([await check('m.yaml', '--untrusted'), started()]).toMatchObject([{ code: 2, stderr }, '']);
   });
 

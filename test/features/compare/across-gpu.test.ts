@@ -31,10 +31,9 @@ describe('the same engines of an H100 and of an H200', () => {
     expect(checked).toEqual(expected);
   });
 
-  test('bench why names the GPU, and not what is the same', async () => {
+  test('bench why names the GPU', async () => {
     const { stdout } = await bench(['why', '2a87b4a2', 'latest~2', 'latest~1'], { cwd: folder });
     expect(stdout).toContain('1. environment: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200\n');
-    expect(stdout).toContain('the same on both sides: driver 580.159.04, TensorRT 10.6.0\n');
   });
 
   test('are not compared, and the option that compares them is named', async () => {

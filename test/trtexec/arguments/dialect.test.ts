@@ -64,7 +64,7 @@ build: {min: {batch: 1}, opt: {batch: 256}, max: {batch: 1024}}`;
   );
   expect(plan.runs[0]?.args).toContain('--shapes=input:16x3x224x224');
   expect(() => planFor('11.0', text.replace('batch: 16', 'batch: 2048'))).toThrow(
-    'm.yaml:3:31: model "vit": input "input": 2048 in dimension 0 is outside of 1 to 1024',
+    'm.yaml:2:3: model "vit": input "input": 2048 in dimension 0 is outside of 1 to 1024',
   );
 });
 
@@ -135,8 +135,8 @@ test('a flag that the version does not have is told with its versions', () => {
   );
   expect(problems('10.6', text)).toEqual(['m.yaml:8:17: trtexec 10.6.0 has no --heuristic: 10.0 removed it']);
   expect(problems('8.6', text)).toEqual([
-    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it was added in 10.4',
     'm.yaml:7:15: trtexec 8.6.0 has no --allocationStrategy: it was added in 10.0',
+    'm.yaml:8:36: trtexec 8.6.0 has no --maxTactics: it was added in 10.4',
   ]);
 });
 
