@@ -57,6 +57,8 @@ def exported(*paths):
     shapes = [{name: list(values.shape) for name, values in outputs.items()} for outputs in (reference, variant)]
     if shapes[0] != shapes[1]:
         raise Problem(f"the two have different outputs: {shapes[0]} and {shapes[1]}")
+    if not reference:
+        raise Problem(f"{paths[0]}: it has no outputs to compare")
     results = {}
     for name, values in reference.items():
         comparison = Comparison()
@@ -74,7 +76,7 @@ def outputs_in(path):
             output["name"]: numpy.array(output["values"], numpy.float64).reshape(shape)
             for output, shape in zip(outputs, shapes)
         }
-    except (KeyError, OSError, TypeError, ValueError):
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
         raise Problem(f"{path}: not a file of trtexec --exportOutput, or it has values that are not finite")
 
 

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { printable } from '../text/printable.ts';
 import { secretsIn } from '../text/redact.ts';
 import { plainName, writeAtomically } from '../files/files.ts';
 import { putInPlace, refuseLink } from '../files/folders.ts';
-import { RUN_MANIFEST, isTemporary } from '../files/layout.ts';
+import { RUN_MANIFEST, isTemporary, temporaryPath } from '../files/layout.ts';
 import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 
@@ -110,6 +110,7 @@ const LEAST_SECRET = 6;
 const MOST_SECRET = 1 << 16;
 /** Settings of switches, which occur in any log and are not secrets. */
 const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
+const CHUNK_BYTES = 1 << 18;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -146,11 +147,39 @@ function secretsOf(env: Variables): string[] {
 
 async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
   // latin1: one character per byte keeps binary content unchanged.
-  const text = await readFile(path, 'latin1');
-  const scrubbed = text.replace(patternOf(secrets.map((secret) => Buffer.from(secret).toString('latin1'))), '***');
-  if (scrubbed !== text) await writeAtomically(path, Buffer.from(scrubbed, 'latin1'));
+  const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
+  let isFound = false;
+  for await (const part of parts(path, bytes)) isFound ||= part.isFound;
+  if (!isFound) return;
+  const temporary = temporaryPath(path);
+  await pipeline(async function* scrubbed() {
+    for await (const { text } of parts(path, bytes)) yield Buffer.from(text, 'latin1');
+  }, createWriteStream(temporary));
+  await rename(temporary, path);
 }
 
 function patternOf(secrets: readonly string[]): RegExp {
   return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
+}
+
+/** The content of a file without the secrets, in pieces, and whether each piece had one. */
+async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
+  const pattern = patternOf(secrets);
+  let rest = '';
+  const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  for await (const chunk of stream) {
+    const text = rest + chunk.toString('latin1');
+    // A secret that begins after this place may continue in the next chunk.
+    const end = text.length - (secrets[0]?.length ?? 0);
+    let [scrubbed, taken] = ['', 0];
+    for (const { 0: secret, index } of text.matchAll(pattern)) {
+      if (index > end) break;
+      scrubbed += `${text.slice(taken, index)}***`;
+      taken = index + secret.length;
+    }
+    rest = text.slice(Math.max(taken, end));
+    yield { text: scrubbed + text.slice(taken, Math.max(taken, end)), isFound: taken > 0 };
+  }
+  const last = rest.replace(pattern, '***');
+  yield { text: last, isFound: last !== rest };
 }

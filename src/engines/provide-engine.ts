@@ -88,7 +88,7 @@ async function intactEngine(
 
 /**
  * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench removes
- * it. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
+ * it, unless it is pinned or a last good one. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
  * equally. A given or frozen engine stays.
  */
 async function engineAfterRun(
@@ -100,11 +100,16 @@ async function engineAfterRun(
   const { buildId, engineKey } = state.engine;
   const build = plan.builds.find((planned) => planned.buildRef === buildRef);
   const isUnloadable = outcome.kind === 'failed' && outcome.reason === 'engineInvalid';
-  if (!isUnloadable || build === undefined || engineKey === null) return state;
+  if (!isUnloadable || build === undefined || engineKey === null || buildId === null) return state;
   if (build.isFrozen || program.recordings !== null) return state;
-  for (const engine of await cache.builds((note) => note.buildId === buildId))
-    await cache.unlink({ ...engine.note, ...engine });
-  onEvent({ kind: 'note', text: `the engine ${build.label} does not load; the next sweep builds it again` });
+  const { lastGood, pins } = await cache.index.read();
+  const isKept = pins[buildId] !== undefined || Object.values(lastGood).flat().includes(buildId);
+  const [engine] = isKept ? [] : await cache.builds((note) => note.buildId === buildId);
+  const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine })) === true;
+  const next = isGone
+    ? 'the next sweep builds it again'
+    : 'its file stays, because it is pinned, in use or a last good one';
+  onEvent({ kind: 'note', text: `the engine ${build.label} does not load; ${next}` });
   return { kind: 'failed', outcome };
 }
 

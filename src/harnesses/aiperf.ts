@@ -230,10 +230,11 @@ function reportOf(report: JsonReport): FoundReport {
   const { at, number } = report;
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
-  const { datasets: [dataset] = [], endpoint = {}, models, phases = [] } = partOf(report, 'input_config', inputConfig);
+  const has = (name: string): boolean => at(name) !== undefined;
+  const config = has('input_config') ? partOf(report, 'input_config', inputConfig) : inputConfig.parse({});
+  const { datasets: [dataset] = [], endpoint = {}, models, phases = [] } = config;
   const phase = phases.find(({ name }) => name === 'profiling');
   const warmUp = phases.find(({ name }) => name === 'warmup');
-  const has = (name: string): boolean => at(name) !== undefined;
   const asked = {
     endpointType: endpoint.type,
     concurrency: phase?.concurrency,

@@ -12,6 +12,7 @@ const benchmarks = z.array(
     name: z.string(),
     run_name: z.string().optional(),
     run_type: z.string().optional(),
+    error_occurred: z.boolean().optional(),
     error_message: z.string().optional(),
     real_time: z.number().optional(),
     time_unit: z.enum(['ns', 'us', 'ms', 's']).default('ns'),
@@ -43,7 +44,7 @@ export const googleBenchmarkDriver = defineHarness({
   expected: ({ benchmark }) => [metricOf(metricIdOf(benchmark)).label],
   found: inJson('is it a report of google-benchmark?', null, (report) => {
     const all = partOf(report, 'benchmarks', benchmarks).filter(({ run_type: type }) => type !== 'aggregate');
-    const broken = all.find(({ real_time: time }) => time === undefined);
+    const broken = all.find((run) => run.error_occurred === true || run.real_time === undefined);
     if (broken !== undefined) return [{ problem: `${broken.name}: ${broken.error_message ?? 'real_time is missing'}` }];
     const values = [...Map.groupBy(all, (run) => run.run_name ?? run.name)].flatMap(([name, runs]) => {
       const value = median(runs.map(({ real_time: time = Number.NaN, time_unit: unit }) => time * NS[unit]));

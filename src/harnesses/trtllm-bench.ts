@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import {
   type JsonReport,
+  ReportFault,
   OUTPUT_THROUGHPUT,
   REQUEST_LATENCY,
   isStreaming,
@@ -167,7 +168,11 @@ const TOKENS_PER_S = {
  */
 function reportOf(report: JsonReport): FoundReport {
   const { at, number } = report;
-  const text = (path: string): string => String(at(path) ?? '');
+  const text = (path: string): string => {
+    const value = at(path);
+    if (typeof value === 'string') return value;
+    throw new ReportFault(`field ${path} is missing`);
+  };
   const backend = text('engine.backend').toLowerCase();
   const parallel = (['tp', 'pp'] as const).map((name) => [name, at(`world_info.${name}_size`) ?? 1] as const);
   return {

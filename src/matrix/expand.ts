@@ -50,9 +50,10 @@ export function expandMatrix(
   const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
   const hashed = hashFiles(points.flatMap(filesOf));
-  const names = namesOf(points);
-  checkLimitNames(file.build, ['build'], names, list);
-  for (const { model } of points) checkLimitNames(model.build, [...model.path, 'build'], names, list);
+  checkLimitNames(file.build, ['build'], namesOf(points), list);
+  for (const entry of points) {
+    checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
+  }
   const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   const lacking = new Map<CellKey, Unreachable>();

@@ -54,6 +54,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
       nsys !== true && ncu === undefined,
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
     ],
+    [nsys === true && ncu !== undefined, '--nsys and --ncu cannot be used together'],
     [
       preset === undefined && (window !== undefined || words.length > 1),
       'name one cell; --window and a command after -- need --preset trtllm',

@@ -127,8 +127,8 @@ export async function engineInCache(
   if (!isSame) return null;
   const cache = new EngineCache(enginesFolderOf(store.path));
   for (const key of engineKeysOf(store.db, measured.sweep.sweepId, [cell.key])) {
-    const [engine] = await cache.builds((note) => note.engineKey === key && note.number === build.number);
-    if (engine !== undefined && (await cache.isWhole(engine))) return engine;
+    const engines = await cache.builds((note) => note.engineKey === key && note.number === build.number);
+    for (const engine of engines) if (await cache.isWhole(engine)) return engine;
   }
   return null;
 }

@@ -18,8 +18,8 @@ import { clockBounds, reproScript } from './script.ts';
 
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
-  if (options.base !== undefined || options.reduce !== undefined) {
-    throw new UsageError('--base and --reduce need --bundle FILE.zip');
+  if (options.base !== undefined || options.reduce !== undefined || options.model !== undefined) {
+    throw new UsageError('--base, --reduce and --model need --bundle FILE.zip');
   }
   const file = script === undefined || script === true || script === '-' ? null : script;
   if (json === true && script !== undefined && file === null) {

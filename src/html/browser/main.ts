@@ -21,6 +21,7 @@ function follow(): void {
   const named = cellInHash(location.hash);
   const cell = data.cells.find(({ key }) => named !== null && key.startsWith(named));
   opened.remove();
+  delete opened.dataset['cell'];
   if (cell === undefined) return;
   const section = element('section', { id: 'cell', 'aria-label': 'One cell' }, ...cellNodes(cell));
   opened.replaceChildren(

@@ -80,6 +80,7 @@ export function flagText(flag: string, text: string, at: SourcePosition, list: M
 export function flagProblem(flag: string, value: FlagValue | readonly string[], place: Place): string | null {
   // Guides use this wrong name.
   if (flag === '--blockingSync') return `${flag}: no trtexec has it; state axes.spinWait: off`;
+  if (flag === '--help' || flag === '-h') return `${flag} is not a benchmark`;
   const known = findFlag(flag);
   if (known === undefined) {
     const advice = place === 'axis' ? '' : '; if yours is newer, write allowUnknownFlags: true';

@@ -50,7 +50,7 @@ export async function askHelper<Answer>(
   const path = join(folder, 'job.json');
   await writeFile(path, JSON.stringify(job));
   const script = join(packageFolder(), 'python', helper.script);
-  const env = { ...context.env, PYTHONDONTWRITEBYTECODE: '1' };
+  const env = { ...context.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONSAFEPATH: '' };
   const answer = await runProgram([python, script, path], folder, { ...context, env }, helper.needs);
   if ('problem' in answer) return answer;
   const read = readAnswer(answer.text, helper);

@@ -133,7 +133,7 @@ describe('against a good build', () => {
   });
 
   test.each([
-    [['--base', 'normal'], '--base and --reduce need --bundle FILE.zip'],
+    [['--base', 'normal'], '--base, --reduce and --model need --bundle FILE.zip'],
     [
       ['--bundle', 'b.zip', '--reduce', 'x'],
       '--reduce compares two builds of one cell: name another sweep, commit or run with --base',

@@ -112,6 +112,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
     .toSorted((a, b) => sizeOf(b) - sizeOf(a));
   const ends = [...new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && sizeOf(one), false)))];
   const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
+  const rest = judged === cells.length ? '' : `, ${cells.length - judged} not compared`;
   const notes = [compare.base.note, compare.head.note].flatMap((note) =>
     note === null ? [] : `${shortened(note, 200)}.`,
   );
@@ -120,7 +121,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
     tone,
     headline:
       worst === null
-        ? ['No clear change', ` in ${count(judged, 'compared cell')}`]
+        ? [judged === 0 ? 'Nothing to compare' : 'No clear change', ` in ${count(judged, 'compared cell')}${rest}`]
         : [
             `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
             ` by ${ends.join(' to ').replace(' % to', ' to')}`,
