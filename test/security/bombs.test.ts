@@ -53,7 +53,7 @@ describe('files that unpack to far more than they are', () => {
       for await (const chunk of readChunks(path)) bytes += chunk.length;
     }).rejects.toThrow('holds more than 4096 MiB');
     expect(bytes).toBe(4 * 1024 * MIB);
-  }, 60_000);
+  }, 180_000);
 
   test('a document of too many values is refused before it is parsed', async () => {
     const cwd = runWith('layers.json', Buffer.from(`{"Layers": [${'[],'.repeat(8_100_000)}[]]}`));
