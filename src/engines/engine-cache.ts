@@ -104,6 +104,13 @@ export class EngineCache {
     });
   }
 
+  /** Whether it is pinned, or a store may compare newer engines with it. */
+  async isKept(buildId: BuildId): Promise<boolean> {
+    const { lastGood, links, pins } = await this.index.read();
+    const isPinned = Object.entries(links).some(([link, note]) => note.buildId === buildId && pins[link] !== undefined);
+    return isPinned || Object.values(lastGood).flat().includes(buildId);
+  }
+
   /** Null if an engine of this name is being built or used. */
   async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<true | null> {
     return this.uses.tryHold(name, async (): Promise<true> => {

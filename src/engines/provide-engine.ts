@@ -87,9 +87,9 @@ async function intactEngine(
 }
 
 /**
- * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, bench removes
- * it, unless it is pinned or a last good one. The next sweep then builds it again, and the other runs of this sweep are skipped, because they would fail
- * equally. A given or frozen engine stays.
+ * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, the other runs
+ * of this sweep are skipped, because they would fail equally. bench removes it, so that the next sweep builds it again,
+ * unless it was given, is frozen, pinned or a last good one.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,
@@ -102,9 +102,7 @@ async function engineAfterRun(
   const isUnloadable = outcome.kind === 'failed' && outcome.reason === 'engineInvalid';
   if (!isUnloadable || build === undefined || engineKey === null || buildId === null) return state;
   if (build.isFrozen || program.recordings !== null) return state;
-  const { lastGood, pins } = await cache.index.read();
-  const isKept = pins[buildId] !== undefined || Object.values(lastGood).flat().includes(buildId);
-  const [engine] = isKept ? [] : await cache.builds((note) => note.buildId === buildId);
+  const [engine] = (await cache.isKept(buildId)) ? [] : await cache.builds((note) => note.buildId === buildId);
   const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine })) === true;
   const next = isGone
     ? 'the next sweep builds it again'

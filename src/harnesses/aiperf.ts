@@ -218,8 +218,7 @@ const inputConfig = z
       z.object({ name: z.string(), requests: z.number(), concurrency: z.number(), rate: z.number() }).partial(),
     ),
   })
-  .partial()
-  .default({});
+  .partial();
 
 /**
  * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in

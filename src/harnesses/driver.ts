@@ -177,6 +177,8 @@ export interface JsonReport {
   readonly at: (path: string) => unknown;
   /** @throws ReportFault if it is no number */
   readonly number: (path: string) => number;
+  /** @throws ReportFault if it is no text */
+  readonly text: (path: string) => string;
 }
 
 export class ReportFault extends Error {}
@@ -184,12 +186,19 @@ export class ReportFault extends Error {}
 export function jsonReport(value: unknown): JsonReport {
   const at = (path: string): unknown =>
     path.split('.').reduce<unknown>((inner, step) => (isRecord(inner) ? inner[step] : undefined), value);
+  const fault = (path: string, kind: string): ReportFault =>
+    new ReportFault(at(path) === undefined ? `field ${path} is missing` : `${path} is not a ${kind}`);
   const number = (path: string): number => {
     const found = at(path);
     if (typeof found === 'number') return found;
-    throw new ReportFault(found === undefined ? `field ${path} is missing` : `${path} is not a number`);
+    throw fault(path, 'number');
   };
-  return { at, number };
+  const text = (path: string): string => {
+    const found = at(path);
+    if (typeof found === 'string') return found;
+    throw fault(path, 'text');
+  };
+  return { at, number, text };
 }
 
 const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;

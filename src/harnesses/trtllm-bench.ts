@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 import {
   type JsonReport,
-  ReportFault,
   OUTPUT_THROUGHPUT,
   REQUEST_LATENCY,
   isStreaming,
@@ -167,12 +166,7 @@ const TOKENS_PER_S = {
  * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976).
  */
 function reportOf(report: JsonReport): FoundReport {
-  const { at, number } = report;
-  const text = (path: string): string => {
-    const value = at(path);
-    if (typeof value === 'string') return value;
-    throw new ReportFault(`field ${path} is missing`);
-  };
+  const { at, number, text } = report;
   const backend = text('engine.backend').toLowerCase();
   const parallel = (['tp', 'pp'] as const).map((name) => [name, at(`world_info.${name}_size`) ?? 1] as const);
   return {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { bench, benchProcess, finished, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { endingsBeside, enginesBeside, startsWith } from '../support/engine-folder.ts';
@@ -110,6 +111,30 @@ test('an engine that does not load fails one run, and the next sweep builds it a
   expect([(await bench(args, { env })).code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);
   expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
 }, 30_000);
+
+test.each(['build', 'name'])(
+  'a pinned engine that does not load stays: index by %s',
+  async (by) => {
+    const { args, db } = place(['repeats: 1']);
+    expect((await bench(args)).code).toBe(0);
+    const [engine] = enginesBeside(db);
+    const { engineKey = '' } = engine?.note ?? {};
+    expect((await bench(['engines', 'pin', engineKey, '--db', db])).code).toBe(0);
+    const path = join(dirname(db), 'engines', 'index.json');
+    const index = z
+      .looseObject({ links: z.record(z.string(), z.unknown()), pins: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(readFileSync(path, 'utf8')));
+    const named = <Value>(entries: Record<string, Value>) =>
+      by === 'build' ? entries : Object.fromEntries(Object.values(entries).map((value) => [engineKey, value]));
+    // Of the two reasons to keep it, only the pin.
+    writeFileSync(path, JSON.stringify({ ...index, links: named(index.links), pins: named(index.pins), lastGood: {} }));
+    const rules = JSON.stringify([{ when: '--loadEngine', does: 'doesNotLoad' }]);
+    const failed = await bench(args, { env: { STUB_RULES: rules } });
+    expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining('does not load; its file stays') });
+    expect(enginesBeside(db).map(({ isWhole }) => isWhole)).toEqual([true]);
+  },
+  30_000,
+);
 
 describe('builds: N', () => {
   test('builds each engine so often, spreads the runs over them, and keeps them', async () => {

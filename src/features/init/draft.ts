@@ -154,7 +154,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
   if (open.length === 0) return { shapes: null, dimensions: [] };
   const axes = new Map<string, Dimension>();
   const axisOf = (input: string, dimension: string | null, place: number): string => {
-    // An unnamed first dimension is the batch, as other inputs call it.
+    // An unnamed first dimension is the batch.
     const stated = dimension ?? (place === 0 ? 'batch' : `${input}_dim${place}`);
     const known = axes.get(stated);
     if (known !== undefined) return known.name;

@@ -9,7 +9,7 @@ import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../er
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
-import { StoreFile, isAccessProblem, sqliteRefusal } from './store-file.ts';
+import { StoreFile, isAccessProblem, pauseMs, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
 
 export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $client: Database.Database };
@@ -142,7 +142,7 @@ function useWal(client: Database.Database): void {
       return;
     } catch (error) {
       if (!errorCode(error).startsWith('SQLITE_BUSY') || waitedMs >= BUSY_TIMEOUT_MS) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_TRIES_MS);
+      pauseMs(BETWEEN_TRIES_MS);
     }
   }
 }

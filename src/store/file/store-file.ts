@@ -94,9 +94,14 @@ export class StoreFile {
         return null;
       }
       if (look === LOOKS_AT_SIZE) return 'was cut short';
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BETWEEN_LOOKS_MS);
+      pauseMs(BETWEEN_LOOKS_MS);
     }
   }
+}
+
+/** Blocks the thread, because SQLite is used synchronously. */
+export function pauseMs(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
 }
 
 function inodeOf(path: string): string | null {

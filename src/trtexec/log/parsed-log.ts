@@ -17,6 +17,7 @@ export interface TraceAverages {
   readonly groupSize: number;
   readonly gpuMs: readonly number[];
   readonly hostMs: readonly number[];
+  /** Empty for TensorRT 7.0, which does not print it. */
   readonly enqueueMs: readonly number[];
   readonly omittedQueries: number;
 }

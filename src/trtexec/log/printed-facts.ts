@@ -52,7 +52,7 @@ export function readBannerLine(draft: BannerDraft, section: string, text: string
   keys[key] = keys[key] ? `${keys[key]},${value}` : value;
 }
 
-/** Normalizes the banner: the same fields for every version from 8.2 to 11.x. */
+/** Normalizes the banner: the same fields for every version from 7.x to 11.x. */
 export function effectiveOptions(banner: Banner) {
   const build = banner['Build Options'] ?? {};
   const inference = banner['Inference Options'] ?? {};
@@ -65,7 +65,7 @@ export function effectiveOptions(banner: Banner) {
     saveEngine: build['Save engine'] || null,
     /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (since 10.0). */
     precision: build['Precision'] || null,
-    // 8.2 has it among the inference options.
+    // Up to 8.2 it was among the inference options.
     skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
     profilingVerbosity: finiteOrNull(
       build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],

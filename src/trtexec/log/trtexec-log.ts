@@ -5,7 +5,7 @@ import { LogLineReader, type LogMessage, type Marker, markerStart, parseMarker }
 import { RunBuilder, TYPED_COMMAND } from './run-builder.ts';
 
 /**
- * Reads the output of trtexec 8.2 to 11.x in constant memory. Push the bytes of stdout first, then those of stderr; a
+ * Reads the output of trtexec 7.x to 11.x in constant memory. Push the bytes of stdout first, then those of stderr; a
  * log in which both were merged is pushed as stdout. Several runs in one log are distinguished by their markers.
  */
 export class TrtexecLogParser {
