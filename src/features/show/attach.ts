@@ -11,15 +11,10 @@ import { namedRun } from '../../selection/by-name.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import * as z from 'zod';
 import { id, output, type OutputOf } from '../../records/output-parts.ts';
-
-interface AttachOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly name?: string;
-}
+import type { ShowOptions } from './command.ts';
 
 /** `bench show RUN --attach FILE...`: attaches files to a run, by their hash. */
-export async function attach(run: string, files: readonly string[], options: AttachOptions, io: Io): Promise<ExitCode> {
+export async function attach(run: string, files: readonly string[], options: ShowOptions, io: Io): Promise<ExitCode> {
   if (options.name !== undefined && files.length > 1) {
     throw new UsageError('--name is the name of one file: attach them one by one');
   }
