@@ -114,10 +114,7 @@ const TIMEOUT_MS = 120_000;
  * @returns a function that computes the efficiency of an engine from its circumstances and the time of a query
  * @throws InterruptedError on Ctrl-C
  */
-export async function efficiencyReader(
-  all: readonly EngineCircumstances[],
-  { cwd, env, signal, spawn }: Pick<Io, 'cwd' | 'env' | 'signal' | 'spawn'>,
-) {
+export async function efficiencyReader(all: readonly EngineCircumstances[], { cwd, env, signal, spawn }: Io) {
   const jobs = new Map<string, object>();
   for (const { model, shapes } of all) {
     if (typeof model !== 'string') jobs.set(jobKey(model, shapes), { model: model.path, shapes });

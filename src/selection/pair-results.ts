@@ -32,11 +32,7 @@ type PairRules = Pick<GateRules, 'minChangeOf'>;
  * Results of the pairs measured after a sweep; null if none were planned. Omits suspects that were not reached.
  * @param sweeps sweeps of the series, oldest first; the pairs belong to the last one
  */
-export function pairResultsOf(
-  db: StoreDatabase,
-  sweeps: readonly Pick<Sweep, 'sweepId'>[],
-  rules: PairRules,
-): PairResult[] | null {
+export function pairResultsOf(db: StoreDatabase, sweeps: readonly Pick<Sweep, 'sweepId'>[], rules: PairRules) {
   const sweepId = sweeps.at(-1)?.sweepId ?? '';
   const planned = plannedPairsOf(db, sweepId);
   if (planned === null) return null;

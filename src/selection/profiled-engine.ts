@@ -50,12 +50,7 @@ export function profiledPoint(db: StoreDatabase, { cell, sweeps, runId, ref }: C
  * the same network in another cell of these sweeps.
  * @param sweepIds null for the newest profile in any sweep
  */
-export function profiledCell(
-  db: StoreDatabase,
-  cell: KeyedCell,
-  sweepIds: readonly SweepId[] | null,
-  ref: string,
-): ProfiledEngine | null {
+export function profiledCell(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[] | null, ref: string) {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref);
   if (sweepIds === null) return null;

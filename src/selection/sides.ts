@@ -86,10 +86,7 @@ export async function resolveSide(db: StoreDatabase, ref: string, io: Io, option
  * @param isBaseAlone true if head was not named
  * @throws UsageError when a sweep would be compared with itself
  */
-export function refuseSharedSweep(
-  sides: { readonly base: Omit<Side, 'ref'>; readonly head: Omit<Side, 'ref'> },
-  isBaseAlone = false,
-): void {
+export function refuseSharedSweep(sides: Sides, isBaseAlone = false): void {
   const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
   const advice = isBaseAlone

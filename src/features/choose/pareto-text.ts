@@ -6,8 +6,15 @@ import { captionLines, cellColumns, withCells } from '../../terminal/cell-column
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
 import { accuracyText, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
-import { DERIVED_LEGEND, derivedText, isDerived } from '../../terminal/numbers.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import {
+  DERIVED_LEGEND,
+  derivedText,
+  isDerived,
+  count,
+  formatMs,
+  formatNumber,
+  formatPercent,
+} from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';

@@ -232,3 +232,10 @@ export const explainOutput = output('bench show --next --json', {
 
 export type ExplainOutput = OutputOf<typeof explainOutput>;
 export type ProfilerStep = ExplainOutput['ladder'][number];
+
+export const attachOutput = output('bench show RUN --attach FILE --json', {
+  runId: id,
+  attached: z.array(attachment.omit({ runId: true, prunedAt: true })),
+});
+
+export type AttachOutput = OutputOf<typeof attachOutput>;

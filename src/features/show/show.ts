@@ -1,3 +1,7 @@
+import { basename, resolve } from 'node:path';
+
+import { attachFile } from '../../artefacts/attached.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { disturbedCells } from '../../judge/run-trust.ts';
 import { provenBound } from './next-steps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
@@ -25,12 +29,14 @@ import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import { type ShownRun, findRunsByPrefix, queryTimes, runLayers, runSamples } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { findingByPrefix, namedCell, metricNamed, storedRun } from '../../selection/by-name.ts';
+import { findingByPrefix, namedCell, metricNamed, namedRun, storedRun } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
-import { withStore } from '../../cli/with-store.ts';
+import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import type { AttachOutput } from './output.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
 import type { RunId } from '../../records/scalars.ts';
@@ -156,4 +162,30 @@ function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptio
     names.join(','),
     ...Array.from({ length: samples.count }, (_, row) => columns.map(([, times]) => String(times[row])).join(',')),
   ]);
+}
+
+/** `bench show RUN --attach FILE...`: attaches files to a run, by their hash. */
+export async function attach(run: string, files: readonly string[], options: ShowOptions, io: Io): Promise<ExitCode> {
+  if (options.name !== undefined && files.length > 1) {
+    throw new UsageError('--name is the name of one file: attach them one by one');
+  }
+  return withStoreToWrite(options, io, async ({ db, path }) => {
+    const runId = namedRun(db, run);
+    const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
+    const attached: AttachOutput['attached'][number][] = [];
+    for (const file of files) {
+      io.signal.throwIfAborted();
+      const name = options.name ?? basename(file);
+      const { kind, sha256, bytes, attachedAt } = await attachFile(context, runId, resolve(io.cwd, file), name);
+      attached.push({ name, kind, sha256, bytes, attachedAt });
+    }
+    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
+  });
+}
+
+function attachText({ runId, attached }: AttachOutput): string[] {
+  return attached.map(
+    ({ name, bytes, sha256 }) =>
+      `run ${runId.slice(0, 8)} has ${printable(name)} (${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)})`,
+  );
 }

@@ -18,8 +18,15 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
-import { DERIVED_LEGEND, derivedText, isDerived, runsAndBuilds } from '../../terminal/numbers.ts';
-import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import {
+  DERIVED_LEGEND,
+  derivedText,
+  isDerived,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  runsAndBuilds,
+} from '../../terminal/numbers.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
