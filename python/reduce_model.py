@@ -2,7 +2,7 @@
 
     python3 reduce_model.py JOB.json
 
-Needs onnx. JOB: {"model", "output", "layers": [[names of ONNX nodes]], "wanted": [places in layers], "around":
+Needs onnx. JOB: {"model", "output", "layers": [[names of ONNX nodes]], "wanted": place in layers, "around":
 layers to take on each side, "shapes": [{input: dims}]}; dims of the cut are fixed where they are equal for all
 shapes. Answer: {"nodesBefore": ...}.
 """
@@ -103,9 +103,9 @@ def reduce(job):
     model = onnx.load(job["model"], load_external_data=False)
     graph = Graph(model.graph)
     layers = [{graph.places[name] for name in names if name in graph.places} for names in job["layers"]]
-    wanted = set().union(*(layers[place] for place in job["wanted"])) - graph.constant
+    wanted = layers[job["wanted"]] - graph.constant
     if not wanted:
-        names = [name for place in job["wanted"] for name in job["layers"][place]]
+        names = job["layers"][job["wanted"]]
         raise Problem(f"{job['model']} has none of the ONNX nodes of this layer ({', '.join(names[:3]) or 'it names none'})")
     core = graph.between(wanted)
     chosen = graph.between(grown(graph, layers, core, job["around"]))
@@ -144,7 +144,6 @@ def reduce(job):
         ],
         "outputs": [value.name for value in cut.graph.output],
         "missing": sorted({name for names in job["layers"] for name in names if name not in graph.places}),
-        "version": onnx.__version__,
     }
 
 

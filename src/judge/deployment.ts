@@ -63,8 +63,6 @@ export interface DeploymentFacts {
   readonly tunedBatch: ReadonlyMap<string, number>;
 }
 
-export type Deployments = ReturnType<typeof deploymentsOf>;
-
 export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];

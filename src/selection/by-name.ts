@@ -57,68 +57,47 @@ const MEASURED_FIELDS = [...MEASURED_WORDS.keys(), ...METRIC_IDS, ...METRIC_WORD
 
 const NAMES_ONE = new RegExp(String.raw`\b(?:${MEASURED_FIELDS.join('|')})\s*[!=<>]`);
 
-/** Adds the fields of the newest runs to each entry if the expression uses one of them. */
-function withMeasured<Entry extends { readonly cell: KeyedCell; readonly fields: CellFields }>(
-  db: StoreDatabase,
-  entries: readonly Entry[],
-  expression: string,
-): readonly Entry[] {
-  if (!NAMES_ONE.test(expression)) return entries;
-  const keys = entries.map(({ cell }) => cell.key);
-  const runs = newestRunsOf(db, keys);
-  return entries.map((entry) => {
-    const values = new Map([...measuredIn(runs.get(entry.cell.key) ?? []), ...entry.fields.values]);
-    return { ...entry, fields: { ...entry.fields, values, names: [...entry.fields.names, ...MEASURED_FIELDS] } };
-  });
-}
-
-function measuredIn(runs: readonly NewestRun[]): [string, FieldValue][] {
+/** Adds fields of the newest runs. */
+function withMeasured({ values, words, names }: CellFields, runs: readonly NewestRun[]): CellFields {
   const measured = runs.filter(isMeasured);
   const bound = usualBound((measured.length > 0 ? measured : runs).map(({ boundBy }) => boundBy));
-  const numbers = METRIC_IDS.flatMap((metric): [string, number][] => {
+  const numbers = METRIC_IDS.flatMap((metric) => {
     const value = median(valuesOf(measured, metric));
-    return value === null ? [] : [metric, metricWord(metric)].map((name) => [name, value]);
+    return value === null ? [] : [metric, metricWord(metric)].map((name) => [name, value] as const);
   });
-  return [
+  const found: readonly (readonly [string, FieldValue])[] = [
     ['bound', bound ?? []],
     ['flag', runs.flatMap(({ flags }) => flags.map(({ id }) => flagWord(id)))],
     ['hint', runs.flatMap(({ hints }) => hints)],
     ...numbers,
   ];
+  return { words, values: new Map([...found, ...values]), names: [...names, ...MEASURED_FIELDS] };
 }
 
 /** @param db store for `bound`, `flag`, `hint` and metrics of the cells; null for none */
-export function chooseCells(
-  db: StoreDatabase | null,
-  cells: readonly KeyedCell[],
-  expression: string | undefined,
-): KeyedCell[] {
+export function chooseCells(db: StoreDatabase | null, cells: readonly KeyedCell[], expression: string | undefined) {
   if (expression === undefined) return [...cells];
   const chosen = filtered(cells, expression, db);
   if (Array.isArray(chosen)) return chosen;
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
 }
 
-/** Place of a mistake that is not at the start. */
-function placeOf({ offset }: { readonly offset: number }): string {
-  return offset === 0 ? '' : `, at character ${offset + 1}`;
-}
-
 function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
-  const own = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
-  const read = db === null ? own : withMeasured(db, own, expression);
-  const known = read.map(({ fields }) => fields);
-  const reading = readFilter(expression, known, MEASURED_WORDS);
+  const keys = cells.map(({ key }) => key);
+  const runs = db !== null && NAMES_ONE.test(expression) ? newestRunsOf(db, keys) : null;
+  const fields = new Map(
+    cells.map((cell) => {
+      const own = cellFields(cell);
+      return [cell, runs === null ? own : withMeasured(own, runs.get(cell.key) ?? [])];
+    }),
+  );
+  const reading = readFilter(expression, [...fields.values()], MEASURED_WORDS);
   if (reading.kind === 'faulty') return reading;
-  return read.filter(({ fields }) => reading.filter(fields)).map(({ cell }) => cell);
+  return [...fields].filter(([, known]) => reading.filter(known)).map(([cell]) => cell);
 }
 
 /** Cells that some sweeps planned or ran and that match `--filter`. */
-export function cellsOfSweeps(
-  db: StoreDatabase,
-  sweepIds: readonly SweepId[],
-  expression: string | undefined,
-): KeyedCell[] {
+export function cellsOfSweeps(db: StoreDatabase, sweepIds: readonly SweepId[], expression: string | undefined) {
   const keys = new Set([...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
   return chooseCells(db, [...findCells(db, [...keys]).values()], expression);
 }
@@ -129,11 +108,7 @@ export function cellsOfSweeps(
  * select all.
  * @param others other valid words, for a suggestion
  */
-export function namedCells(
-  cells: readonly KeyedCell[],
-  names: readonly string[],
-  others: readonly string[] = [],
-): KeyedCell[] {
+export function namedCells(cells: readonly KeyedCell[], names: readonly string[], others: readonly string[] = []) {
   const chosen = names.map((name) => new Set(cellsOfName(cells, name, others)));
   const common = cells.filter((cell) => chosen.every((set) => set.has(cell)));
   return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
@@ -177,27 +152,24 @@ function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly
   if (byName.length > 0) return byName;
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
-  const problem = Array.isArray(found) ? nearestCells(cells, name) : `${placeOf(found)}: ${found.problem}`;
-  const hint = problem.replace(`: no cell has "${name}"`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
+  const place = Array.isArray(found) || found.offset === 0 ? '' : `, at character ${found.offset + 1}`;
+  const problem = Array.isArray(found) ? nearestCells(cells, name) : `${place}: ${found.problem}`;
+  const words = new Set(cells.flatMap((cell) => cellFields(cell).words));
+  const hint = problem.replace(`: no cell has "${name}"`, '') || didYouMean(name, [...others, ...words]);
   throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
 }
 
 const NEAREST = 3;
 
-function wordsOf(cells: readonly KeyedCell[]): string[] {
-  return [...new Set(cells.flatMap((cell) => cellFields(cell).words))];
-}
-
 /** Cells that match the most words. */
 function nearestCells(cells: readonly KeyedCell[], name: string): string {
-  const words = name.toLowerCase().split(/[\s&]+/);
-  const shared = cells.map((cell) => {
-    const fields = cellFields(cell);
-    return { cell, count: words.filter((word) => fields.words.includes(word)).length };
+  const asked = name.toLowerCase().split(/[\s&]+/);
+  const byShared = Map.groupBy(cells, (cell) => {
+    const { words } = cellFields(cell);
+    return asked.filter((word) => words.includes(word)).length;
   });
-  const most = Math.max(...shared.map(({ count }) => count));
-  const nearest = shared.filter(({ count }) => count === most).map(({ cell }) => cell);
-  return most === 0 ? '' : `; nearest: ${typed(nearest.slice(0, NEAREST), cells)}`;
+  const most = Math.max(...byShared.keys());
+  return most === 0 ? '' : `; nearest: ${typed(byShared.get(most)?.slice(0, NEAREST) ?? [], cells)}`;
 }
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
@@ -227,9 +199,7 @@ export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | nu
  */
 export function namedRun(db: StoreDatabase, name: string): string {
   const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
-  if (more.length > 0) {
-    throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
-  }
+  if (more.length > 0) throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
   if (runId !== undefined) return runId;
   const cells = allCells(db);
   if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
@@ -240,12 +210,9 @@ export function namedRun(db: StoreDatabase, name: string): string {
       `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
     );
   }
-  const cell = namedCell(cells, name);
-  const [fastest] = measuredRunIds(db, cell.key);
-  if (fastest === undefined) {
-    throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
-  }
-  return fastest;
+  const [fastest] = measuredRunIds(db, namedCell(cells, name).key);
+  if (fastest !== undefined) return fastest;
+  throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }
 
 const SHOWN = 10;
@@ -260,12 +227,9 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   if (isOwnMetric(name)) return name;
   const stored = storedMetrics(db);
   const known = stored.filter((id) => id === name || metricOf(id).label === name);
-  const [only, ...others] = known;
-  if (only !== undefined && others.length === 0) return only;
-  const own = ownMetricNamed(name);
-  if (own !== undefined) return own;
-  if (isMetric(name)) return name;
-  if (only !== undefined) {
+  const found = (known.length === 1 ? known[0] : undefined) ?? ownMetricNamed(name) ?? (isMetric(name) ? name : null);
+  if (found !== null) return found;
+  if (known.length > 0) {
     throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
   }
   const labels = [...new Set(stored.map((id) => metricOf(id).label))];

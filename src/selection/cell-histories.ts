@@ -10,7 +10,7 @@ import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import { AB_BRANCH, OFF_BRANCHES, type Sweep } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { type MeasuredRun, measuredRuns } from '../store/runs/run-values.ts';
+import { measuredRuns } from '../store/runs/run-values.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
@@ -37,7 +37,12 @@ export function cellHistories(
   const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
     const metric = gateMetric(requested, cell);
-    const counted = ofOneKind(measured.get(cell.key) ?? [], metric, kinds?.get(cell.key));
+    const runs = measured.get(cell.key) ?? [];
+    const valueOf = valueRule(runs, metric, kinds?.get(cell.key));
+    const counted = runs.flatMap((run): SweepRun[] => {
+      const value = valueOf(run);
+      return value === null ? [] : [{ ...run, value }];
+    });
     return cellSweeps(cell, metric, sweeps, machines === 'all' ? counted : sameMachine(counted, ids));
   });
 }
@@ -63,23 +68,12 @@ export function pastOf(
     ({ cell, runs }) => [cell.key, valueKind(runs.filter(isMeasured), gateMetric(requested, cell))] as const,
   );
   const all = cells.map(({ cell }) => cell);
-  const found = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
+  const histories = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
+  const byKey = new Map(histories.map((found) => [found.cell.key, found]));
   return (cellKey, values) => {
-    const ofCell = found.find(({ cell }) => cell.key === cellKey);
-    return ofCell === undefined ? [] : pastValues(ofCell, values);
+    const found = byKey.get(cellKey);
+    return found === undefined ? [] : pastValues(found, values);
   };
-}
-
-/**
- * Runs that count, and the number of sweeps with values of the other kind only.
- * @param kind default: the kind that all runs have
- */
-function ofOneKind(runs: readonly MeasuredRun[], metric: MetricId, kind?: ValueKind): SweepRun[] {
-  const valueOf = valueRule(runs, metric, kind);
-  return runs.flatMap((run): SweepRun[] => {
-    const value = valueOf(run);
-    return value === null ? [] : [{ ...run, value }];
-  });
 }
 
 type Placed = Pick<SweepRun, 'environmentId' | 'sweepId'>;
@@ -97,13 +91,10 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
     if (isOne) return ofCell;
     const places = new Map(sweepIds.map((id, place) => [id, place]));
     const placeOf = ({ sweepId }: Placed): number => places.get(sweepId) ?? -1;
-    const newest = ofCell.reduce<Run | null>(
-      (found, run) => (found === null || placeOf(run) > placeOf(found) ? run : found),
-      null,
-    );
-    if (newest === null) return ofCell;
-    const machine = machineOf(newest);
-    const card = cardOf(newest);
+    const [first, ...others] = ofCell;
+    if (first === undefined) return ofCell;
+    const newest = others.reduce((found, run) => (placeOf(run) > placeOf(found) ? run : found), first);
+    const [machine, card] = [machineOf(newest), cardOf(newest)];
     return ofCell.filter((run) => machineOf(run) === machine && !isOtherCard(cardOf(run), card));
   };
 }
@@ -114,22 +105,20 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
  */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
   const [begun] = unfinishedSweeps(db);
-  return new UsageError(
-    begun === undefined
-      ? countEndedSweeps(db) === 0
-        ? 'the store is empty: `bench run` or `bench import` something first'
-        : otherBranches(db, branch)
-      : `no sweep has ended yet: continue with \`bench run --resume ${begun.sweepId.slice(0, 8)}\``,
-  );
-}
-
-const MOST_NAMES = 8;
-
-function otherBranches(db: StoreDatabase, branch: string | null): string {
+  if (begun !== undefined) {
+    const id = begun.sweepId.slice(0, 8);
+    return new UsageError(`no sweep has ended yet: continue with \`bench run --resume ${id}\``);
+  }
+  if (countEndedSweeps(db) === 0)
+    return new UsageError('the store is empty: `bench run` or `bench import` something first');
   const names = storedBranches(db).filter((name) => name !== AB_BRANCH && !OFF_BRANCHES.includes(name));
   const shown = names.slice(0, MOST_NAMES).map(printable).join(', ');
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;
   const others = names.length === 0 ? '' : `, there are ${shown}${more}`;
-  return `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`;
+  return new UsageError(
+    `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`,
+  );
 }
+
+const MOST_NAMES = 8;

@@ -7,22 +7,18 @@ import { sweepsOfCell } from '../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
-import { showRun } from '../store/runs/show-run.ts';
-import { chooseCells, namedCells, onlyCell, runByPrefix } from './by-name.ts';
+import { chooseCells, namedCells, onlyCell, runByPrefix, storedRun } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
-import { resolveSide, resolveSides } from './sides.ts';
+import { resolveSide, resolveSides, type Side } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
 
 /** One cell in some sweeps, or a single run of it. */
-export interface CellPoint {
-  readonly ref: string;
+export interface CellPoint extends Side {
   /** Whether `ref` selects a cell rather than a sweep. */
   readonly isOfCells: boolean;
   readonly cell: KeyedCell;
-  readonly sweeps: readonly Sweep[];
   /** Null when all runs of the cell in the sweeps count. */
   readonly runId: RunId | null;
-  readonly note: string | null;
 }
 
 type Place = Omit<CellPoint, 'cell'> & { readonly cells: readonly KeyedCell[] };
@@ -39,39 +35,37 @@ export async function resolvePoints(
   io: Io,
 ): Promise<{ base: CellPoint; head: CellPoint }> {
   const named = namedCells(allCells(db), name === null ? [] : [name]);
-  const [base, head] = await placesOf(db, named, refs, io);
+  const sides = refs ?? (await resolveSides(db, undefined, undefined, io));
+  const [base, head] =
+    'base' in sides
+      ? [inSweeps(db, named, sides.base), inSweeps(db, named, sides.head)]
+      : [await placeOf(db, named, sides[0], io), await placeOf(db, named, sides[1], io)];
   if (base.isOfCells || head.isOfCells) {
     return inOneSweep(db, pointOf(base, name, named), pointOf(head, name, named));
   }
-  const common = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
-  if (common.length === 0) {
-    throw new UsageError(
-      `no cell${name === null ? '' : ` ${printable(name)}`} is on both sides, ${printable(base.ref)} and ${printable(head.ref)}`,
-    );
+  const cells = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
+  if (cells.length > 0) {
+    return { base: pointOf({ ...base, cells }, name, named), head: pointOf({ ...head, cells }, name, named) };
   }
-  return {
-    base: pointOf({ ...base, cells: common }, name, named),
-    head: pointOf({ ...head, cells: common }, name, named),
-  };
+  const what = name === null ? 'no cell' : `no cell ${printable(name)}`;
+  throw new UsageError(`${what} is on both sides, ${printable(base.ref)} and ${printable(head.ref)}`);
 }
 
 /** Moves two cells to the newest sweep that measured both, preferably with profiles. */
 function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base: CellPoint; head: CellPoint } {
-  const free = [base, head].filter(({ isOfCells }) => isOfCells);
-  const stated = [base, head].find(({ isOfCells }) => !isOfCells);
-  const sweeps = stated?.sweeps ?? sweepsOfCell(db, base.cell.key, SEARCHED_SWEEPS);
-  const others = new Set(
-    free.flatMap(({ cell }) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS)).map(({ sweepId }) => sweepId),
+  const both = [base, head];
+  const sweepsOf = ({ cell }: CellPoint) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS);
+  const searched = both.find(({ isOfCells }) => !isOfCells)?.sweeps ?? sweepsOf(base);
+  const free = both.filter(({ isOfCells }) => isOfCells);
+  const others = new Set(free.flatMap(sweepsOf).map(({ sweepId }) => sweepId));
+  const common = searched.filter(
+    ({ sweepId }) => others.has(sweepId) && both.every(({ cell }) => cellKeysOf(db, [sweepId]).has(cell.key)),
   );
-  const common = sweeps.filter(
-    ({ sweepId }) => others.has(sweepId) && [base, head].every(({ cell }) => cellKeysOf(db, [sweepId]).has(cell.key)),
-  );
-  const chosen =
-    common.find(({ sweepId }) =>
-      [base, head].every(({ cell }) => layerRunsOfCell(db, cell.key, [sweepId]).length > 0),
-    ) ?? common[0];
-  if (chosen === undefined) return { base, head };
-  const placed = (point: CellPoint): CellPoint => (point.isOfCells ? { ...point, sweeps: [chosen] } : point);
+  const isProfiled = ({ sweepId }: Sweep) =>
+    both.every(({ cell }) => layerRunsOfCell(db, cell.key, [sweepId]).length > 0);
+  const chosen = common.find(isProfiled) ?? common[0];
+  const placed = (point: CellPoint): CellPoint =>
+    point.isOfCells && chosen !== undefined ? { ...point, sweeps: [chosen] } : point;
   return { base: placed(base), head: placed(head) };
 }
 
@@ -84,29 +78,14 @@ export async function resolvePoint(db: StoreDatabase, name: string, ref: string 
   return pointOf(ref === null ? newestOf(db, named, name) : await placeOf(db, named, ref, io), name, cells);
 }
 
-async function placesOf(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  refs: readonly [string, string] | null,
-  io: Io,
-): Promise<[Place, Place]> {
-  if (refs === null) {
-    const { base, head } = await resolveSides(db, undefined, undefined, io);
-    return [inSweeps(db, cells, base), inSweeps(db, cells, head)];
-  }
-  return [await placeOf(db, cells, refs[0], io), await placeOf(db, cells, refs[1], io)];
-}
-
 async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string, io: Io): Promise<Place> {
   if (/[=<>]/.test(ref)) return newestOf(db, chooseCells(db, cells, ref), ref);
   const runId = runByPrefix(db, ref);
   if (runId !== null) {
-    const run = showRun(db, runId);
-    const { sweeps } = await resolveSide(db, run?.sweepId ?? '', io);
-    const ofRun = cells.filter(({ key }) => key === run?.cellKey);
-    if (ofRun.length === 0) {
-      throw new UsageError(`run ${printable(ref)} belongs to another cell`);
-    }
+    const run = storedRun(db, runId);
+    const { sweeps } = await resolveSide(db, run.sweepId, io);
+    const ofRun = cells.filter(({ key }) => key === run.cellKey);
+    if (ofRun.length === 0) throw new UsageError(`run ${printable(ref)} belongs to another cell`);
     return { ref, isOfCells: false, cells: ofRun, sweeps, runId, note: null };
   }
   try {
@@ -129,11 +108,7 @@ export function cellsInWords(cells: readonly KeyedCell[], words: readonly string
   }
 }
 
-function inSweeps(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  side: { readonly ref: string; readonly sweeps: readonly Sweep[]; readonly note: string | null },
-): Place {
+function inSweeps(db: StoreDatabase, cells: readonly KeyedCell[], side: Side): Place {
   const ids = side.sweeps.map(({ sweepId }) => sweepId);
   const there = cellKeysOf(db, ids);
   return { ...side, isOfCells: false, cells: cells.filter(({ key }) => there.has(key)), runId: null };
@@ -147,9 +122,8 @@ function newestOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string): 
 
 function pointOf({ cells, ...place }: Place, name: string | null, all: readonly KeyedCell[]): CellPoint {
   if (cells.length === 0) {
-    throw new UsageError(
-      `${printable(place.ref)}: ${name === null ? 'no cell' : printable(name)} was not measured there; see \`bench ls cells\``,
-    );
+    const which = name === null ? 'no cell' : printable(name);
+    throw new UsageError(`${printable(place.ref)}: ${which} was not measured there; see \`bench ls cells\``);
   }
   const what = name === null ? 'there are' : `${printable(place.isOfCells ? place.ref : name)} is`;
   return { ...place, cell: onlyCell(cells, what, all) };

@@ -8,24 +8,25 @@ import { inTemporaryFolder } from '../process/temporary-folder.ts';
 import type { Io } from '../cli/io.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { valuesOf } from '../judge/value-rule.ts';
-import { type EngineConditions, joinLayers, type ProfiledEngine } from '../layers/profiled-engine.ts';
-import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
+import type { EngineConditions, ProfiledEngine } from '../layers/profiled-engine.ts';
+import type { LayerFacts } from '../layers/layer-facts.ts';
 import { type EngineEfficiency, engineEfficiency, type ShapedModel } from '../layers/work/efficiency.ts';
 import { networkWorkSchema } from '../layers/work/layer-work.ts';
 import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { CellKey, RunId } from '../records/scalars.ts';
+import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { buildRunOf } from '../store/builds/builds.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
-import { runLayers, showRun } from '../store/runs/show-run.ts';
+import { showRun } from '../store/runs/show-run.ts';
 import { findBuilds, findEnvironments } from '../store/sweeps/environments.ts';
 import { printable } from '../text/printable.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
+import { flagValue } from '../trtexec/flags/flag-table.ts';
 import { askHelper, pythonOf } from '../tools/python/helper.ts';
-import type { LayerSources } from './actual-precisions.ts';
+import { layerSources, layersOfRun } from './engines-of-cells.ts';
 import { onnxProblem } from './find-runs.ts';
 
 export interface EngineModel {
@@ -53,12 +54,11 @@ export async function namedModel(named: string, cwd: string): Promise<EngineMode
  */
 async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel | string> {
   const built = showRun(db, buildRunOf(db, runId)?.runId ?? runId);
-  const option = '--onnx=';
-  const path = built?.argv?.find((argument) => argument.startsWith(option))?.slice(option.length);
-  const buildId = built?.buildId ?? null;
-  const sha256 = buildId === null ? null : (findBuilds(db, [buildId]).get(buildId)?.modelSha256 ?? null);
+  const path = flagValue(built?.argv ?? [], '--onnx');
+  const buildId = built?.buildId ?? '';
+  const sha256 = findBuilds(db, [buildId]).get(buildId)?.modelSha256 ?? null;
   // Paths of recordings and of other machines lead nowhere, or to another file.
-  if (built === null || path === undefined || sha256 === null) return NO_MODEL;
+  if (built === null || path === null || sha256 === null) return NO_MODEL;
   const status = await stat(path).catch(() => null);
   if (status === null) return `the ONNX model no longer exists: ${printable(path)}`;
   const builtAt = Date.parse(built.startedAt ?? '');
@@ -69,13 +69,7 @@ async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel 
 }
 
 /** Facts about a profiled engine in addition to its layers. */
-export interface EngineCircumstances {
-  readonly model: EngineModel | string;
-  readonly shapes: Shapes;
-  readonly conditions: EngineConditions;
-  /** Median of the timed runs of its cell and sweep in ms. */
-  readonly gpuComputeMs: number | null;
-}
+type EngineCircumstances = Awaited<ReturnType<typeof storedCircumstances>>;
 
 const UNKNOWN: EngineConditions = { gpuName: null, maxSmClockMhz: null, mig: null, smClockMhz: null };
 
@@ -89,7 +83,7 @@ export async function storedCircumstances(
   { cellKey, runId, sweepId }: Pick<ProfiledEngine, 'cellKey' | 'runId' | 'sweepId'>,
   cell: KeyedCell | null,
   named: EngineModel | null,
-): Promise<EngineCircumstances> {
+) {
   const run = showRun(db, runId);
   const own = cellKey === null ? cell : (findCells(db, [cellKey]).get(cellKey) ?? cell);
   const { environment = UNKNOWN, telemetry = null } = run ?? {};
@@ -97,10 +91,12 @@ export async function storedCircumstances(
   const clock = telemetry?.smClockMhz ?? median(timed.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   const found = named ?? (await modelOfRun(db, runId));
   const { gpuName, maxSmClockMhz, mig } = environment;
+  const conditions: EngineConditions = { gpuName, maxSmClockMhz, mig, smClockMhz: clock };
   return {
     model: typeof found === 'string' ? `${found}; --onnx FILE names it` : found,
     shapes: own?.shapes ?? {},
-    conditions: { gpuName, maxSmClockMhz, mig, smClockMhz: clock },
+    conditions,
+    /** Median of the timed runs of its cell and sweep in ms. */
     gpuComputeMs: median(valuesOf(timed, 'gpuComputeMs')),
   };
 }
@@ -118,19 +114,26 @@ const TIMEOUT_MS = 120_000;
  * @returns a function that computes the efficiency of an engine from its circumstances and the time of a query
  * @throws InterruptedError on Ctrl-C
  */
-export async function efficiencyReader(all: readonly EngineCircumstances[], io: Io) {
-  const jobs = new Map(
-    all.flatMap(({ model, shapes }) =>
-      typeof model === 'string' ? [] : [[jobKey(model, shapes), { model: model.path, shapes }]],
-    ),
-  );
-  const answer = jobs.size === 0 ? { networks: [] } : await measured([...jobs.values()], io);
-  const networks = new Map(
-    [...jobs.keys()].map((key, place) => [key, 'problem' in answer ? answer : answer.networks[place]]),
-  );
+export async function efficiencyReader(all: readonly EngineCircumstances[], { cwd, env, signal, spawn }: Io) {
+  const jobs = new Map<string, object>();
+  for (const { model, shapes } of all) {
+    if (typeof model !== 'string') jobs.set(jobKey(model, shapes), { model: model.path, shapes });
+  }
+  const context = { cwd, env, spawn, signal, timeoutMs: TIMEOUT_MS };
+  const ask = (folder: string) =>
+    askHelper(MEASURING, pythonOf(undefined, env), { jobs: [...jobs.values()] }, folder, context);
+  const answer =
+    jobs.size === 0
+      ? { networks: [] }
+      : await inTemporaryFolder('work', ask).catch((error: unknown) => {
+          if (error instanceof EnvironmentLackingError) return { problem: error.message };
+          throw error;
+        });
+  const places = [...jobs.keys()];
   const modelAt = ({ model, shapes }: EngineCircumstances): ShapedModel | string => {
     if (typeof model === 'string') return model;
-    const work = networks.get(jobKey(model, shapes)) ?? { problem: NO_MODEL };
+    const place = places.indexOf(jobKey(model, shapes));
+    const work = 'problem' in answer ? answer : (answer.networks[place] ?? { problem: NO_MODEL });
     return 'problem' in work ? printable(work.problem) : { name: model.name, work };
   };
   return (layers: readonly LayerFacts[], known: EngineCircumstances, ms: number | null) =>
@@ -141,21 +144,9 @@ function jobKey({ path }: EngineModel, shapes: Shapes): string {
   return JSON.stringify([path, shapes]);
 }
 
-async function measured(jobs: readonly object[], { cwd, env, signal, spawn }: Io) {
-  const context = { cwd, env, spawn, signal, timeoutMs: TIMEOUT_MS };
-  try {
-    return await inTemporaryFolder('work', (folder) =>
-      askHelper(MEASURING, pythonOf(undefined, env), { jobs }, folder, context),
-    );
-  } catch (error) {
-    if (error instanceof EnvironmentLackingError) return { problem: error.message };
-    throw error;
-  }
-}
-
 type EfficiencyRun = Pick<
   CellRun,
-  'cellKey' | 'centres' | 'environmentId' | 'outcome' | 'role' | 'smClockMhz' | 'values'
+  'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'outcome' | 'role' | 'smClockMhz' | 'values'
 >;
 
 /**
@@ -166,24 +157,19 @@ export async function cellEfficiencies(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   runs: readonly EfficiencyRun[],
-  sources: LayerSources,
+  sweepIds: readonly SweepId[],
   io: Io,
 ): Promise<Map<CellKey, EngineEfficiency>> {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const sourced = cells.flatMap((cell) => {
-    const source = sources.runOf(cell);
-    return source === null ? [] : [{ cell, source }];
-  });
   const asked = [];
-  for (const [runId, together] of Map.groupBy(sourced, ({ source }) => source.runId)) {
+  for (const [runId, sources] of layerSources(db, cells, runs, sweepIds)) {
     const model = await modelOfRun(db, runId);
-    const stored = typeof model === 'string' ? null : runLayers(db, runId);
-    if (stored === null) continue;
-    const profiled = layerFactsOf(joinLayers(stored.profile, stored.layers));
-    for (const { cell, source } of together) {
+    const profiled = typeof model === 'string' ? null : layersOfRun(db, runId);
+    if (profiled === null) continue;
+    for (const { cell, isOwn } of sources) {
       // Layer times of another cell do not apply to this one.
-      const layers = source.isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
+      const layers = isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
       const own = byCell.get(cell.key) ?? [];
       const environment = environments.get(own[0]?.environmentId ?? '');
       if (environment === undefined) continue;
@@ -192,10 +178,8 @@ export async function cellEfficiencies(
       asked.push({ key: cell.key, layers, known, ms: queryMs(cell, own) });
     }
   }
-  const efficiencyOf = await efficiencyReader(
-    asked.map(({ known }) => known),
-    io,
-  );
+  const circumstances = asked.map(({ known }) => known);
+  const efficiencyOf = await efficiencyReader(circumstances, io);
   return new Map(asked.map(({ key, layers, known, ms }) => [key, efficiencyOf(layers, known, ms).engine]));
 }
 
@@ -203,5 +187,5 @@ export async function cellEfficiencies(
 function queryMs({ streams }: KeyedCell, runs: readonly EfficiencyRun[]): number | null {
   if (streams === 1) return median(valuesOf(runs, 'gpuComputeMs'));
   const throughputQps = median(valuesOf(runs, 'throughputQps'));
-  return throughputQps === null || throughputQps === 0 ? null : 1000 / throughputQps;
+  return throughputQps ? 1000 / throughputQps : null;
 }

@@ -18,26 +18,22 @@ const FIELDS = {
 const WORD = new RegExp(`^(${Object.keys(FIELDS).join('|')})=(.+)$`);
 const VERSIONS: readonly string[] = ['trt', 'driver', 'cuda'];
 
-interface Condition {
-  readonly field: keyof Environment;
-  readonly matches: (stored: string) => boolean;
-}
-
 /**
  * Reads `trt=10.6` or `driver=580,gpu=H200`, conditions on all runs of a sweep. A version matches to the given number
  * of parts; another name matches a part of the value, ignoring case.
  * @returns null for any other text
  */
-function conditionsOf(ref: string): readonly Condition[] | null {
-  const conditions = ref.split(',').flatMap((part): Condition[] => {
+function conditionsOf(ref: string) {
+  const conditions = ref.split(',').map((part) => {
     const [, word = '', value = ''] = WORD.exec(part.trim()) ?? [];
-    if (!isField(word)) return [];
-    const matches = VERSIONS.includes(word)
-      ? (stored: string): boolean => `${stored}.`.startsWith(`${value}.`)
-      : (stored: string): boolean => stored.toLowerCase().includes(value.toLowerCase());
-    return [{ field: FIELDS[word], matches }];
+    const matches = (stored: string): boolean =>
+      VERSIONS.includes(word)
+        ? `${stored}.`.startsWith(`${value}.`)
+        : stored.toLowerCase().includes(value.toLowerCase());
+    return isField(word) ? { field: FIELDS[word], matches } : null;
   });
-  return conditions.length === ref.split(',').length ? conditions : null;
+  const known = conditions.filter((condition) => condition !== null);
+  return known.length === conditions.length ? known : null;
 }
 
 function isField(word: string): word is keyof typeof FIELDS {
@@ -51,17 +47,12 @@ function isField(word: string): word is keyof typeof FIELDS {
  * @returns null if the text names no environment
  * @throws UsageError if no sweep meets the conditions
  */
-export function sweepInEnvironment(
-  db: StoreDatabase,
-  ref: string,
-  like: Sweep | null,
-  branch: string | null,
-): Sweep | null {
+export function sweepInEnvironment(db: StoreDatabase, ref: string, like: Sweep | null, branch: string | null) {
   const conditions = conditionsOf(ref);
   if (conditions === null) return null;
-  const environmentsOfSweep = sweepEnvironments(db);
+  const environmentsOf = sweepEnvironments(db);
   const isThere = ({ sweepId }: Sweep): boolean => {
-    const environments = environmentsOfSweep(sweepId);
+    const environments = environmentsOf(sweepId);
     return conditions.every(({ field, matches }) => {
       // A run that ended early may lack the field.
       const known = environments.flatMap((environment) => environment[field] ?? []);

@@ -94,20 +94,18 @@ export async function findRuns(
       archive: (file, program, from) =>
         archives.push(`${printable(file)} needs ${program} to be read (apt-get install ${from}), or unpack it`),
     });
-    const [archive] = archives;
+    const [[archive], [link]] = [archives, links];
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);
-    for (const line of archives.slice(0, MOST_NAMED)) io.err(`note: ${line}\n`);
-    if (archives.length > MOST_NAMED) {
-      io.err(`note: ${archives.length - MOST_NAMED} more archives are not read\n`);
-    }
+    const notes = archives.slice(0, MOST_NAMED);
+    if (archives.length > MOST_NAMED) notes.push(`${archives.length - MOST_NAMED} more archives are not read`);
     for (const kind of left) leftOut[kind] = (leftOut[kind] ?? 0) + 1;
-    if (left.length > 0) io.err(`note: ${printable(path)}: ${leftOutText(left)}\n`);
-    const [first] = links;
-    if (first !== undefined) {
-      io.err(
-        `note: ${count(links.length, 'symbolic link')} not followed (${printable(first)}${links.length > 1 ? ', …' : ''}): name what they lead to, to read it\n`,
-      );
+    if (left.length > 0) notes.push(`${printable(path)}: ${leftOutText(left)}`);
+    if (link !== undefined) {
+      const named = `${printable(link)}${links.length > 1 ? ', …' : ''}`;
+      const unread = `${count(links.length, 'symbolic link')} not followed (${named})`;
+      notes.push(`${unread}: name what they lead to, to read it`);
     }
+    for (const note of notes) io.err(`note: ${note}\n`);
     return found;
   } catch (error) {
     if (error instanceof UsageError || io.signal.aborted) throw error;
@@ -115,17 +113,14 @@ export async function findRuns(
   }
 }
 
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'file or folder not found',
+  EACCES: 'permission denied',
+  ENOTDIR: 'is not a folder',
+};
+
 export function readingProblem(error: unknown): string {
-  switch (errorCode(error)) {
-    case 'ENOENT':
-      return 'file or folder not found';
-    case 'EACCES':
-      return 'permission denied';
-    case 'ENOTDIR':
-      return 'is not a folder';
-    default:
-      return error instanceof Error ? printable(error.message) : 'cannot be read';
-  }
+  return PROBLEMS[errorCode(error)] ?? (error instanceof Error ? printable(error.message) : 'cannot be read');
 }
 
 export function onnxProblem(error: unknown): string {

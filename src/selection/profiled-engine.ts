@@ -27,10 +27,7 @@ import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Layers of a run's profile, with notes on what weakens them; null without one. */
-export function profiledLayers(
-  db: StoreDatabase,
-  run: LayerRun,
-): Pick<ProfiledEngine, 'layers' | 'notes' | 'total'> | null {
+export function profiledLayers(db: StoreDatabase, run: LayerRun) {
   const stored = runLayers(db, run.runId);
   if (stored === null) return null;
   const { layers, profile, total } = stored;
@@ -39,7 +36,7 @@ export function profiledLayers(
 
 export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
-  return run === null ? null : profiledFrom(db, run, ref, []);
+  return run && profiledFrom(db, run, ref);
 }
 
 export function profiledPoint(db: StoreDatabase, { cell, sweeps, runId, ref }: CellPoint): ProfiledEngine | null {
@@ -53,60 +50,46 @@ export function profiledPoint(db: StoreDatabase, { cell, sweeps, runId, ref }: C
  * the same network in another cell of these sweeps.
  * @param sweepIds null for the newest profile in any sweep
  */
-export function profiledCell(
-  db: StoreDatabase,
-  cell: KeyedCell,
-  sweepIds: readonly SweepId[] | null,
-  ref: string,
-): ProfiledEngine | null {
+export function profiledCell(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[] | null, ref: string) {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
-  if (own !== undefined) return profiledFrom(db, own, ref, []);
+  if (own !== undefined) return profiledFrom(db, own, ref);
   if (sweepIds === null) return null;
   const ofEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true);
-  const sameEngine = ofEngine.find(({ iterations }) => iterations !== null);
-  if (sameEngine !== undefined) {
-    const label = labelOf(db, sameEngine);
-    const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
-    return profiledFrom(db, sameEngine, ref, [note]);
-  }
   const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  const [built] = (similar?.iterations ?? null) === null ? ofEngine : [];
-  if (built !== undefined) {
-    const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
-    return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
-  }
-  if (similar === undefined) return null;
-  return profiledFrom(db, similar, ref, [
-    `no profile of this cell there: this one is of ${labelOf(db, similar) ?? 'another cell'}`,
-  ]);
+  // Runs with times come first.
+  const [same] = (similar?.iterations ?? null) === null || ofEngine[0]?.iterations !== null ? ofEngine : [];
+  const run = same ?? similar;
+  if (run === undefined) return null;
+  const label = labelOf(cellOfRun(db, run));
+  const ofBuild = 'no profile there: these are the layers of the build that saved its engine file, without times';
+  const ofSame = `no profile there: this one is of the same engine, in sweep ${run.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
+  const ofSimilar = `no profile of this cell there: this one is of ${label ?? 'another cell'}`;
+  const note = same === undefined ? ofSimilar : same.iterations === null ? ofBuild : ofSame;
+  return profiledFrom(db, run, ref, note);
 }
 
-function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
-  const cell = cellKey === null ? undefined : findCells(db, [cellKey]).get(cellKey);
-  // Exports without a log do not identify a cell.
+function cellOfRun(db: StoreDatabase, { cellKey }: LayerRun): KeyedCell | undefined {
+  return cellKey === null ? undefined : findCells(db, [cellKey]).get(cellKey);
+}
+
+/** Exports without a log do not identify a cell. */
+function labelOf(cell: KeyedCell | undefined): string | null {
   return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
 }
 
-function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: readonly string[]): ProfiledEngine | null {
+function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, note?: string): ProfiledEngine | null {
   const profiled = profiledLayers(db, run);
   if (profiled === null) return null;
-  const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);
+  const cell = cellOfRun(db, run);
   return {
+    ...run,
+    ...profiled,
     ref,
-    runId: run.runId,
-    sweepId: run.sweepId,
-    cellKey: run.cellKey,
-    cellLabel: labelOf(db, run),
-    cudaGraph: run.cudaGraph,
-    provenance: run.provenance,
-    startedAt: run.startedAt,
-    layers: profiled.layers,
-    total: profiled.total,
-    iterations: run.iterations,
+    cellLabel: labelOf(cell),
     gpuComputeMs: run.gpuComputeMs ?? (cell === undefined ? null : timedMedianMs(db, run, cell)),
     notes: [
       ...(cell?.harness === undefined ? [] : [`measured by ${cell.harness.name}, not by trtexec`]),
-      ...notes,
+      ...(note === undefined ? [] : [note]),
       ...profiled.notes,
     ],
   };
@@ -132,47 +115,40 @@ function timedMedianMs(db: StoreDatabase, { sweepId }: LayerRun, cell: KeyedCell
   const comparable = [...cells.values()].filter((other) => isAsFarAsStated(cell, other));
   const [timed, ...others] = comparable.some(({ key }) => key === cell.key) ? [cell] : comparable;
   if (timed === undefined || others.length > 0) return null;
-  return median(
-    measured.filter(({ cellKey }) => cellKey === timed.key).flatMap(({ values }) => values.gpuComputeMs ?? []),
-  );
+  const own = measured.filter(({ cellKey }) => cellKey === timed.key);
+  return median(own.flatMap(({ values }) => values.gpuComputeMs ?? []));
 }
 
-function isAsFarAsStated(cell: Cell, { key, cudaGraph, dataTransfers, spinWait }: KeyedCell): boolean {
-  const stated = {
-    cudaGraph: cell.cudaGraph ?? cudaGraph,
-    dataTransfers: cell.dataTransfers ?? dataTransfers,
-    spinWait: cell.spinWait ?? spinWait,
-  };
-  return keyedCell({ ...cell, ...stated }).key === key;
+function isAsFarAsStated(cell: Cell, { key, ...other }: KeyedCell): boolean {
+  const cudaGraph = cell.cudaGraph ?? other.cudaGraph;
+  const dataTransfers = cell.dataTransfers ?? other.dataTransfers;
+  const spinWait = cell.spinWait ?? other.spinWait;
+  return keyedCell({ ...cell, cudaGraph, dataTransfers, spinWait }).key === key;
 }
 
 export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
-  const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
-    const engine = engineOf(run, path);
-    return engine === null ? [] : [engine];
-  });
-  const timed = runs.filter(({ iterations }) => iterations !== null);
+  const runs = await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null });
+  const engines = runs.map((run) => engineOf(run, path)).filter((engine) => engine !== null);
+  const timed = engines.filter(({ iterations }) => iterations !== null);
   if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
     throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
   }
-  return timed.at(-1) ?? runs.at(-1) ?? null;
+  return timed.at(-1) ?? engines.at(-1) ?? null;
 }
 
 function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
-  const { log, manifest, contentId } = run;
+  const { contentId, log, manifest, telemetry } = run;
+  const { environment, lone: standalone } = manifest;
   const layers = layersOf(run);
   if (layers === null) return null;
-  // Exports without a log do not identify a cell.
   const cell = cellOf(run);
   const profile = profileOf(run);
-  const { lone: standalone } = manifest;
-  const alone = standalone?.kind === 'layers' ? standalone : null;
   return {
     ref,
     runId: manifest.runId ?? contentId,
     sweepId: manifest.sweepId,
     cellKey: cell.model === 'unnamed' ? null : cell.key,
-    cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
+    cellLabel: labelOf(cell),
     cudaGraph: cell.cudaGraph,
     provenance: manifest.provenance ?? 'imported',
     startedAt: instantOf(manifest.startedAt),
@@ -181,17 +157,17 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
     iterations: profile?.iterations ?? null,
     gpuComputeMs: log.measurement?.gpuComputeMs.median ?? null,
     notes: [
-      ...(alone?.format === 'trace' ? ['from a trace, not from trtexec'] : []),
-      ...(alone === null ? [] : run.notes),
+      ...(standalone?.kind === 'layers' && standalone.format === 'trace' ? ['from a trace, not from trtexec'] : []),
+      ...(standalone?.kind === 'layers' ? run.notes : []),
       ...overlapNotes(log.hints.map(({ id }) => id)),
     ],
     stated: {
       shapes: cell.shapes,
       conditions: {
-        gpuName: log.device.name ?? manifest.environment.gpuName ?? null,
-        maxSmClockMhz: manifest.environment.maxSmClockMhz ?? null,
-        mig: manifest.environment.mig ?? null,
-        smClockMhz: run.telemetry?.smClockMhz ?? null,
+        gpuName: log.device.name ?? environment.gpuName ?? null,
+        maxSmClockMhz: environment.maxSmClockMhz ?? null,
+        mig: environment.mig ?? null,
+        smClockMhz: telemetry?.smClockMhz ?? null,
       },
     },
   };

@@ -2,7 +2,6 @@ import type * as z from 'zod';
 
 import * as model from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/ack.ts';
-import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/report.ts';
 import { checked, shownFinding } from '../../src/features/check/output.ts';
@@ -24,7 +23,7 @@ import { planOutput } from '../../src/features/plan/plan.ts';
 import { profileOutput } from '../../src/features/profile/target.ts';
 import { report, reportHtml, serve, upgrade } from '../../src/features/report/output.ts';
 import { reproBundle, reproOutput } from '../../src/features/repro/output.ts';
-import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
+import { attachOutput, explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
 import { cancelled, collected, submitted } from '../../src/features/slurm/text.ts';
 import { trend } from '../../src/features/trend/text.ts';
 import { why } from '../../src/features/why/text.ts';

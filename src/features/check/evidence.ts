@@ -13,7 +13,7 @@ import { type AccuracyRecord, sameAccuracyHistory } from '../../records/accuracy
 import type { CellRun } from '../../records/run.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
-import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { realPrecisions } from '../../selection/engines-of-cells.ts';
 import { machineFilter } from '../../selection/cell-histories.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

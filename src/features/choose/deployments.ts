@@ -1,41 +1,29 @@
-import { tunedBatches } from '../../selection/tuned-batches.ts';
+import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/summarize-layers.ts';
-import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { formatDecibels } from '../../terminal/numbers.ts';
+import { dotted } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
+import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
+import type { Environment } from '../../records/environment.ts';
 import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import type { ChooseOptions } from './command.ts';
 import type { DeploymentOutput } from './output.ts';
 import type { Io } from '../../cli/io.ts';
-import { LayerSources, realPrecisionsOf } from '../../selection/actual-precisions.ts';
 import { cellEfficiencies } from '../../selection/engine-efficiency.ts';
 import { resolveSide } from '../../selection/sides.ts';
 
-export interface DeploymentOptions {
-  readonly at?: readonly string[];
-  readonly filter?: string;
-  readonly branch?: string;
-}
-
-export interface ChosenDeployments extends Deployments {
-  readonly sweeps: readonly Sweep[];
-  /** Why these numbers are not fully comparable: other GPUs, other versions. */
-  readonly notes: readonly string[];
-}
+export type DeploymentOptions = Partial<Pick<ChooseOptions, 'at' | 'filter' | 'branch'>>;
+export type ChosenDeployments = Awaited<ReturnType<typeof chosenDeployments>>;
 
 /** Cells of the newest sweep, or of all `--at` sweeps together, as deployments. */
-export async function chosenDeployments(
-  db: StoreDatabase,
-  { at, branch, filter }: DeploymentOptions,
-  io: Io,
-): Promise<ChosenDeployments> {
+export async function chosenDeployments(db: StoreDatabase, { at, branch, filter }: DeploymentOptions, io: Io) {
   const sides = [];
   for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
   const byId = new Map(sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]));
@@ -51,43 +39,33 @@ export async function chosenDeployments(
   }
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, sweepIds, keys);
-  const environments = findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]);
-  const sources = new LayerSources(db, runs, sweepIds);
-  const facts = {
+  const environments = [...findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]).values()];
+  // Shares of the time if there is a profile, else shares of the layers.
+  const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
+    ([key, { timeShares, layerShares }]) =>
+      [key, Object.keys(timeShares).length > 0 ? timeShares : layerShares] as const,
+  );
+  const deployments = deploymentsOf(cells, runs, {
     accuracy: accuracyOfCells(db, cells, sweepIds),
-    realPrecisionShare: sharesOf(realPrecisionsOf(sources, cells)),
+    realPrecisionShare: new Map(shares),
     tunedBatch: tunedBatches(db, cells, runs),
-    efficiency: await cellEfficiencies(db, cells, runs, sources, io),
-  };
-  const deployments = deploymentsOf(cells, runs, facts);
+    efficiency: await cellEfficiencies(db, cells, runs, sweepIds, io),
+  });
   return {
     ...deployments,
     sweeps,
+    /** Why these numbers are not fully comparable: other GPUs, other versions. */
     notes: [
       ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
-      ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
-      ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),
+      ...mixedNotes('GPU models', environments, 'gpuName'),
+      ...mixedNotes('TensorRT versions', environments, 'tensorrt'),
     ],
   };
 }
 
-/** Shares of the time if there is a profile, else shares of the layers. */
-function sharesOf(real: ReadonlyMap<string, RealPrecision>) {
-  return new Map(
-    [...real].map(([key, { timeShares, layerShares }]) => [
-      key,
-      Object.keys(timeShares).length > 0 ? timeShares : layerShares,
-    ]),
-  );
-}
-
-function mixedNotes<Environment>(
-  what: string,
-  environments: readonly Environment[],
-  of: (environment: Environment) => string | null,
-): string[] {
-  const found = new Set(environments.flatMap((environment) => of(environment) ?? []));
+function mixedNotes(what: string, environments: readonly Environment[], field: 'gpuName' | 'tensorrt'): string[] {
+  const found = new Set(environments.flatMap((environment) => environment[field] ?? []));
   return found.size > 1 ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`] : [];
 }
 
@@ -97,20 +75,12 @@ export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
+  const { key, model, precision, precisionVia } = cell;
+  const about = { key, label: cellLabel(cell), model, precision, precisionVia, runs: runsQps.length };
   // FP32 is the reference for accuracy.
-  const unchecked = cell.precision === 'fp32' ? 'reference' : 'notChecked';
-  return {
-    key: cell.key,
-    label: cellLabel(cell),
-    model: cell.model,
-    precision: cell.precision,
-    precisionVia: cell.precisionVia,
-    runs: runsQps.length,
-    ...numbers,
-    accuracy,
-    accuracyState: accuracy === null ? unchecked : 'checked',
-    realPrecisionShare,
-  };
+  const unchecked = precision === 'fp32' ? 'reference' : 'notChecked';
+  const accuracyState = accuracy === null ? unchecked : 'checked';
+  return { ...about, ...numbers, accuracy, accuracyState, realPrecisionShare };
 }
 
 /** `34.2 dB`, or the words for an unchecked variant. The speed of a lossy variant is always shown with one of them. */
@@ -119,40 +89,11 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
   return formatDecibels(accuracy.sqnrDb);
 }
 
-const QUANTIZED = ['fp8', 'int8', 'int4'];
-
-/** `fp8 62 %`: actual precision share, of the time with a profile, else of the layers. `✗` marks less than half. */
-export function shareText({ precision, realPrecisionShare }: DeploymentOutput): string {
-  if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
-  const share = realPrecisionShare[precision] ?? 0;
-  const sign = share < LEAST_PRECISION_SHARE ? '✗ ' : '';
-  return `${sign}${precision} ${formatPercent(share * 100, false)}`;
-}
-
-/** `26.6 %` of the dense peak; empty if unknown. */
-export function peakText({ efficiency }: Pick<DeploymentOutput, 'efficiency'>): string {
-  const share = efficiency?.peakShare ?? null;
-  return share === null ? '' : formatPercent(share * 100, false);
-}
-
-/** `68.3 ±0.4 %`: millijoules per item, else per query. */
-export function energyText({ energy }: Pick<DeploymentOutput, 'energy'>): string {
-  if (energy === null) return '';
-  const { intervalPercent, perItemMj, perQueryMj } = energy;
-  const spread = intervalPercent === null ? '' : ` ±${formatPercent(intervalPercent, false)}`;
-  return `${formatNumber(perItemMj ?? perQueryMj)}${spread}`;
-}
-
 export function sweepsLine(sweeps: readonly Sweep[]): string {
   return sweeps
-    .map(({ sweepId, matrix, name, provenance, recordingSet }) =>
-      [
-        recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
-        `sweep ${sweepId.slice(0, 8)}`,
-        printable(matrix ?? name ?? ''),
-      ]
-        .filter((part) => part !== '')
-        .join(' · '),
-    )
+    .map(({ sweepId, matrix, name, provenance, recordingSet }) => {
+      const from = recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
+      return dotted([from, `sweep ${sweepId.slice(0, 8)}`, printable(matrix ?? name ?? '')]);
+    })
     .join(' + ');
 }

@@ -3,12 +3,20 @@ import { type NamedAxisName, namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { accuracyText, energyText, peakText, shareText, sweepsLine } from './deployments.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
+import { accuracyText, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
-import { DERIVED_LEGEND, derivedText, isDerived, count, formatMs, formatNumber } from '../../terminal/numbers.ts';
+import {
+  DERIVED_LEGEND,
+  derivedText,
+  isDerived,
+  count,
+  formatMs,
+  formatNumber,
+  formatPercent,
+} from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
-import { scalingLines } from './scaling.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { changeStyle } from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
@@ -24,6 +32,8 @@ interface ParetoDetails {
 
 type Choice = ParetoOutput['workloads'][number][number];
 
+type Tally = ParetoOutput['precisions'][number];
+
 type Row = Choice & { readonly cell: KeyedCell };
 
 const MAX_CHARTS = 3;
@@ -33,22 +43,23 @@ const MARKS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 export function paretoText(output: ParetoOutput, details: ParetoDetails, look: Look): string[] {
   const { notes, unmeasured, workloads, precisions } = output;
   const { style, columns } = look;
-  const choices = workloads.flat();
-  const drawn = details.chart ? drawnOf(workloads) : [];
+  const choices = withCells(workloads.flat(), details.cells);
+  // None if there are too many, or too few points.
+  const charts = workloads.filter((workload) => details.chart && workload.length > 2);
+  const drawn = charts.length > MAX_CHARTS ? [] : charts;
+  const missing = unmeasured.slice(0, MAX_LISTED).map(({ label }) => `no measurement of ${printable(label)}`);
+  if (unmeasured.length > MAX_LISTED) missing.push(`and of ${unmeasured.length - MAX_LISTED} more`);
   return [
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
-    ...tableOf(withCells(choices, details.cells), drawn, look),
+    ...tableOf(choices, drawn, look),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
-    ...(details.showsScaling ? scalingLines(output, details.cells, look) : []),
+    ...(details.showsScaling ? scalingLines(output, choices, look) : []),
     '',
     ...precisions.flatMap((tally) => tallyLines(tally, look)),
     ...uncheckedLines(choices, look),
-    ...unmeasured
-      .slice(0, MAX_LISTED)
-      .map(({ label }) => style.warn(truncate(`no measurement of ${printable(label)}`, columns))),
-    ...(unmeasured.length > MAX_LISTED ? [style.warn(`and of ${unmeasured.length - MAX_LISTED} more`)] : []),
+    ...missing.map((line) => style.warn(truncate(line, columns))),
   ];
 }
 
@@ -94,7 +105,7 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
     numberColumn('engine MiB', ({ engineMib }) => amount(engineMib), 4),
     numberColumn('context MiB', ({ contextMib }) => amount(contextMib), 5),
     ...costs.map(([header, cost]) => numberColumn<Row>(header, (one) => amount(one.costs[cost]), 4.5)),
-    numberColumn('of peak', peakText, 4.2),
+    numberColumn('of peak', ({ efficiency }) => percentText(efficiency?.peakShare ?? null), 4.2),
     numberColumn('mJ/item', energyText, 4.4),
     numberColumn('actual precision', shareText, 3, { short: 'actual', minWidth: 10 }),
     numberColumn('runs', ({ runs }) => String(runs), 6),
@@ -103,7 +114,7 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
 
 /** If no accuracy is known, a line below the table says so. */
 function isAnyChecked(choices: readonly Choice[]): boolean {
-  return choices.some((one) => accuracyText(one) !== 'not checked');
+  return choices.some(({ accuracyState }) => accuracyState !== 'notChecked');
 }
 
 /** Costs are shown only where a cell has an axis that changes them. */
@@ -130,6 +141,27 @@ function amount(value: number | null): string {
   return value === null ? '' : formatNumber(value);
 }
 
+function percentText(share: number | null): string {
+  return share === null ? '' : formatPercent(share * 100, false);
+}
+
+/** `68.3 ±0.4 %`: millijoules per item, else per query. */
+function energyText({ energy }: Choice): string {
+  if (energy === null) return '';
+  const { intervalPercent, perItemMj, perQueryMj } = energy;
+  const spread = intervalPercent === null ? '' : ` ±${formatPercent(intervalPercent, false)}`;
+  return `${formatNumber(perItemMj ?? perQueryMj)}${spread}`;
+}
+
+const QUANTIZED = ['fp8', 'int8', 'int4'];
+
+/** `fp8 62 %`: actual precision share, of the time with a profile, else of the layers. `✗` marks less than half. */
+function shareText({ precision, realPrecisionShare }: Choice): string {
+  if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
+  const share = realPrecisionShare[precision] ?? 0;
+  return `${share < LEAST_PRECISION_SHARE ? '✗ ' : ''}${precision} ${percentText(share)}`;
+}
+
 function ratioText(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
@@ -146,27 +178,14 @@ function intervalText(speedUp: Choice['speedUp']): string {
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
 }
 
-/** Workloads with enough points for a chart; none if there are too many. */
-function drawnOf(workloads: ParetoOutput['workloads']): ParetoOutput['workloads'] {
-  const drawn = workloads.filter((workload) => workload.length > 2);
-  return drawn.length <= MAX_CHARTS ? drawn : [];
-}
-
 function chartOf(workload: readonly Choice[], look: Look): string[] {
   const marks = marksOf(workload);
   const lines = renderScatter({
-    points: workload.flatMap((one) =>
-      one.latencyMs === null || one.itemsPerS === null
-        ? []
-        : [
-            {
-              x: one.latencyMs,
-              y: one.itemsPerS,
-              mark: marks.get(one.key) ?? '?',
-              style: isFront(one) ? look.style.strong : look.style.dim,
-            },
-          ],
-    ),
+    points: workload.flatMap((one) => {
+      const { itemsPerS: y, key, latencyMs: x } = one;
+      const style = isFront(one) ? look.style.strong : look.style.dim;
+      return x === null || y === null ? [] : [{ x, y, mark: marks.get(key) ?? '?', style }];
+    }),
     height: CHART_HEIGHT,
     xLabel: 'median latency, ms',
     format: (value) => formatNumber(value),
@@ -176,7 +195,7 @@ function chartOf(workload: readonly Choice[], look: Look): string[] {
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 
-function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): string[] {
+function tallyLines(tally: Tally, look: Look): string[] {
   const { kind, words } = tallyText(tally);
   const paint = changeStyle(kind, look.style);
   return wrapWords(words, look.columns).map((line) => line.replaceAll(RATIO, paint));
@@ -186,7 +205,7 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
 const RATIO = /[\d.]+×/g;
 
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
-export function tallyText(tally: ParetoOutput['precisions'][number]) {
+export function tallyText(tally: Tally) {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const range = least === most ? least : `${least} to ${most}`;
@@ -202,10 +221,44 @@ export function tallyText(tally: ParetoOutput['precisions'][number]) {
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {
-  const unchecked = new Set(
-    choices.filter((one) => accuracyText(one) === 'not checked').map(({ model, precision }) => `${model} ${precision}`),
-  );
-  if (unchecked.size === 0) return [];
-  const text = `accuracy not checked: ${[...unchecked].map(printable).join(', ')}; see bench model accuracy --help`;
+  const unchecked = choices.filter(({ accuracyState }) => accuracyState === 'notChecked');
+  const names = new Set(unchecked.map(({ model, precision }) => printable(`${model} ${precision}`)));
+  if (names.size === 0) return [];
+  const text = `accuracy not checked: ${[...names].join(', ')}; see bench model accuracy --help`;
   return wrapWords(text, look.columns).map(look.style.warn);
 }
+
+type StepRow = ParetoOutput['scaling'][number] & { readonly from: Row; readonly to: Row };
+
+/** Enough digits to distinguish neighbors. */
+const DIGITS = 5;
+
+function scalingLines({ scaling }: ParetoOutput, rows: readonly Row[], look: Look): string[] {
+  const byKey = new Map(rows.map((row) => [row.key, row]));
+  const steps = scaling.flatMap((step): StepRow[] => {
+    const [from, to] = [byKey.get(step.fromKey), byKey.get(step.toKey)];
+    return from === undefined || to === undefined ? [] : [{ ...step, from, to }];
+  });
+  if (steps.length === 0) return ['', 'no two cells differ only in their batch'];
+  const { columns, caption } = cellColumns(steps, ({ from }) => from.cell);
+  const tuned = ({ tunedBatch }: Row, batch: number) => `${batch}${batch === tunedBatch ? '*' : ''}`;
+  const batches = ({ from, fromBatch, to, toBatch }: StepRow) => `${tuned(from, fromBatch)} → ${tuned(to, toBatch)}`;
+  const items = ({ from, to }: StepRow) => [from, to].map((one) => derivedText(one, one.itemsPerS, DIGITS)).join(' → ');
+  const change = ({ itemsPerSChangePercent, verdict }: StepRow) =>
+    `${formatPercent(itemsPerSChangePercent)}${verdict === 'unclear' ? '?' : ''}`;
+  const shown: Column<StepRow>[] = [
+    ...columns.filter(({ header }) => header !== 'shape'),
+    { header: 'batch', text: batches },
+    numberColumn('items/s', items),
+    numberColumn('per item', change),
+  ];
+  const legends = [
+    ...(steps.some((step) => batches(step).includes('*')) ? [TUNED_LEGEND] : []),
+    ...(steps.some(({ verdict }) => verdict === 'unclear') ? ['? no verdict: too few runs'] : []),
+  ];
+  const title = 'items/s from each batch to the next (- a sample takes longer in the larger one)';
+  const below = [...captionLines(caption, look), ...legends.map(look.style.dim)];
+  return ['', truncate(title, look.columns), ...renderTable(shown, steps, look), ...below];
+}
+
+const TUNED_LEGEND = '* the batch that the engine is tuned for (build.opt)';

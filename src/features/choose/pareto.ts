@@ -1,16 +1,16 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type Deployment, precisionTwinKey, workloadsOf } from '../../judge/deployment.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
+import { axisTwinKey } from '../../judge/latency-search.ts';
+import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import { paretoText } from './pareto-text.ts';
-import { scalingOf } from './scaling.ts';
-import { compareCells } from '../../judge/compare/compare-cells.ts';
 
 export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
@@ -28,30 +28,19 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
   const output: ParetoOutput = {
     schemaVersion: 1,
     ...aboutSweeps(chosen),
-    workloads: workloadsOf(measured).map((workload) => workloadOutput(workload, speedUps)),
+    workloads: workloadsOf(measured).map((workload) => {
+      const dominators = dominatorsOf(workload);
+      return workload.map((one) => ({
+        ...deploymentOutput(one),
+        dominatedBy: dominators.get(one)?.cell.key ?? null,
+        speedUp: speedUps.get(one.cell.key) ?? null,
+      }));
+    }),
     precisions: tallyPrecisions(measured, speedUps),
     scaling: scalingOf(measured),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
   return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
-}
-
-function workloadOutput(
-  workload: readonly Deployment[],
-  speedUps: ReadonlyMap<string, SpeedUp>,
-): ParetoOutput['workloads'][number] {
-  const dominators = dominatorsOf(workload);
-  return workload.map((one) => ({
-    ...deploymentOutput(one),
-    dominatedBy: dominators.get(one)?.cell.key ?? null,
-    speedUp: speedUpOutput(speedUps.get(one.cell.key)),
-  }));
-}
-
-function speedUpOutput(speedUp: SpeedUp | undefined) {
-  if (speedUp === undefined) return null;
-  const { reference, ...numbers } = speedUp;
-  return { referenceKey: reference.cell.key, ...numbers };
 }
 
 /** Smallest relative gain that counts; less is noise between runs. */
@@ -81,8 +70,7 @@ export function speedOf({ itemsPerS, throughputQps }: Pick<Deployment, 'itemsPer
 
 function dominates(a: Deployment, b: Deployment): boolean {
   if (a === b || (a.itemsPerS === null) !== (b.itemsPerS === null)) return false;
-  const accuracy = accuracyOrder(a, b);
-  if (accuracy === 'less' || accuracy === 'unknown') return false;
+  if (mayBeLessAccurate(a, b)) return false;
   const gains = [
     gain(speedOf(a), speedOf(b)),
     gain(b.latencyMs, a.latencyMs),
@@ -90,89 +78,57 @@ function dominates(a: Deployment, b: Deployment): boolean {
     gain(b.engineMib, a.engineMib),
     gain(b.contextMib, a.contextMib),
   ];
-  if (gains.some((value) => value === 'unknown' || value < 0)) return false;
-  return gains.some((value) => typeof value === 'number' && value > LEAST_GAIN);
+  return gains.every((value) => value >= 0) && gains.some((value) => value > LEAST_GAIN);
 }
 
-/** Relative gain. A number missing on one side proves nothing; missing on both sides, it counts as equal. */
-function gain(better: number | null, worse: number | null): number | 'unknown' {
-  if (better === null && worse === null) return 0;
-  if (better === null || worse === null) return 'unknown';
-  return worse === 0 ? (better === 0 ? 0 : Infinity) : better / worse - 1;
+/** Relative gain. Missing on both sides, a number counts as equal; missing on one, it proves nothing (NaN). */
+function gain(better: number | null, worse: number | null): number {
+  if (better === worse) return 0;
+  return better === null || worse === null ? Number.NaN : better / worse - 1;
 }
 
-type AccuracyOrder = 'more' | 'same' | 'less' | 'unknown';
-
-/**
- * Orders by measured accuracy. Without it, a wider precision counts as no less accurate, and others are incomparable.
- */
-function accuracyOrder(a: Deployment, b: Deployment): AccuracyOrder {
-  if (samePrecision(a.cell, b.cell)) return 'same';
+/** By measured accuracy. Without it, a wider precision counts as no less accurate, and others are incomparable. */
+function mayBeLessAccurate(a: Deployment, b: Deployment): boolean {
+  if (a.cell.precision === b.cell.precision && a.cell.precisionVia === b.cell.precisionVia) return false;
   if (a.accuracy !== null && b.accuracy !== null) {
-    const [x, y] = [a.accuracy.sqnrDb ?? Infinity, b.accuracy.sqnrDb ?? Infinity];
-    return x === y ? 'same' : x > y ? 'more' : 'less';
+    return (a.accuracy.sqnrDb ?? Infinity) < (b.accuracy.sqnrDb ?? Infinity);
   }
-  const [x, y] = [LOSS[a.cell.precision], LOSS[b.cell.precision]];
-  if (x === undefined || y === undefined || x === y) return 'unknown';
-  return x < y ? 'more' : 'less';
-}
-
-function samePrecision(a: KeyedCell, b: KeyedCell): boolean {
-  return a.precision === b.precision && a.precisionVia === b.precisionVia;
+  const [loss, other] = [LOSS[a.cell.precision], LOSS[b.cell.precision]];
+  return loss === undefined || other === undefined || loss >= other;
 }
 
 /** The first available one is the reference. */
 const REFERENCE_PRECISIONS = ['fp16', 'fp32', 'tf32'] as const;
 
-/** Throughput relative to that of the same deployment in the reference precision. */
-export type SpeedUp = Omit<NonNullable<ParetoOutput['workloads'][number][number]['speedUp']>, 'referenceKey'> & {
-  readonly reference: Deployment;
-};
+type SpeedUp = NonNullable<ParetoOutput['workloads'][number][number]['speedUp']>;
 
-/** Speed-ups by cell key; the reference has none. */
+/** Speed-ups over the same deployment in the reference precision, by cell key; the reference has none. */
 export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
-  const pairs = pairsOf(deployments);
-  const { cells } = compareCells(
-    pairs.map(({ one, reference }) => ({
-      cellKey: one.cell.key,
-      base: reference.runsQps,
-      head: one.runsQps,
-      betterIs: 'higher',
-    })),
-    { sameSweep: true },
-  );
-  const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
+  const pairs = [...Map.groupBy(deployments, ({ cell }) => precisionTwinKey(cell)).values()].flatMap((group) => {
+    const inPrecision = REFERENCE_PRECISIONS.map((precision) => group.find(({ cell }) => cell.precision === precision));
+    const reference = inPrecision.find((found) => found !== undefined);
+    return reference === undefined ? [] : group.filter((one) => one !== reference).map((one) => ({ one, reference }));
+  });
+  const sides = pairs.map(({ one, reference: { runsQps } }) => sidesOf(one.cell, runsQps, one.runsQps));
+  const { cells } = compareCells(sides, { sameSweep: true });
   return new Map(
-    pairs.map(({ one, reference }): [string, SpeedUp] => {
-      const comparison = judged.get(one.cell.key);
-      const interval = comparison?.ciPercent ?? null;
-      return [
-        one.cell.key,
-        {
-          reference,
-          ratio: one.throughputQps / reference.throughputQps,
-          interval: interval === null ? null : [1 + interval[0] / 100, 1 + interval[1] / 100],
-          latencyRatio:
-            one.latencyMs === null || reference.latencyMs === null || one.latencyMs === 0
-              ? null
-              : reference.latencyMs / one.latencyMs,
-          verdict: comparison?.verdict ?? 'unclear',
-          reasons: comparison?.reasons ?? [],
-        },
-      ];
+    pairs.map(({ one, reference }, place): [string, SpeedUp] => {
+      const { ciPercent = null, verdict = 'unclear', reasons = [] } = cells[place] ?? {};
+      const speedUp = {
+        referenceKey: reference.cell.key,
+        ratio: one.throughputQps / reference.throughputQps,
+        interval: ciPercent && ([1 + ciPercent[0] / 100, 1 + ciPercent[1] / 100] as const),
+        latencyRatio: one.latencyMs && reference.latencyMs !== null ? reference.latencyMs / one.latencyMs : null,
+        verdict,
+        reasons,
+      };
+      return [one.cell.key, speedUp];
     }),
   );
 }
 
-function pairsOf(deployments: readonly Deployment[]) {
-  const twins = Map.groupBy(deployments, ({ cell }) => precisionTwinKey(cell));
-  return [...twins.values()].flatMap((group) => {
-    const reference = REFERENCE_PRECISIONS.map((precision) =>
-      group.find(({ cell }) => cell.precision === precision),
-    ).find((found) => found !== undefined);
-    if (reference === undefined) return [];
-    return group.filter((one) => one !== reference).map((one) => ({ one, reference }));
-  });
+function sidesOf({ key }: KeyedCell, base: readonly number[], head: readonly number[]) {
+  return { cellKey: key, base, head, betterIs: 'higher' as const };
 }
 
 function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
@@ -182,34 +138,54 @@ function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
 }
 
 /** Compares one precision with another over all pairs of cells that differ in nothing else. */
-export function tallyPrecisions(
-  deployments: readonly Deployment[],
-  speedUps: ReadonlyMap<string, SpeedUp>,
-): ParetoOutput['precisions'][number][] {
-  const found = deployments.flatMap(({ cell }) => {
-    const speedUp = speedUps.get(cell.key);
-    return speedUp === undefined
-      ? []
-      : [{ precision: cell.precision, reference: speedUp.reference.cell.precision, speedUp }];
+export function tallyPrecisions(deployments: readonly Deployment[], speedUps: ReadonlyMap<string, SpeedUp>) {
+  const precisions = new Map(deployments.map(({ cell }) => [cell.key, cell.precision]));
+  const found = [...precisions].flatMap(([key, precision]) => {
+    const speedUp = speedUps.get(key);
+    const reference = precisions.get(speedUp?.referenceKey ?? '');
+    return speedUp === undefined || reference === undefined ? [] : [{ precision, reference, ...speedUp }];
   });
   const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
-  return [...groups.values()].flatMap((group): ParetoOutput['precisions'][number][] => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const ratios = group.map(({ speedUp }) => speedUp.ratio);
-    const times = (isOne: (speedUp: SpeedUp) => boolean): number =>
-      group.filter(({ speedUp }) => isOne(speedUp)).length;
-    return [
-      {
-        precision: first.precision,
-        reference: first.reference,
+  return [...groups.values()].flatMap((group) => {
+    const ratios = group.map(({ ratio }) => ratio);
+    const directions = group.map(directionOf);
+    return group
+      .slice(0, 1)
+      .map(({ precision, reference }) => ({
+        precision,
+        reference,
         pairs: group.length,
-        slower: times((speedUp) => directionOf(speedUp) === 'slower'),
-        faster: times((speedUp) => directionOf(speedUp) === 'faster'),
-        unclear: times(({ verdict }) => verdict === 'unclear'),
+        slower: directions.filter((direction) => direction === 'slower').length,
+        faster: directions.filter((direction) => direction === 'faster').length,
+        unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
         leastRatio: Math.min(...ratios),
         mostRatio: Math.max(...ratios),
-      },
-    ];
+      }));
   });
+}
+
+/** Gain in items/s from a larger batch, between cells that differ only in batch. */
+function scalingOf(deployments: readonly Deployment[]): ParetoOutput['scaling'] {
+  const known = deployments.flatMap(({ cell, itemsPerS, runsQps }) => {
+    const batch = batchOf(cell.shapes);
+    return batch === null || itemsPerS === null ? [] : [{ cell, batch, itemsPerS, runsQps }];
+  });
+  const steps = [...Map.groupBy(known, ({ cell }) => axisTwinKey('batch', cell)).values()].flatMap((same) => {
+    const sorted = same.toSorted((a, b) => a.batch - b.batch);
+    return sorted.slice(1).map((to, place) => ({ from: sorted[place] ?? to, to }));
+  });
+  const sides = steps.map(({ from, to }) => {
+    const [base, head] = [from, to].map(({ batch, runsQps }) => runsQps.map((qps) => qps * batch));
+    return sidesOf(to.cell, base ?? [], head ?? []);
+  });
+  const { cells } = compareCells(sides, { sameSweep: true });
+  return steps.map(({ from, to }, place) => ({
+    fromKey: from.cell.key,
+    toKey: to.cell.key,
+    fromBatch: from.batch,
+    toBatch: to.batch,
+    itemsPerSChangePercent: (to.itemsPerS / from.itemsPerS - 1) * 100,
+    verdict: cells[place]?.verdict ?? 'unclear',
+    reasons: cells[place]?.reasons ?? [],
+  }));
 }

@@ -6,7 +6,7 @@ import { type KeyedCell, batchOf } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { truncate, wrapWords } from '../../terminal/text-width.ts';
+import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
 import {
@@ -85,11 +85,9 @@ function plannedIn({ ineligible, measured, unmeasured }: ChosenDeployments, { fi
 }
 
 function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolean {
-  const own = cells.find(({ key }) => key === winner.key);
-  const batch = own === undefined ? null : batchOf(own.shapes);
-  return (
-    batch !== null && cells.every(({ model, shapes }) => model !== winner.model || (batchOf(shapes) ?? 0) <= batch)
-  );
+  const batch = batchOf(cells.find(({ key }) => key === winner.key)?.shapes ?? {});
+  const batches = cells.filter(({ model }) => model === winner.model).map(({ shapes }) => batchOf(shapes) ?? 0);
+  return batch !== null && Math.max(...batches) <= batch;
 }
 
 function sloText(
@@ -99,51 +97,45 @@ function sloText(
   look: Look,
 ): string[] {
   const { style, columns } = look;
+  const { maxLatencyMs, metric, minSqnrDb } = limits;
+  const what = metric === 'p99' ? 'a latency p99' : 'a median latency';
+  const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
   return [
-    style.strong(truncate(limitWords(limits), columns)),
+    style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
-    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, cells, look)]),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
     ...(models.length === 0 ? ['these cells have no measurement'] : []),
   ];
 }
 
-function limitWords({ maxLatencyMs, metric, minSqnrDb }: Limits): string {
-  const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
-  return `most throughput with ${metricWords(metric)} of at most ${formatMs(maxLatencyMs)}${accuracy}`;
-}
-
-function metricWords(metric: Limits['metric']): string {
-  return metric === 'p99' ? 'a latency p99' : 'a median latency';
-}
-
-function answerLines(answer: Answer, limits: Limits, cells: readonly KeyedCell[], look: Look): string[] {
-  const { fitting, winner, runnerUp, nearest, candidates } = answer;
-  const model = printable(answer.model);
+function answerLines(
+  { candidates, fitting, model, nearest, runnerUp, winner }: Answer,
+  maxLatencyMs: number,
+  cells: readonly KeyedCell[],
+  { columns, style }: Look,
+): string[] {
+  const below = (...texts: readonly string[]) => texts.flatMap((text) => wrapHanging(`  ${text}`, columns, 2));
+  const of = count(candidates, 'deployment');
   if (winner === null) {
-    const none = `${model}: none of ${count(candidates, 'deployment')} is within the limits`;
-    return [
-      look.style.bad(truncate(none, look.columns)),
-      ...(nearest === null ? [] : wrapped(`nearest: ${words(nearest)}; ${missWords(nearest, limits)}`, look)),
-    ];
+    const none = `${printable(model)}: none of ${of} is within the limits`;
+    const miss = nearest === null ? [] : below(`nearest: ${words(nearest)}; ${missWords(nearest, maxLatencyMs)}`);
+    return [style.bad(truncate(none, columns)), ...miss];
   }
-  const ahead =
-    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} above the next`;
+  const ahead = runnerUp && formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100);
   const largest = hasLargestBatch(winner, cells) ? '; no larger batch in the matrix' : '';
+  const headRoom = `${formatPercent(winner.headRoomPercent, false)} below the limit${largest}`;
+  // A single run does not predict the next one.
+  const runs = winner.runs === 1 ? 'a single run: repeat it to be sure' : `medians of ${winner.runs} runs`;
   return [
-    look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
-    ...wrapped(`${speedWords(winner)}${ahead}`, look),
-    ...wrapped(
-      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit${largest}; accuracy: ${accuracyText(winner)}`,
-      look,
+    style.good(truncate(`${printable(model)}: ${printable(winner.label)}`, columns)),
+    ...below(
+      `${speedWords(winner)}${ahead === null ? '' : `, ${ahead} above the next`}`,
+      `${formatMs(winner.limitedMs)}, ${headRoom}; accuracy: ${accuracyText(winner)}`,
+      ...(runnerUp === null ? [] : [`next: ${words(runnerUp)}`]),
+      `${fitting} of ${of} fit; ${runs}`,
     ),
-    ...(runnerUp === null ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
-    ...wrapped(`${fitting} of ${count(candidates, 'deployment')} fit; ${runsWords(winner)}`, look),
   ];
-}
-
-function wrapped(text: string, look: Look): string[] {
-  return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
 }
 
 function speedWords({ itemsPerS, throughputQps }: Candidate): string {
@@ -155,20 +147,12 @@ function words(candidate: Candidate): string {
   return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
 }
 
-function missWords({ accuracy, accuracyLimit, headRoomPercent, limitedMs }: Candidate, limits: Limits): string {
+function missWords({ accuracy, accuracyLimit, headRoomPercent, limitedMs }: Candidate, maxLatencyMs: number): string {
+  const over = `${formatMs(limitedMs - maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`;
   const sqnr = accuracy?.sqnrDb ?? null;
   return [
-    headRoomPercent < 0
-      ? `${formatMs(limitedMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
-      : '',
-    accuracyLimit === 'notChecked' ? 'its accuracy is not checked' : '',
-    accuracyLimit === 'missed' && sqnr !== null ? `its SQNR of ${formatNumber(sqnr, 3)} dB is too low` : '',
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-}
-
-/** A single run does not predict the next one. */
-function runsWords({ runs }: Candidate): string {
-  return runs === 1 ? 'a single run: repeat it to be sure' : `medians of ${runs} runs`;
+    ...(headRoomPercent < 0 ? [over] : []),
+    ...(accuracyLimit === 'notChecked' ? ['its accuracy is not checked'] : []),
+    ...(accuracyLimit === 'missed' && sqnr !== null ? [`its SQNR of ${formatNumber(sqnr, 3)} dB is too low`] : []),
+  ].join(', ');
 }

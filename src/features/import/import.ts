@@ -36,7 +36,7 @@ import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
-import { engineNotes } from '../../selection/mixed-engines.ts';
+import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import {
   type LeftOut,

@@ -12,33 +12,34 @@ import { withStore } from '../../cli/with-store.ts';
 import { BenchError, errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
-import { isMeasured } from '../../records/run.ts';
+import { cellLabel } from '../../records/cell-label.ts';
+import { isColdStart } from '../../records/harness.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
-import { storedRun } from '../../selection/by-name.ts';
-import { newestRun } from '../../selection/newest-run.ts';
+import { namedCells, namedRun, SHORTEST_ID, storedRun } from '../../selection/by-name.ts';
 import { resolvePoints } from '../../selection/cell-points.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
-import type { OpenStore } from '../../store/file/open.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { sweepsOfName } from '../../selection/sides.ts';
+import { allCells, findCells } from '../../store/cells.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
+import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, signedMs } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import { compareTexts } from '../../text/canonical-json.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { RelativePaths } from '../../text/relative-paths.ts';
 import { ownLines } from '../../trtexec/log/trtexec-log.ts';
 import { CHANGE_WORDS, layerTable } from '../layers/index.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
-import type { Reduced, ReproBundle, ReproOutput } from './output.ts';
+import type { ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
 import { reproScript } from './script.ts';
 
-/**
- * The logs and the other files that a bundle takes from a run folder: a manifest, and names and numbers of layers and
- * queries.
- */
-const LOGS = ['stdout.log', 'stderr.log'];
-const TAKEN = [RUN_MANIFEST, ...LOGS, 'layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
+/** Files that a bundle takes from a run folder besides its manifest and logs: names and numbers of layers and queries. */
+const TAKEN = ['layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
 /** Facts about the process in a manifest, without text that a person wrote. */
 const RUN_FACTS =
   'schemaVersion role repeat requested limits buildId engineKey engineSha256 engineBytes timingCacheSha256 argv marks provenance exitCode signal timedOut attempt cancelled startedAt wallS'.split(
@@ -88,14 +89,15 @@ export class BundleFiles {
   }
 
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
-    if (!TAKEN.includes(name)) return this.leaveOut(as, 'a bundle does not contain this file');
+    if (TAKEN.includes(name)) return this.add(as, String(await run.whole(name)));
     if (name === RUN_MANIFEST) {
       const reading = parseRunManifest(String(await run.whole(name)));
       if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
       return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(reading.manifest, fact)])));
     }
-    if (!LOGS.includes(name)) return this.add(as, String(await run.whole(name)));
-    const { others, texts } = await ownLines(run.chunks(name), name === 'stderr.log' ? 'stderr' : 'stdout');
+    const [, stream] = /^(stdout|stderr)\.log$/.exec(name) ?? [];
+    if (stream !== 'stdout' && stream !== 'stderr') return this.leaveOut(as, 'a bundle does not contain this file');
+    const { others, texts } = await ownLines(run.chunks(name), stream);
     if (others > 0) this.leaveOut(as, `${count(others, 'line')} that trtexec's logger did not write, or verbose`);
     if (texts.length > 0) this.add(as, this.#paths.text(texts.map((line) => `${line}\n`).join('')));
   }
@@ -141,12 +143,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
       });
     const bytes = await writeOutput(file, zipped(files), io);
     const written = files.map(({ name: as, bytes: size }) => ({ name: as, bytes: size }));
-    return printResult<ReproBundle>(
-      io,
-      options,
-      { ...about, file, bytes, files: written, leftOut, reduced },
-      bundleText,
-    );
+    const output: ReproBundle = { ...about, file, bytes, files: written, leftOut, reduced };
+    return printResult(io, options, output, bundleText);
   });
 }
 
@@ -168,18 +166,37 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 
+/** As `namedRun`; for a sweep or several cells the newest timed run, with a note. */
+async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId> {
+  const isRun = name.length >= SHORTEST_ID && findRunsByPrefix(db, name).length > 0;
+  const runs = isRun ? [] : await timedRunsOf(db, name, io);
+  const [newest] = runs.toSorted((a, b) => compareTexts(b.startedAt ?? '', a.startedAt ?? ''));
+  if (newest === undefined) return namedRun(db, name);
+  const cell = findCells(db, [newest.cellKey]).get(newest.cellKey);
+  const label = cell === undefined ? '' : ` of ${printable(cellLabel(cell))}`;
+  io.err(`note: ${printable(name)} has several runs: taking the newest, ${newest.runId.slice(0, 8)}${label}\n`);
+  return newest.runId;
+}
+
+async function timedRunsOf(db: StoreDatabase, name: string, io: Io): Promise<CellRun[]> {
+  const [sweep] = name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
+  if (sweep !== undefined) return cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
+  const cells = namedCells(allCells(db), [name]).filter((cell) => !isColdStart(cell));
+  const keys = cells.map(({ key }) => key);
+  return keys.length < 2 ? [] : [...newestRunsOf(db, keys).values()].flat();
+}
+
 /** The facts that an allow-list contains; the rest becomes `withheld`. */
 function knownOf(repro: ReproOutput): ReproOutput {
   const { environment, git, start } = repro;
-  const { known = [], unknown = [] } = Object.groupBy(Object.entries(start?.env ?? {}), ([name]) =>
-    isStoredVariable(name) ? 'known' : 'unknown',
-  );
-  const withheld = [...(start?.withheld ?? []), ...unknown.map(([name]) => name)];
+  const variables = Object.entries(start?.env ?? {});
+  const unknown = variables.flatMap(([name]) => (isStoredVariable(name) ? [] : [name]));
+  const env = Object.fromEntries(variables.filter(([name]) => isStoredVariable(name)));
   return {
     ...repro,
     environment: { ...environment, container: null },
     git: { ...git, branch: null },
-    start: start && { ...start, env: Object.fromEntries(known), withheld },
+    start: start && { ...start, env, withheld: [...start.withheld, ...unknown] },
     withheld: repro.withheld + unknown.length,
   };
 }
@@ -215,20 +232,20 @@ function runsOf(sides: readonly Side[]): (readonly [to: string, runId: RunId])[]
 }
 
 function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { columns }: Look): string[] {
+  const written = `${count(files.length, 'file')}, ${formatBytes(bytes)}`;
   const lines = [
-    `${printable(file)}: ${count(files.length, 'file')}, ${formatBytes(bytes)}; names of hosts, users and GPUs are masked`,
+    `${printable(file)}: ${written}; names of hosts, users and GPUs are masked`,
     ...leftOut.map(({ name, why }) => `left out: ${name}: ${why}`),
-    ...(reduced === null ? [] : reducedLines(reduced)),
   ];
+  if (reduced !== null) {
+    const { around, commands, nodesAfter, nodesBefore } = reduced;
+    const what = `${reduced.layer} (${CHANGE_WORDS[reduced.change]}, ${signedMs(reduced.deltaMs)})`;
+    lines.push(
+      `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${printable(what)}, with ${count(around, 'layer')} on each side`,
+      ...reduced.notes.map((note) => printable(`note: ${note}`)),
+      printable(`as base: ${commands.base}`),
+      printable(`as head: ${commands.head}`),
+    );
+  }
   return lines.flatMap((line) => wrapHanging(line, columns, 2));
-}
-
-function reducedLines({ around, change, commands, deltaMs, layer, nodesAfter, nodesBefore, notes }: Reduced): string[] {
-  const what = `${layer} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)})`;
-  return [
-    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${what}, with ${count(around, 'layer')} on each side`,
-    ...notes.map((note) => `note: ${note}`),
-    `as base: ${commands.base}`,
-    `as head: ${commands.head}`,
-  ].map(printable);
 }

@@ -28,8 +28,8 @@ import type { ReproOutput } from './output.ts';
 export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {
   const { db } = store;
   const own = await startedFor(store, storedRun(db, runId));
+  const { argv, isReplayed, plan, startedAt } = own;
   const { cellKey, environment, provenance, role, sweepId } = own.run;
-  const { argv, plan } = own;
   const imported = importedBuilds(db, [sweepId]).get(flagValue(argv ?? [], '--loadEngine') ?? '');
   const built = role === 'build' ? null : (buildRunOf(db, runId) ?? (imported && { ...imported, isSameBuild: true }));
   const builder = role === 'build' ? own : built && (await startedFor(store, storedRun(db, built.runId)));
@@ -38,9 +38,8 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const isTrtexec = harness === null;
   const planned = plannedFor(plan, own.run);
   const conversion = conversionOf(own, builder ?? null, planned.build);
-  const plannedArgs = planned.build?.args ?? [];
-  const plannedArgv = plannedArgs.length === 0 ? null : [plan?.program.trtexec ?? 'trtexec', ...plannedArgs];
-  const buildArgv = builder?.argv ?? plannedArgv;
+  const args = planned.build?.args ?? [];
+  const buildArgv = builder?.argv ?? (args.length === 0 ? null : [plan?.program.trtexec ?? 'trtexec', ...args]);
   const isGiven = buildArgv === null && flagValue(argv ?? [], '--loadEngine') !== null;
   const commandOf = (words: readonly string[] | null, from: RunId | null) => {
     const local = localWords(words ?? [], { conversion, engine: { isGiven }, harness });
@@ -62,6 +61,8 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const modelHash = conversion === null ? storedBuild?.modelSha256 : conversion.record?.baseSha256;
   const facts = modelPath === null ? null : await readOnnxFacts(resolve(cwd, modelPath)).catch(() => null);
   const external = facts?.externalFiles.filter(({ problem }) => problem === null).map(({ location }) => location);
+  // A replay wrote only placeholders.
+  const hashed = (text: string | null | undefined) => (isReplayed ? null : hashOrNull(text));
   const found: ReproOutput = {
     schemaVersion: 1,
     runId,
@@ -69,29 +70,24 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     label: cell === null ? `build of ${planned.build?.label ?? 'an engine'}` : cellLabel(cell),
     role,
     provenance,
-    startedAt: own.startedAt,
+    startedAt,
     harness,
     start,
     axisEnv,
-    source: own.source,
+    source: own.isRecorder ? 'recorder' : 'stored',
     conversion,
     build: commandOf(buildArgv, builder?.run.runId ?? null),
     run: role === 'build' ? null : commandOf(argv, runId),
     commandLine: argv === null ? (own.read?.log.commandLine ?? null) : null,
     model:
-      !isTrtexec || modelPath === null
-        ? null
-        : {
-            path: modelPath,
-            sha256: own.isReplayed ? null : hashOrNull(modelHash),
-            external: external?.toSorted() ?? null,
-          },
-    // A replay wrote only a placeholder for the engine.
-    engine: { sha256: own.isReplayed ? null : hashOrNull(own.run.engineSha256), isGiven },
+      isTrtexec && modelPath !== null
+        ? { path: modelPath, sha256: hashed(modelHash), external: external?.toSorted() ?? null }
+        : null,
+    engine: { sha256: hashed(own.run.engineSha256), isGiven },
     trtexec:
-      own.isReplayed || !isTrtexec || program === null
-        ? null
-        : { path: program, sha256: hashOrNull(plan?.program.trtexecSha256) },
+      isTrtexec && !isReplayed && program !== null
+        ? { path: program, sha256: hashOrNull(plan?.program.trtexecSha256) }
+        : null,
     inputs: inputFiles(cell, argv ?? []),
     environment,
     clockPolicy: stringOrNull(environment['clockPolicy']),
@@ -102,26 +98,23 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     unknown: [],
     script: null,
   };
-  const isLost = [own, builder].some((started) => started?.isReplayed === true && started.source === 'stored');
-  return {
-    ...found,
-    unknown: [
-      ...unknownsOf(found),
-      ...(isLost ? ['the command line of the recording: bench shows its own request'] : []),
-      ...(built?.isSameBuild === false
-        ? ['the build of this engine: bench shows a build of the same model and flags']
-        : []),
-      ...(!builder && buildArgv !== null ? ['the build command that ran: bench shows the planned one'] : []),
-    ],
-  };
+  const isLost = [own, builder].some((started) => started?.isReplayed === true && !started.isRecorder);
+  const unknown = unknownsOf(found, [
+    ['the command line of the recording: bench shows its own request', isLost],
+    ['the build of this engine: bench shows a build of the same model and flags', built?.isSameBuild === false],
+    ['the build command that ran: bench shows the planned one', !builder && buildArgv !== null],
+  ]);
+  return { ...found, unknown };
 }
 
+type Unknown = readonly [text: string, isUnknown: boolean];
+
 /** Facts that a repetition would need but that were not recorded. */
-function unknownsOf(repro: ReproOutput): string[] {
+function unknownsOf(repro: ReproOutput, others: readonly Unknown[]): string[] {
   const { build, commandLine, conversion, engine, environment, git, harness, model, run, trtexec } = repro;
   const isBare = build === null && run === null;
   const isTrtexec = harness === null;
-  const facts: readonly (readonly [text: string, isUnknown: boolean])[] = [
+  const facts: readonly Unknown[] = [
     ['the command line', isBare && commandLine === null],
     ['the arguments one by one: import the folder with its run.json', commandLine !== null],
     ['how the engine was built', isTrtexec && run !== null && build === null && engine.isGiven],
@@ -135,9 +128,12 @@ function unknownsOf(repro: ReproOutput): string[] {
     ['whether clocks were locked', repro.clockPolicy === null],
     ['the environment variables', isBare],
     ['the commit', git.commit === null],
+    ...others,
   ];
   return facts.flatMap(([text, isUnknown]) => (isUnknown ? [text] : []));
 }
+
+const PLAIN_NAME = /^(?!\.+$)[\w.-]+$/;
 
 type Started = Awaited<ReturnType<typeof startedFor>>;
 
@@ -152,26 +148,15 @@ async function startedFor({ db, path }: OpenStore, run: ShownRun) {
   const recording = read?.manifest.recording ?? null;
   const replayFolder = plan?.program.replayFolder ?? null;
   const { argv, env, startedAt } = run;
-  const source: ReproOutput['source'] = 'stored';
-  const stored = {
-    run,
-    plan,
-    read,
-    argv,
-    env,
-    startedAt,
-    isReplayed: recording !== null || replayFolder !== null,
-    source,
-  };
+  const isReplayed = recording !== null || replayFolder !== null;
+  const stored = { run, plan, read, argv, env, startedAt, isReplayed, isRecorder: false };
   // Only plain names: an untrusted file must not lead elsewhere.
-  if (recording === null || ![recording.set, recording.id].every((name) => /^(?!\.+$)[\w.-]+$/.test(name)))
-    return stored;
-  const shipped = join(packageFolder(), 'recordings', recording.set);
-  for (const folder of [replayFolder, shipped]) {
+  if (recording === null || ![recording.set, recording.id].every((name) => PLAIN_NAME.test(name))) return stored;
+  for (const folder of [replayFolder, join(packageFolder(), 'recordings', recording.set)]) {
     const manifest = folder === null ? null : (await readFirst(join(folder, recording.id)))?.manifest;
     if (!manifest?.argv) continue;
-    const by: ReproOutput['source'] = 'recorder';
-    return { ...stored, argv: manifest.argv, env: manifest.env, startedAt: instantOf(manifest.startedAt), source: by };
+    const began = instantOf(manifest.startedAt);
+    return { ...stored, argv: manifest.argv, env: manifest.env, startedAt: began, isRecorder: true };
   }
   return stored;
 }
@@ -207,10 +192,8 @@ function startOf(planned: PlannedRun | null, argv: readonly string[] | null): Re
 }
 
 function withoutSecrets(variables: Readonly<Record<string, string | null>>): Record<string, string | null> {
-  const shown = Object.entries(variables).filter(
-    ([name, value]) => VARIABLE.test(name) && (value === null || !isSecret(name, value)),
-  );
-  return Object.fromEntries(shown);
+  const named = Object.entries(variables).filter(([name]) => VARIABLE.test(name));
+  return Object.fromEntries(named.filter(([name, value]) => value === null || !isSecret(name, value)));
 }
 
 function conversionOf(own: Started, builder: Started | null, build: PlannedBuild | null): ReproOutput['conversion'] {

@@ -60,7 +60,7 @@ export async function reduceModel(
   base: Side | undefined,
   { around, model: named, python }: ReproOptions,
   io: Io,
-): Promise<{ readonly output: Reduced; readonly model: Buffer }> {
+) {
   if (!head.point || !base?.point || head.point.cell.key !== base.point.cell.key) {
     throw new UsageError('--reduce compares two builds of one cell: name another sweep, commit or run with --base');
   }
@@ -76,7 +76,7 @@ export async function reduceModel(
   const path = modelPath(head.repro, named, io);
   const { shapes: run } = head.point.cell;
   const shapes = [run, ...limitsOf(head.repro, run), ...limitsOf(base.repro, run)];
-  const job = { model: path, layers: diff.parts.map(originsOf), wanted: [diff.parts.indexOf(part)], around, shapes };
+  const job = { model: path, layers: diff.parts.map(originsOf), wanted: diff.parts.indexOf(part), around, shapes };
   const context = { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: TIMEOUT_MS };
   const { answer, model } = await inTemporaryFolder('reduce', async (folder) => {
     const output = join(folder, 'model.onnx');
@@ -84,11 +84,12 @@ export async function reduceModel(
     if ('problem' in read) throw new UsageError(`--reduce ${printable(name)}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
-  const { inputs, missing, nodesAfter, nodesBefore, nodesOfLayer } = answer;
+  const { inputs, missing, ...nodes } = answer;
+  const { conversion, model: built } = head.repro;
+  const sha256 = conversion === null ? built?.sha256 : conversion.record?.sha256;
+  const gone = originsOf(part).filter((origin) => missing.includes(origin));
   const output: Reduced = {
-    nodesAfter,
-    nodesBefore,
-    nodesOfLayer,
+    ...nodes,
     layer: changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '',
     change: part.change,
     deltaMs: part.deltaMs,
@@ -98,7 +99,10 @@ export async function reduceModel(
       base: shellLine(trtexecLine(base.repro, inputs, 1 + LIMITS.length)),
       head: shellLine(trtexecLine(head.repro, inputs, 1)),
     },
-    notes: await notesOf(path, head.repro, part, missing),
+    notes: [
+      ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
+      ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
+    ],
   };
   return { output, model };
 }
@@ -158,15 +162,5 @@ function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: num
     '--profilingVerbosity=detailed',
     '--dumpProfile',
     '--separateProfileRun',
-  ];
-}
-
-async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, missing: readonly string[]) {
-  const { conversion, model } = head;
-  const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
-  const gone = originsOf(part).filter((name) => missing.includes(name));
-  return [
-    ...((await hashModel(path)) === sha256 ? [] : ['the model may differ from the built one']),
-    ...(gone.length === 0 ? [] : [`not in the model, so not in the reduced one: ${gone.join(', ')}`]),
   ];
 }

@@ -48,9 +48,9 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
     ['commit', git.commit, git.branch, git.dirty === true && 'uncommitted changes'],
     ['bench', repro.toolVersion],
     ['where', start?.cwd],
-    ...Object.entries({ model: repro.model, trtexec: repro.trtexec, engine: repro.engine }).map(
-      ([name, file]) => [name, ...(file === null ? [] : fileText(file))] as const,
-    ),
+    ['model', ...fileText(repro.model)],
+    ['trtexec', ...fileText(repro.trtexec)],
+    ['engine', ...fileText(repro.engine)],
     ...repro.inputs.map((input) => ['input', ...fileText(input)] as const),
     ['clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`],
     ['env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()],
@@ -76,6 +76,6 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
   ];
 }
 
-function fileText({ path, sha256 }: { readonly path?: string; readonly sha256: string | null }) {
-  return [path && shellQuote(path), sha256 && `sha256 ${sha256}`];
+function fileText(file: { readonly path?: string; readonly sha256: string | null } | null) {
+  return [file?.path && shellQuote(file.path), file?.sha256 && `sha256 ${file.sha256}`];
 }

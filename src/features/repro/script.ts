@@ -12,15 +12,14 @@ import type { ReproOutput } from './output.ts';
  */
 export function reproScript(repro: ReproOutput): string {
   const { build, commandLine, harness, run, runId } = repro;
-  const why =
-    commandLine !== null
-      ? 'its log joins the arguments without quotes'
-      : build === null && run === null
-        ? 'its command line is not known'
-        : harness !== null
-          ? `${printable(harness)} measured it, and a script starts only trtexec (\`bench repro\` prints how it was started)`
-          : null;
-  if (why !== null) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
+  const runs = 'measured it, and a script starts only trtexec (`bench repro` prints how it was started)';
+  const refusals = [
+    [commandLine !== null, 'its log joins the arguments without quotes'],
+    [build === null && run === null, 'its command line is not known'],
+    [harness !== null, `${printable(harness ?? '')} ${runs}`],
+  ] as const;
+  const [, why] = refusals.find(([isTrue]) => isTrue) ?? [];
+  if (why !== undefined) throw new UsageError(`run ${runId.slice(0, 8)}: ${why}, so that no script can repeat it`);
   const sections = trtexecSections(repro).filter((lines) => lines.length > 0);
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -36,13 +35,16 @@ die() {
 sha256() { sha256sum | cut -c 1-64; }
 has() { [ "$(sha256 <"$1")" = "$2" ]; }`,
 ];
+const OTHER_ENGINE = `die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`;
 const ANY_MODEL = '[ "${ANY_MODEL:-0}" = 1 ]';
 
 function trtexecSections(repro: ReproOutput): string[][] {
   const { build, engine, inputs, role, run } = repro;
   const isBuild = role === 'build' || build === null;
   const unlessSkipped = (lines: readonly string[]): string[] =>
-    isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
+    isBuild || lines.length === 0
+      ? [...lines]
+      : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...lines.map((line) => `  ${line}`), 'fi'];
   // Environment variables may name other files.
   const words = [build, run].flatMap((command) => localWords(command?.argv ?? [], repro));
   const named = words.flatMap(({ text, variable }) => (variable === null ? [] : [[variable, text] as const]));
@@ -70,19 +72,11 @@ function trtexecSections(repro: ReproOutput): string[][] {
     engine.isGiven && engine.sha256 !== null
       ? [
           needed('"$ENGINE"', 'engine not found: set ENGINE=/path/to/engine.plan'),
-          ...orElse(
-            '"$ENGINE"',
-            engine.sha256,
-            `${ANY_MODEL} || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 accepts it'`,
-          ),
+          ...orElse('"$ENGINE"', engine.sha256, `${ANY_MODEL} || ${OTHER_ENGINE}`),
         ]
       : [],
     run === null ? [] : [...settingLines(repro.axisEnv), ...commandLines(run, repro)],
   ];
-}
-
-function indented(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
 }
 
 function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {

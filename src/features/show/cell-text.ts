@@ -25,7 +25,6 @@ import { provenBound } from './next-steps.ts';
 import type { ShownCell } from './output.ts';
 
 type CellReport = ReturnType<typeof cellReport>;
-
 type ListedRun = CellReport['runs'][number];
 
 const LISTED_RUNS = 50;
@@ -41,7 +40,7 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly Key
     bound: newestBound(db, cell, [...runs.values()].filter(isMeasured)),
     runs: listed.map((run) => {
       const { outcome = run.outcome, values } = runs.get(run.runId) ?? {};
-      const [gpuComputeMs = null, throughputQps = null] = [values?.gpuComputeMs, values?.throughputQps];
+      const { gpuComputeMs = null, throughputQps = null } = values ?? {};
       const value = cell.harness === undefined ? null : (values?.[cell.harness.metric] ?? null);
       return { ...run, outcome, gpuComputeMs, throughputQps, value };
     }),
@@ -60,8 +59,9 @@ function newestBound(db: StoreDatabase, cell: KeyedCell, measured: readonly Cell
 }
 
 export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: Look): string[] {
-  const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
+  const driven = metricOf(cell.harness?.metric ?? 'gpuComputeMs');
   const label = cellLabel(cell);
+  const failed = runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label }));
   return [
     ...wrapHanging(`${printable(label)} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(look.style.strong),
     ...(runs.length === 0 ? ['  no runs: `bench show SWEEP` lists failed builds'] : []),
@@ -74,9 +74,7 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
         { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 3 },
         { header: 'role', text: ({ role }) => role, dropRank: 1 },
         numberColumn('#', ({ repeat }) => String(repeat), 2),
-        numberColumn(driven?.label ?? '', ({ value }) =>
-          value === null || driven === null ? '' : `${formatNumber(value)} ${driven.unit}`,
-        ),
+        numberColumn(driven.label, ({ value }) => (value === null ? '' : `${formatNumber(value)} ${driven.unit}`)),
         numberColumn('GPU median', ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs))),
         numberColumn('qps', ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)), 1),
         { header: 'outcome', text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim() },
@@ -84,10 +82,7 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
       runs,
       look,
     ),
-    ...failureSection(
-      runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label })),
-      look,
-    ),
+    ...failureSection(failed, look),
     ...latencyGapLines(latencyGaps, look),
   ];
 }
@@ -98,51 +93,44 @@ const NAME_WIDTH = 10;
 function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
   const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
-  const { label, unit } = metricOf(harness?.metric ?? 'gpuComputeMs');
+  const own = metricOf(harness?.metric ?? 'gpuComputeMs');
   const rows = [
-    { name: label, unit, values: newest.flatMap(({ value }) => value ?? []) },
-    { name: 'GPU median', unit: 'ms', values: newest.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []) },
-    { name: 'throughput', unit: 'queries/s', values: newest.flatMap(({ throughputQps }) => throughputQps ?? []) },
-  ];
-  return rows.flatMap(({ name, unit: of, values }) => {
-    const middle = median(values);
-    const spread = spreadOf(values);
+    [own.label, own.unit, newest.map(({ value }) => value)],
+    ['GPU median', 'ms', newest.map(({ gpuComputeMs }) => gpuComputeMs)],
+    ['throughput', 'queries/s', newest.map(({ throughputQps }) => throughputQps)],
+  ] as const;
+  return rows.flatMap(([name, unit, all]) => {
+    const values = all.filter((value) => value !== null);
+    const [middle, spread] = [median(values), spreadOf(values)];
     if (middle === null || spread === null) return [];
     const number = formatNumber(middle);
     const range = `range ${formatNumber(spread.least)} … ${formatNumber(spread.most)}, `;
-    const text = `${number} ${of} ${deviationText(spread.deviation, middle, number)}`.trim();
+    const text = `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim();
     const line = `  ${name.padEnd(NAME_WIDTH)} ${text}, ${spread.runs > 1 ? range : ''}${count(spread.runs, 'run')}`;
     return wrapHanging(line, look.columns, NAME_WIDTH + 3);
   });
 }
 
-type LatencyGap = ShownCell['latencyGaps'][number];
-
 /** Latencies of trtexec and of other harnesses for the same model, precision and shapes. */
-function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCell[]): LatencyGap[] {
+function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCell[]): ShownCell['latencyGaps'] {
   const { model, precision, shapes } = cell;
-  const same = all.filter(
-    (other) =>
-      !isColdStart(other) &&
-      other.model === model &&
-      other.precision === precision &&
-      isDeepStrictEqual(other.shapes, shapes),
-  );
-  const newest = newestRunsOf(
-    db,
-    same.map(({ key }) => key),
-  );
+  const same = all
+    .filter((other) => !isColdStart(other) && other.model === model && other.precision === precision)
+    .filter((other) => isDeepStrictEqual(other.shapes, shapes));
+  const keys = same.map(({ key }) => key);
+  const newest = newestRunsOf(db, keys);
   const timed = same.flatMap((one) => {
-    const { betterIs, id, unit } = metricOf(one.harness?.metric ?? 'latencyMs');
+    const { betterIs, id: metric, unit } = metricOf(one.harness?.metric ?? 'latencyMs');
     const runs = (newest.get(one.key) ?? []).filter(isMeasured);
-    const ms = median(runs.flatMap(({ values }) => values[id] ?? []));
-    return ms === null || unit !== 'ms' || betterIs !== 'lower' ? [] : [{ cell: one, metric: id, ms }];
+    const ms = median(runs.flatMap(({ values }) => values[metric] ?? []));
+    return ms === null || unit !== 'ms' || betterIs !== 'lower' ? [] : [{ cell: one, metric, ms }];
   });
   const own = timed.find((one) => one.cell.key === cell.key);
   if (own === undefined) return [];
-  const others = timed.filter((one) => (one.cell.harness === undefined) !== (cell.harness === undefined));
+  const isDriven = cell.harness !== undefined;
+  const others = timed.filter((one) => (one.cell.harness !== undefined) !== isDriven);
   return others.map((other) => {
-    const [trtexec, application] = cell.harness !== undefined ? [other, own] : [own, other];
+    const [trtexec, application] = isDriven ? [other, own] : [own, other];
     return {
       trtexecKey: trtexec.cell.key,
       trtexecMs: trtexec.ms,
@@ -158,14 +146,15 @@ function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCe
 
 const MOST_LINES = 4;
 
-function latencyGapLines(gaps: readonly LatencyGap[], { columns, style }: Look): string[] {
+function latencyGapLines(gaps: ShownCell['latencyGaps'], { columns, style }: Look): string[] {
   return gaps.slice(0, MOST_LINES).flatMap((gap) => {
-    const { applicationMs, gapMs, hasTransfers, metric, otherLabel, trtexecMs } = gap;
-    const times = `${printable(metricOf(metric).label)} ${formatMs(applicationMs)}, latency of trtexec ${formatMs(trtexecMs)}${hasTransfers ? '' : ' without copies'}`;
+    const { applicationMs, gapMs } = gap;
+    const copies = gap.hasTransfers ? '' : ' without copies';
+    const times = `${printable(metricOf(gap.metric).label)} ${formatMs(applicationMs)}, latency of trtexec ${formatMs(gap.trtexecMs)}${copies}`;
     const said =
       gapMs < 0
         ? `${formatMs(-gapMs)} less than trtexec: not the same work, or another clock`
         : `${formatMs(gapMs)} (${formatPercent((gapMs / applicationMs) * 100, false)}) outside of what trtexec measures`;
-    return wrapHanging(`${times}: ${said} (${printable(otherLabel)})`, columns, 2).map(style.dim);
+    return wrapHanging(`${times}: ${said} (${printable(gap.otherLabel)})`, columns, 2).map(style.dim);
   });
 }

@@ -38,11 +38,11 @@ export const showCommand = defineCommand({
     'show-run': async () => (await import('./output.ts')).shownRun,
     'show-finding': async () => (await import('../check/index.ts')).shownFinding,
     explain: async () => (await import('./output.ts')).explainOutput,
-    attach: async () => (await import('./attach.ts')).attachOutput,
+    attach: async () => (await import('./output.ts')).attachOutput,
   },
   define,
   run: async ([what], options, io) => {
-    if (options.attach !== undefined) return (await import('./attach.ts')).attach(what, options.attach, options, io);
+    if (options.attach !== undefined) return (await import('./show.ts')).attach(what, options.attach, options, io);
     if (options.name !== undefined) throw new UsageError('--name needs --attach: add --attach FILE');
     if (options.next === true) return (await import('./next-steps.ts')).explainRun(what, options, io);
     return (await import('./show.ts')).show(what, options, io);

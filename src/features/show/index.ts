@@ -1,4 +1,3 @@
 export { shownSweep } from './output.ts';
-export { sweepText } from './sweep-text.ts';
-export { sweepReport } from './swept.ts';
+export { sweepReport, sweepText } from './sweep-text.ts';
 export { show } from './show.ts';

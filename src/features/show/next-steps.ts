@@ -13,7 +13,7 @@ import { isMeasured } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
-import { tunedBatch } from '../../selection/tuned-batches.ts';
+import { tunedBatch } from '../../selection/engines-of-cells.ts';
 import { findCells } from '../../store/cells.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -29,99 +29,78 @@ import { shellLine } from '../../text/shell-quote.ts';
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
 
-/** `bench show RUN --explain`: the findings of a run, and the profiler to use next. */
+/** `bench show RUN --next`: the findings of a run, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
-  return withStore(options, io, ({ db }) => {
-    return printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
-  });
+  return withStore(options, io, ({ db }) =>
+    printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText),
+  );
 }
 
 function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
-  const { cellKey, provenance, runId, sweepId } = stored;
+  const { cellKey, outcome, provenance, role, runId, sweepId } = stored;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const run = { ...stored, bound: provenBound(db, sweepId, cell, stored.bound) };
   const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
   const layers = engine === null || engine.iterations === null ? [] : layerFactsOf(engine.layers);
-  const [hottest = null] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
-  const isUnmeasured = run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined;
-  const ladder = isUnmeasured ? [] : ladderOf(db, run, cell, hottest !== null);
+  const isProfiled = layers.length > 0;
+  const isUnmeasured = outcome.kind === 'failed' || role === 'build' || cell?.harness !== undefined;
+  const ladder = cell === null || isUnmeasured ? [] : ladderOf(db, run, cell, isProfiled);
   return {
     schemaVersion: 1,
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings: findingsOf(run, hottest, sumMs(layers), remediesOf(db, run, cell)),
+    findings: findingsOf(run, layers, remediesOf(db, run, cell)),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };
 }
 
+const TOOLS: Readonly<Record<ProfilerStep['tool'], { readonly name: string; readonly says: string }>> = {
+  trtexec: { name: 'trtexec', says: 'where the time goes, layer by layer' },
+  nsys: { name: 'Nsight Systems', says: 'whether the GPU waits: launches, gaps, copies, the host' },
+  ncu: { name: 'Nsight Compute', says: 'why one kernel is as slow as it is' },
+};
+
 /** Coarse tools first. @param isProfiled whether layer times of this run or of its cell are known */
-function ladderOf(
-  db: StoreDatabase,
-  { bound, provenance }: ShownRun,
-  cell: KeyedCell | null,
-  isProfiled: boolean,
-): ProfilerStep[] {
-  if (cell === null) return [];
+function ladderOf(db: StoreDatabase, { bound, provenance }: ShownRun, cell: KeyedCell, isProfiled: boolean) {
   const key = cell.key.slice(0, 8);
   const isCaptured = attachmentsOfCell(db, cell.key, 'nsysExport', null).length > 0;
   // If the GPU waits for the host or for copies, its layers do not explain the time.
   const waits = ['host', 'h2d', 'd2h'].includes(bound?.by ?? '');
   const next = !isProfiled && !waits ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
-  const stateOf = (tool: ProfilerStep['tool'], isDone: boolean): ProfilerStep['state'] =>
-    tool === next ? 'next' : isDone ? 'done' : 'later';
   // bench captures runs of this machine; of others it prints the command lines.
   const profile = ['bench', 'profile', key, ...(provenance === 'measured' ? [] : ['--dry-run'])];
-  return [
-    {
-      tool: 'trtexec',
-      state: stateOf('trtexec', isProfiled),
-      says: 'where the time goes, layer by layer',
-      bench: isProfiled ? ['bench', 'layers', key] : ['bench', 'run', 'MATRIX', '--profile'],
-    },
-    {
-      tool: 'nsys',
-      state: stateOf('nsys', isCaptured),
-      says: 'whether the GPU waits: launches, gaps, copies, the host',
-      bench: isCaptured ? ['bench', 'layers', key, '--kernels'] : [...profile, '--nsys'],
-    },
-    {
-      tool: 'ncu',
-      state: stateOf('ncu', false),
-      says: 'why one kernel is as slow as it is',
-      bench: ['bench', 'profile', key, '--ncu'],
-    },
+  const steps: readonly (readonly [tool: ProfilerStep['tool'], isDone: boolean, bench: readonly string[]])[] = [
+    ['trtexec', isProfiled, isProfiled ? ['bench', 'layers', key] : ['bench', 'run', 'MATRIX', '--profile']],
+    ['nsys', isCaptured, isCaptured ? ['bench', 'layers', key, '--kernels'] : [...profile, '--nsys']],
+    ['ncu', false, ['bench', 'profile', key, '--ncu']],
   ];
+  return steps.map(([tool, isDone, bench]): ProfilerStep => {
+    const state = tool === next ? 'next' : isDone ? 'done' : 'later';
+    return { tool, state, says: TOOLS[tool].says, bench };
+  });
 }
 
-/** Findings of a run in sentences. @param layersMs sum of its layers */
-function findingsOf(
-  { bound, measurement, outcome, statistics }: ShownRun,
-  hottest: LayerFacts | null,
-  layersMs: number,
-  remedies: readonly string[],
-): string[] {
+/** Findings of a run in sentences. */
+function findingsOf(run: ShownRun, layers: readonly LayerFacts[], remedies: readonly (string | null)[]): string[] {
+  const { bound, measurement, outcome, statistics } = run;
   const reason = outcomeReason(outcome);
   const gpuComputeMs = statistics['gpuComputeMs']?.median ?? null;
   const ratio = measurement?.['enqueueRatio'] ?? null;
+  const hottest = layers.toSorted((a, b) => b.averageMs - a.averageMs).slice(0, 1);
   return [
     reason === null ? null : `${REASON_TEXT[reason]} (${reason})`,
     gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    hottest === null
-      ? null
-      : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / layersMs) * 100, false)} of all layers: ${hottest.name}`,
+    ...hottest.map(({ averageMs, name }) => {
+      const share = formatPercent((averageMs / sumMs(layers)) * 100, false);
+      return `the layer that takes longest has ${formatMs(averageMs)}, ${share} of all layers: ${name}`;
+    }),
   ].filter((sentence) => sentence !== null);
 }
-
-const TOOL_NAMES: Readonly<Record<ProfilerStep['tool'], string>> = {
-  trtexec: 'trtexec',
-  nsys: 'Nsight Systems',
-  ncu: 'Nsight Compute',
-};
 
 function explainText({ findings, label, ladder, next, provenance, runId }: ExplainOutput, look: Look): string[] {
   const { columns, style } = look;
@@ -130,60 +109,54 @@ function explainText({ findings, label, ladder, next, provenance, runId }: Expla
     ...wrapHanging(title, columns, 2).map(style.strong),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
     ...ladder.flatMap(({ bench, says, state, tool }) => {
-      const lines = wrapHanging(`${MARKS[state]} ${TOOL_NAMES[tool]}: ${says}`, columns, 4);
+      const lines = wrapHanging(`${MARKS[state]} ${TOOLS[tool].name}: ${says}`, columns, 4);
       // On one line at any width, so that it can be copied.
       return ['', ...(state === 'next' ? lines.map(style.accent) : lines), `    ${shellLine(bench)}`];
     }),
     '',
     next === null
       ? 'no next step: there is nothing of trtexec to profile; `bench show` has the log'
-      : `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${shellLine(next.bench)}`,
+      : `${style.strong('next step')}: ${TOOLS[next.tool].name}, ${shellLine(next.bench)}`,
   ];
 }
 
 const MARKS: Readonly<Record<ProfilerStep['state'], string>> = { done: '✓', next: '→', later: ' ' };
 
 /** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
-function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
+function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): (string | null)[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
   const advice = run.bound?.advice ?? '';
   const gained = advice.includes('CUDA graph') ? graphPair(db, run.sweepId, cell) : undefined;
+  const graph = gained && `${formatPercent(gained.gainPercent)} queries/s in this sweep: ${nameOf(gained.with.cell)}`;
   return [
-    ...(gained === undefined
-      ? []
-      : [
-          `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
-        ]),
-    ...(advice.includes('larger batch') ? largerBatch(db, run, cell) : []),
-    ...tunedShape(db, run, cell),
+    graph === undefined ? null : `with a CUDA graph it has ${graph}`,
+    advice.includes('larger batch') ? largerBatch(db, run, cell) : null,
+    tunedShape(db, run, cell),
     ...overlap(run, cell),
   ];
 }
 
+function nameOf({ key }: KeyedCell): string {
+  return `cell ${key.slice(0, 8)}`;
+}
+
 /** The larger batch of the same sweep that has the most items a second. */
-function largerBatch(db: StoreDatabase, { sweepId }: ShownRun, cell: KeyedCell): string[] {
-  const twinKey = axisTwinKey('batch', cell);
+function largerBatch(db: StoreDatabase, { sweepId }: ShownRun, cell: KeyedCell): string | null {
   const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
     const items = itemsPerS(twin.shapes, median(runsQps));
-    const isTwin = axisTwinKey('batch', twin) === twinKey;
-    return items === null || !isTwin ? [] : [{ key: twin.key, batch: batchOf(twin.shapes) ?? 0, items }];
+    const isTwin = axisTwinKey('batch', twin) === axisTwinKey('batch', cell);
+    return items === null || !isTwin ? [] : [{ cell: twin, batch: batchOf(twin.shapes) ?? 0, items }];
   });
-  const own = twins.find(({ key }) => key === cell.key);
-  if (own === undefined) return [];
+  const own = twins.find((twin) => twin.cell.key === cell.key);
+  if (own === undefined) return null;
   const [best] = twins.filter(({ batch }) => batch > own.batch).toSorted((a, b) => b.items - a.items);
-  if (best === undefined) return [];
-  return [
-    `with batch ${best.batch} it has ${formatPercent((best.items / own.items - 1) * 100)} items/s in this sweep: cell ${best.key.slice(0, 8)}`,
-  ];
+  if (best === undefined) return null;
+  const gained = formatPercent((best.items / own.items - 1) * 100);
+  return `with batch ${best.batch} it has ${gained} items/s in this sweep: ${nameOf(best.cell)}`;
 }
 
 /** Drops advice that the same cell with a CUDA graph disproves. */
-export function provenBound(
-  db: StoreDatabase,
-  sweepId: SweepId,
-  cell: KeyedCell | null,
-  bound: CellBound | null,
-): CellBound | null {
+export function provenBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
   const gained = bound === null || cell?.cudaGraph !== false ? undefined : graphPair(db, sweepId, cell);
   return gained === undefined ? bound : withGraphGain(bound, gained.gainPercent);
 }
@@ -204,14 +177,12 @@ function sweptCells(db: StoreDatabase, sweepId: SweepId) {
 }
 
 /** An engine is fastest at the shapes that it is tuned for. */
-function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
+function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string | null {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
-  if (batch === null || tuned === null || tuned === 0 || batch === tuned) return [];
+  if (batch === null || !tuned || batch === tuned) return null;
   const ratio = formatNumber(batch / tuned, 2);
-  return [
-    `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`,
-  ];
+  return `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`;
 }
 
 function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {
@@ -220,10 +191,9 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   if (copies.length === 0 || cell.streams !== 1 || throughputQps === null) return [];
   const longest = Math.max(...copies, statistics['gpuComputeMs']?.median ?? 0);
   const share = formatPercent((longest * throughputQps) / 10, false);
+  const pageable = 'host memory was pageable, not pinned: copies are slower, and delay others';
   return [
     `copies and compute overlap: the longest of them goes on for ${share} of the time`,
-    ...(hints.includes('pageable')
-      ? ['host memory was pageable, not pinned: copies are slower, and delay others']
-      : []),
+    ...(hints.includes('pageable') ? [pageable] : []),
   ];
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { attachment } from '../../files/layout.ts';
+import { deploymentSchema } from '../../judge/deployment.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {
@@ -22,6 +23,7 @@ import {
   sweep,
   telemetry,
 } from '../../records/output-parts.ts';
+import { numberOrNull } from '../../records/scalars.ts';
 import { SHARED_REASONS } from '../../run/unfit-rounds.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 
@@ -34,10 +36,7 @@ const switchGains = z
         withKey: id,
         gainPercent: z.number(),
         ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of the gain'),
-        latencyChangePercent: z
-          .number()
-          .nullable()
-          .describe('Change of the median latency; negative: lower with a CUDA graph'),
+        latencyChangePercent: numberOrNull.describe('Change of the median latency; negative: lower with a CUDA graph'),
         verdict: z.enum(VERDICTS),
         reasons: z.array(z.string()),
       }),
@@ -85,21 +84,19 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
       label: z.string(),
       measured: count,
       metric: metric.describe('Metric of the verdicts: gpuComputeMs for trtexec'),
-      value: z.number().nullable().describe('Median of that metric over the runs'),
-      gpuComputeMs: z.number().nullable().describe('Median over the runs of their medians'),
-      latencyMs: z.number().nullable().describe('Median over the runs of their medians'),
-      throughputQps: z.number().nullable(),
-      throughputFrom: z
-        .enum(['counted', 'medianLatency'])
-        .describe('medianLatency: computed from it, for a harness without throughput'),
-      itemsPerS: z.number().nullable(),
-      p99Ms: z.number().nullable(),
+      value: numberOrNull.describe('Median of that metric over the runs'),
+      gpuComputeMs: numberOrNull.describe('Median over the runs of their medians'),
+      latencyMs: numberOrNull.describe('Median over the runs of their medians'),
+      throughputQps: numberOrNull,
+      throughputFrom: deploymentSchema.shape.throughputFrom,
+      itemsPerS: numberOrNull,
+      p99Ms: numberOrNull,
       tunedBatch: count.nullable().describe('Batch in opt of its optimization profile'),
-      spreadPercent: z.number().nullable(),
+      spreadPercent: numberOrNull,
       precisionShare: z
         .strictObject({
           asked: z.string(),
-          timeShare: z.number().nullable().describe('Null without a profile of the cell'),
+          timeShare: numberOrNull.describe('Null without a profile of the cell'),
           layerShare: z.number(),
           isReal: z.boolean(),
         })
@@ -129,9 +126,9 @@ export const shownCell = output('bench show CELL --json', {
   bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),
   runs: z.array(
     listedRun.extend({
-      gpuComputeMs: z.number().nullable().describe('Median; null if nothing was measured'),
-      throughputQps: z.number().nullable(),
-      value: z.number().nullable().describe('Value in the metric of its cell, for a harness other than trtexec'),
+      gpuComputeMs: numberOrNull.describe('Median; null if nothing was measured'),
+      throughputQps: numberOrNull,
+      value: numberOrNull.describe('Value in the metric of its cell, for a harness other than trtexec'),
     }),
   ),
   latencyGaps: z
@@ -155,7 +152,7 @@ export const shownRun = output('bench show RUN --json', {
   cellKey: id.nullable(),
   cell: cell.nullable(),
   provenance,
-  wallS: z.number().nullable(),
+  wallS: numberOrNull,
   exitCode: z.number().int().nullable(),
   signal: z.string().nullable(),
   timedOut: z.boolean(),
@@ -202,7 +199,7 @@ export const shownRun = output('bench show RUN --json', {
         .enum(['runs', 'queries'])
         .describe('queries: from this run alone, without the noise between runs, so repeats is a minimum'),
       runPercent: z.number().describe('Standard deviation of a run'),
-      sweepPercent: z.number().nullable().describe('Standard deviation between sweeps beyond run noise'),
+      sweepPercent: numberOrNull.describe('Standard deviation between sweeps beyond run noise'),
     })
     .nullable()
     .describe('Variation of the query times; null without samples'),
@@ -235,3 +232,10 @@ export const explainOutput = output('bench show --next --json', {
 
 export type ExplainOutput = OutputOf<typeof explainOutput>;
 export type ProfilerStep = ExplainOutput['ladder'][number];
+
+export const attachOutput = output('bench show RUN --attach FILE --json', {
+  runId: id,
+  attached: z.array(attachment.omit({ runId: true, prunedAt: true })),
+});
+
+export type AttachOutput = OutputOf<typeof attachOutput>;

@@ -1,34 +1,97 @@
-import { batchOf } from '../../records/cell.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
+import { type Switch, summarizeCells, switchGains } from '../../judge/summarize-cells.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
+import { type KeyedCell, batchOf } from '../../records/cell.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import { metricOf } from '../../records/metric.ts';
-import { printable } from '../../text/printable.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { Plan } from '../../records/plan.ts';
+import type { CellRun } from '../../records/run.ts';
 import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
-import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { cellTable } from '../../terminal/cell-columns.ts';
+import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
+import { failureSection } from '../../terminal/failure-section.ts';
+import type { Look } from '../../terminal/look.ts';
 import {
-  derivedText,
   DERIVED_LEGEND,
+  derivedText,
   isDerived,
   formatMs,
   formatNumber,
   formatPercent,
   runsAndBuilds,
 } from '../../terminal/numbers.ts';
-import { failureSection } from '../../terminal/failure-section.ts';
-import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
-import type { ShownSweep } from './output.ts';
-import type { CellSummary } from './swept.ts';
-import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
-import { switchGainLines } from '../../terminal/switch-gain-text.ts';
-import type { Look } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
-import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
-import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
+import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
+import { printable } from '../../text/printable.ts';
+import type { ShownSweep } from './output.ts';
 
-type SweepCell = ShownSweep['cells'][number];
+interface SweptCells extends Pick<ShownSweep, 'counts' | 'failures'> {
+  readonly sweep: Sweep;
+  readonly cells: readonly KeyedCell[];
+  readonly runs: readonly CellRun[];
+  /** Null for a sweep without one, such as an import. */
+  readonly plan: Plan | null;
+}
 
-type CellRow = SweepCell & { readonly cell: KeyedCell };
+/** The sweep in the form of `bench run` and `bench show SWEEP`, and its rows with their cells. */
+export function sweepReport(
+  db: StoreDatabase,
+  { sweep, cells, runs, plan, counts, failures }: SweptCells,
+  { precisionShare = LEAST_PRECISION_SHARE }: { readonly precisionShare?: number | undefined },
+) {
+  const summaries = summarizeCells(
+    cells,
+    runs,
+    plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan),
+    realPrecisions(db, cells, runs, [sweep.sweepId]),
+    precisionShare,
+    findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    tunedBatches(db, cells, runs),
+  ).map(({ cell, others, noEngine, runsQps, ...numbers }) => ({
+    cell,
+    runsQps,
+    key: cell.key,
+    label: cellLabel(cell),
+    ...numbers,
+    noEngine: noEngine === null ? null : outcomeReason(noEngine),
+    others: others.map(({ role, outcome, times }) => {
+      const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
+      return { role, kind, reason: outcomeReason(outcome), times };
+    }),
+  }));
+  const gainsOf = (by: Switch): ShownSweep['graphGains'] => {
+    const { medianPercent, pairs } = switchGains(summaries, by) ?? { medianPercent: null, pairs: [] };
+    const keyed = pairs.map(({ without, with: one, ...numbers }) => ({
+      withoutKey: without.key,
+      withKey: one.key,
+      ...numbers,
+    }));
+    return medianPercent === null ? null : { medianPercent, pairs: keyed };
+  };
+  const output: ShownSweep = {
+    schemaVersion: 1,
+    ...sweep,
+    counts,
+    graphGains: gainsOf('cudaGraph'),
+    transferCosts: gainsOf('dataTransfers'),
+    neighborCosts: gainsOf('neighbor'),
+    failures,
+    cells: summaries.map(({ cell: _cell, runsQps: _runsQps, ...row }) => row),
+  };
+  return { summaries, output };
+}
+
+export type CellRow = ReturnType<typeof sweepReport>['summaries'][number];
 
 /**
  * @param numbers numbers of the sweep in the store
@@ -37,22 +100,21 @@ type CellRow = SweepCell & { readonly cell: KeyedCell };
 export function sweepText(
   shown: ShownSweep,
   numbers: SweepNumbers,
-  summaries: readonly CellSummary[],
+  cells: readonly CellRow[],
   look: Look,
   mapped: readonly MappedCell[] | null = null,
   axes?: MapAxes,
 ): string[] {
   const { counts, failures, matrix, name, provenance, recordingSet } = shown;
   const { style } = look;
-  const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
   const again = counts.replaced === 0 ? '' : `, ${counts.replaced} of them measured again`;
   const parts = [
     runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
-    counts.kept > 0 ? `${counts.kept} kept from before` : '',
-    counts.unfit > 0 ? style.warn(`${counts.unfit} unfit${again}`) : '',
-    counts.failed > 0 ? style.bad(`${counts.failed} failed`) : '',
-    counts.skipped > 0 ? style.warn(`${counts.skipped} skipped`) : '',
-  ].filter((part) => part !== '');
+    ...(counts.kept > 0 ? [`${counts.kept} kept from before`] : []),
+    ...(counts.unfit > 0 ? [style.warn(`${counts.unfit} unfit${again}`)] : []),
+    ...(counts.failed > 0 ? [style.bad(`${counts.failed} failed`)] : []),
+    ...(counts.skipped > 0 ? [style.warn(`${counts.skipped} skipped`)] : []),
+  ];
   const about = dotted([
     `sweep ${shown.sweepId.slice(0, 8)}`,
     printable(matrix ?? name ?? ''),
@@ -67,7 +129,7 @@ export function sweepText(
     ...boundSection(cells, look),
     ...flagSection(cells, look),
     ...failureSection(failures, look),
-    ...(['cudaGraph', 'dataTransfers', 'neighbor'] as const).flatMap((by) => switchGainLines(summaries, by, look)),
+    ...(['cudaGraph', 'dataTransfers', 'neighbor'] as const).flatMap((by) => switchGainLines(cells, by, look)),
   ];
 }
 
@@ -102,11 +164,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
         style: ({ precisionShare }) => (precisionShare?.isReal === false ? style.bad : style.dim),
       }),
       numberColumn('GPU median', (row) => time(row, row.gpuComputeMs)),
-      numberColumn(
-        'spread',
-        ({ spreadPercent }) => (spreadPercent === null ? '' : formatPercent(spreadPercent, false)),
-        2,
-      ),
+      numberColumn('spread', ({ spreadPercent: of }) => (of === null ? '' : formatPercent(of, false)), 2),
       numberColumn('qps', (row) => dash(row, row.throughputQps === null ? null : formatNumber(row.throughputQps)), 1),
       numberColumn('items/s', (row) => itemsText(row, isDriven(row), hasBatches), 5),
       numberColumn('opt×', (row) => (isTunedElsewhere ? optText(row) : ''), 5.5),
@@ -151,7 +209,7 @@ function optText({ cell, tunedBatch }: CellRow): string {
   return batch === null || tunedBatch === null ? '' : formatNumber(batch / tunedBatch, 2);
 }
 
-function othersText({ others, noEngine }: SweepCell): string {
+function othersText({ others, noEngine }: CellRow): string {
   return [
     ...(noEngine === null ? [] : [`no engine: ${REASON_TEXT[noEngine]}`]),
     ...others.map(
@@ -162,7 +220,7 @@ function othersText({ others, noEngine }: SweepCell): string {
 }
 
 /** Flags of runs that count. The next column says what made a run unfit. */
-function flagsText({ flags, measured }: SweepCell): string {
+function flagsText({ flags, measured }: CellRow): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
     .toSorted((a, b) => Number(b.effect === 'barred') - Number(a.effect === 'barred'))
@@ -173,7 +231,7 @@ function flagsText({ flags, measured }: SweepCell): string {
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
 /** The actual precision of quantized cells, and wherever it is in doubt. */
-function shareText({ precisionShare: share }: SweepCell): string {
+function shareText({ precisionShare: share }: CellRow): string {
   if (share === null || (share.isReal && !QUANTIZED.includes(share.asked))) return '';
   const { asked, timeShare, layerShare, isReal } = share;
   const size = `${formatPercent((timeShare ?? layerShare) * 100, false)} of ${timeShare === null ? 'layers' : 'time'}`;
@@ -181,18 +239,18 @@ function shareText({ precisionShare: share }: SweepCell): string {
 }
 
 /** For each bottleneck other than the GPU that no flag covers: one cell, with evidence and advice. */
-function boundSection(cells: readonly SweepCell[], look: Look): string[] {
+function boundSection(cells: readonly CellRow[], look: Look): string[] {
   const unflagged = cells.flatMap(({ bound, flags, label }) =>
     bound === null || bound.by === 'compute' || flags.some(({ id }) => id === FLAG_OF_BOUND[bound.by])
       ? []
       : [{ bound, label }],
   );
-  return [...Map.groupBy(unflagged, ({ bound }) => `${bound.by} ${bound.advice}`).values()].flatMap((same) =>
-    same.slice(0, 1).flatMap(({ bound, label }) => {
-      const times = same.length === 1 ? '' : ` (${same.length} cells; this is one of them)`;
-      return boundLines({ ...bound, advice: named(label, bound.advice) }, [], look, times);
-    }),
-  );
+  return [...Map.groupBy(unflagged, ({ bound }) => `${bound.by} ${bound.advice}`).values()].flatMap((same) => {
+    const times = same.length === 1 ? '' : ` (${same.length} cells; this is one of them)`;
+    return same
+      .slice(0, 1)
+      .flatMap(({ bound, label }) => boundLines({ ...bound, advice: named(label, bound.advice) }, [], look, times));
+  });
 }
 
 function named(label: string, advice: string): string {
@@ -200,7 +258,7 @@ function named(label: string, advice: string): string {
 }
 
 /** One flag of each kind, with evidence and advice. */
-function flagSection(cells: readonly SweepCell[], look: Look): string[] {
+function flagSection(cells: readonly CellRow[], look: Look): string[] {
   const all = cells.flatMap(({ bound, flags, label }) =>
     flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
   );

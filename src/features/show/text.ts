@@ -32,12 +32,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
   const field = (name: string, text: string): string[] =>
     text === '' ? [] : wrapHanging(`  ${name.padEnd(8)} ${printable(text)}`, columns, FIELD_INDENT);
   const took = wallS === null ? '' : `, took ${formatDuration(wallS)}`;
-  const methodText =
-    method === null
-      ? ''
-      : Object.entries(methodWords(method))
-          .map((words) => words.join(' '))
-          .join(', ');
+  const methods = Object.entries(method === null ? {} : methodWords(method)).map((words) => words.join(' '));
   const attempts = run.attempts.length < 2 ? [] : run.attempts;
   const isAttached = attachments.some(({ prunedAt }) => prunedAt === null);
   return [
@@ -51,7 +46,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
     ...field('started', startedAt === null ? '' : `${startedAt}${took}`),
     ...field('ended', run.signal ?? (run.exitCode === null ? '' : `exit code ${run.exitCode}`)),
     ...machineLines(run.environment, run.telemetry, look),
-    ...field('method', methodText),
+    ...field('method', methods.join(', ')),
     ...numberLines(run, look),
     ...(queries === null
       ? []
@@ -83,19 +78,12 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
 
 const FIELD_INDENT = 11;
 
-function numberLines({ cell, measurement, statistics }: DescribedRun, look: Look): string[] {
-  if (Object.keys(statistics).length === 0) return [];
-  const throughputQps = measurement?.['throughputQps'] ?? null;
-  return statisticsTable(
-    {
-      throughputQps,
-      itemsPerS: cell === null ? null : itemsPerS(cell.shapes, throughputQps),
-      queries: measurement?.['queries'] ?? null,
-      streams: cell?.streams ?? 1,
-      statistics: statisticsOf(statistics),
-    },
-    look,
-  );
+function numberLines({ cell, measurement, statistics: stored }: DescribedRun, look: Look): string[] {
+  if (Object.keys(stored).length === 0) return [];
+  const { queries = null, throughputQps = null } = measurement ?? {};
+  const itemsPerSecond = cell === null ? null : itemsPerS(cell.shapes, throughputQps);
+  const numbers = { throughputQps, itemsPerS: itemsPerSecond, queries, streams: cell?.streams ?? 1 };
+  return statisticsTable({ ...numbers, statistics: statisticsOf(stored) }, look);
 }
 
 const LEAST_QUERIES = 8;
@@ -138,10 +126,8 @@ function steadinessTexts(found: ShownRun['steadiness']): (readonly [name: string
   const { noiseFrom, repeats, runPercent, showsPercent, sweepPercent } = found;
   const steady = `CV ${formatNumber(found.cvPercent)} %, drift ${formatPercent(found.driftPercent)} from the first to the last quarter, autocorrelation ${formatNumber(found.autocorrelation)}: ${count(found.queries, 'query', 'queries')} say as much as ${Math.round(found.effectiveQueries)} independent ones`;
   const least = noiseFrom === 'queries' ? 'at least ' : '';
-  const runs =
-    repeats === null
-      ? 'no number of runs shows'
-      : `${least}${count(repeats, 'run')} a side ${repeats === 1 ? 'shows' : 'show'}`;
+  const counted = repeats === null ? 'no number of runs' : `${least}${count(repeats, 'run')} a side`;
+  const runs = `${counted} ${repeats === null || repeats === 1 ? 'shows' : 'show'}`;
   const sweeps = sweepPercent === null ? '' : ` and ${formatNumber(sweepPercent, 2)} % of a sweep`;
   const why =
     showsPercent <= LEAST_PERCENT
@@ -183,7 +169,5 @@ export function serialStatistics(values: readonly number[]) {
 }
 
 function lagged(centred: Float64Array, lag: number): number {
-  let sum = 0;
-  for (let place = lag; place < centred.length; place += 1) sum += (centred[place] ?? 0) * (centred[place - lag] ?? 0);
-  return sum;
+  return centred.subarray(lag).reduce((sum, value, place) => sum + value * (centred[place] ?? 0), 0);
 }

@@ -1,33 +1,26 @@
 import type { Explanation } from './text.ts';
-import { type Cause, type ValueChange, type ExplainedMetric, EXPLAINED_METRICS } from '../../records/cause.ts';
-import { changedConditions, sameEngine } from './changed-conditions.ts';
-import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides } from './context.ts';
-import { layerCauses, otherChangedLayers } from './layer-causes.ts';
 import {
-  clockCauses,
-  contentionCauses,
-  enqueueCauses,
-  graphCauses,
-  hostBoundCauses,
-  transferCauses,
-} from './machine-causes.ts';
+  type Cause,
+  type ExplainedMetric,
+  EXPLAINED_METRICS,
+  type FirstCause,
+  type ValueChange,
+} from '../../records/cause.ts';
+import type { MetricId } from '../../records/metric.ts';
+import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from './engine-causes.ts';
+import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest, type WhyContext } from './context.ts';
+import { type WhyPoint, type WhySides, whySides } from './why-sides.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { MACHINE_CAUSES } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 
-/** To add a cause, add its detector here, its rank in `context.ts` and its kind in `records/cause.ts`. */
-const DETECTORS: readonly CauseDetector[] = [
-  graphCauses,
-  contentionCauses,
-  hostBoundCauses,
-  clockCauses,
-  layerCauses,
-  enqueueCauses,
-  transferCauses,
-  changedConditions,
-];
+/** To add a cause, add its detector here or to the machine, its rank in `context.ts`, its kind in `records/cause.ts`. */
+const DETECTORS: readonly CauseDetector[] = [...MACHINE_CAUSES, layerCauses, changedConditions];
 
 /** A cause with a lower rank is not named. */
 const LEAST_RANK = 12;
@@ -40,7 +33,7 @@ const LEAST_RANK = 12;
  */
 export function explainChange(
   sides: WhySides,
-  metric: ValueChange['metric'] | null,
+  metric: ExplainedMetric | null,
   isKnownReal = false,
 ): Explanation | null {
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
@@ -51,7 +44,9 @@ export function explainChange(
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
   const doubtful = subject ?? subjectOf(metricChanges.filter(({ isUnclear }) => isUnclear));
   const context = contextOf(sides, doubtful ?? first);
-  const causes = doubtful === null ? changedConditions(context) : rankedCauses(context);
+  const found = doubtful === null ? changedConditions(context) : rankedCauses(context);
+  const diff = diffCommand(sides.names);
+  const causes = found.map((cause) => ({ ...cause, confirm: cause.confirm.replace(LAYER_DIFF, () => diff) }));
   const explained = causes.length > 0 ? 'explained' : 'notExplained';
   return {
     outcome: doubtful === null ? 'noDifference' : subject === null ? 'unclear' : explained,
@@ -65,7 +60,7 @@ export function explainChange(
 }
 
 function rankedCauses(context: WhyContext): Cause[] {
-  return mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
+  return mechanismFirst(DETECTORS.flatMap((detect) => detect(context) ?? []))
     .filter(({ kind, rank }) => LAYER_KINDS.has(kind) || rank >= LEAST_RANK)
     .toSorted((a, b) => b.rank - a.rank);
 }
@@ -107,6 +102,8 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
+const NAMES_ONLY = 'which kernels ran (names only: build with --profilingVerbosity=detailed)';
+
 /** Facts that would help to explain the change. Layers of the same engine matter little. */
 function unknownThings({ base, head, layers }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
@@ -116,10 +113,7 @@ function unknownThings({ base, head, layers }: WhySides): string[] {
     [[...base, ...head].some(({ telemetry }) => telemetry === null), 'clocks and power during the runs'],
     [!isProfiled && isSame !== true, 'layer times of both sides (bench run --profile)'],
     [isSame === null, 'whether the engines are the same'],
-    [
-      layers !== null && layers.rows.unknown !== null,
-      'which kernels ran (names only: build with --profilingVerbosity=detailed)',
-    ],
+    [(layers?.rows.unknown ?? null) !== null, NAMES_ONLY],
   ];
   return facts.flatMap(([isUnknown, what]) => (isUnknown ? [what] : []));
 }
@@ -130,11 +124,11 @@ function unknownThings({ base, head, layers }: WhySides): string[] {
  */
 const ONE_RUN_PERCENT = { graph: 1, noGraph: 4 } as const;
 /** Means are not robust, and host time depends on the host. */
-const WILD_ONE_RUN_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = {
-  gpuComputeMeanMs: 10,
-  enqueueMs: 50,
-};
-const WILD_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = { enqueueMs: 20 };
+const WILD_ONE_RUN_PERCENT = new Map<ExplainedMetric, number>([
+  ['gpuComputeMeanMs', 10],
+  ['enqueueMs', 50],
+]);
+const WILD_PERCENT = new Map<ExplainedMetric, number>([['enqueueMs', 20]]);
 /** Smaller changes are never reported. */
 const LEAST_PERCENT = 0.5;
 /** An unclear change of this size is worth a note. */
@@ -144,18 +138,11 @@ const UNCLEAR_PERCENT = 2;
 function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun[], cudaGraph: boolean): ValueChange[] {
   return EXPLAINED_METRICS.flatMap((metric) => {
     const [a, b] = [base, head].map((runs) => runs.flatMap((run) => run[metric] ?? []).filter((value) => value > 0));
-    return a === undefined || b === undefined || a.length === 0 || b.length === 0
-      ? []
-      : [changeOf(metric, a, b, cudaGraph)];
+    return a?.length && b?.length ? [changeOf(metric, a, b, cudaGraph)] : [];
   });
 }
 
-function changeOf(
-  metric: ExplainedMetric,
-  base: readonly number[],
-  head: readonly number[],
-  cudaGraph: boolean,
-): ValueChange {
+function changeOf(metric: ExplainedMetric, base: readonly number[], head: readonly number[], cudaGraph: boolean) {
   const [was, is] = [median(base) ?? 0, median(head) ?? 0];
   const changePercent = percentOfLog(meanLog(head) - meanLog(base));
   const size = Math.abs(changePercent);
@@ -163,14 +150,16 @@ function changeOf(
   // Within noise, the change is that of the shown medians, as in `bench compare`.
   const shown = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
   if (Math.min(base.length, head.length) < 2) {
-    const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
-    const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
+    const leastPercent = Math.max(
+      cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph,
+      WILD_ONE_RUN_PERCENT.get(metric) ?? 0,
+    );
     const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
     return { ...common, ...shown(size > leastPercent), ciPercent: null, isUnclear: false, leastPercent, basis };
   }
   const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
   const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
-  const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
+  const floor = Math.max(LEAST_PERCENT, WILD_PERCENT.get(metric) ?? 0);
   const isReal = compared !== undefined && isCalled(compared) && size >= floor;
   return {
     ...common,
@@ -180,4 +169,14 @@ function changeOf(
     leastPercent: Math.max(floor, compared?.mdePercent ?? 0),
     basis: `${base.length} + ${head.length} runs`,
   };
+}
+
+/** The likeliest cause of a judged change; null when nothing explains it, or the metric has no known causes. */
+export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
+  if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
+  const explanation = explainChange(whySides(db, base, head), metric, true);
+  const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
+  if (cause === undefined) return null;
+  const { kind, certainty, title, explainsPercent, gainedPercent } = cause;
+  return { kind, certainty, title, explainsPercent, gainedPercent };
 }

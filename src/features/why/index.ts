@@ -1,2 +1,2 @@
-export type { WhyPoint } from './why-sides.ts';
-export { firstCauseOf, layersBetween } from './why-sides.ts';
+export { firstCauseOf } from './explain-change.ts';
+export { layersBetween, type WhyPoint } from './why-sides.ts';

@@ -1,19 +1,9 @@
-import type { Cause, ValueChange } from '../../records/cause.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ValueChange } from '../../records/cause.ts';
+import { outcomeReason } from '../../records/outcome.ts';
+import type { RunFlagId } from '../../records/run-flag.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
-import {
-  type CauseDetector,
-  arrow,
-  cause,
-  evidenceOf,
-  isUnfitFor,
-  medianOf,
-  newest,
-  round,
-  shareOf,
-  shareOfSlowdown,
-  watchedMedian,
-} from './context.ts';
+import { type CauseDetector, type WhyContext, cause, medianOf, newest, round } from './context.ts';
 
 /** Smaller ratios of clocks do not matter. */
 const CLOCK_FACTOR = 1.005;
@@ -21,93 +11,76 @@ const CLOCK_FACTOR = 1.005;
 const REASON_SHARE = 0.25;
 
 /** A lower SM clock on the slow side, and what held it down: heat, the power limit, or something unknown. */
-export const clockCauses: CauseDetector = (context) => {
+const clockCauses: CauseDetector = (context) => {
   const { fast, slow } = context;
   const [high, low] = [watchedMedian(fast, 'smClockMhz'), watchedMedian(slow, 'smClockMhz')];
-  const factor = high === null || low === null || low <= 0 ? 1 : high / low;
-  if (high === null || low === null || factor < CLOCK_FACTOR) return [];
-  const share = shareOfSlowdown(context, factor);
+  if (high === null || low === null || low <= 0 || high / low < CLOCK_FACTOR) return null;
+  const share = shareOfSlowdown(context, high / low);
   // If only part of a change is GPU time, a clock explains at most that part.
   const explains = context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
   const clock = `SM clock ${arrow(context, high, low, 'MHz')}`;
-  const evidence = [`${clock} would make compute-bound work ${round((factor - 1) * 100, 3)} % slower`];
+  const evidence = [`${clock} would make compute-bound work ${round((high / low - 1) * 100, 3)} % slower`];
   const isHeldMore = (...reasons: readonly ClockReason[]): boolean =>
-    (reasonShare(slow, reasons) ?? 0) - (reasonShare(fast, reasons) ?? 0) >= REASON_SHARE;
+    reasonShare(slow, reasons) - reasonShare(fast, reasons) >= REASON_SHARE;
   const tooHot = evidenceOf(slow, 'thermalSlowdown');
   if (isHeldMore('hwThermalSlowdown', 'swThermalSlowdown') || tooHot.length > 0) {
     const temperature = watchedMedian(slow, 'temperatureMaxC');
-    return [
-      cause('thermal', explains, {
-        title: `too hot: ${clock}`,
-        evidence: [...evidence, ...tooHot, ...(temperature === null ? [] : [`up to ${temperature} °C`])],
-        confirm: 'let it cool down and measure again; look at fans, airflow and neighbours',
-      }),
-    ];
+    return cause('thermal', explains, `too hot: ${clock}`, [
+      ...evidence,
+      ...tooHot,
+      ...(temperature === null ? [] : [`up to ${temperature} °C`]),
+    ]);
   }
-  const [was = null, is = null] = [fast, slow].map(
-    (runs) => watchedMedian(runs, 'powerLimitW') ?? newest(runs)?.environment.powerLimitW ?? null,
-  );
+  const limitOf = (runs: readonly ExplainedRun[]) =>
+    watchedMedian(runs, 'powerLimitW') ?? newest(runs)?.environment.powerLimitW ?? null;
+  const [was, is] = [limitOf(fast), limitOf(slow)];
   const limitFell = was !== null && is !== null && is < was;
-  const capShare = reasonShare(slow, ['swPowerCap']) ?? 0;
+  const capShare = reasonShare(slow, ['swPowerCap']);
   if (isHeldMore('swPowerCap') || limitFell || capShare >= 0.5) {
-    return [
-      cause('powerCap', explains, {
-        title: `power limit: ${clock}`,
-        evidence: [
-          ...evidence,
-          ...(limitFell ? [`the power limit went ${arrow(context, was, is, 'W')}`] : []),
-          `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
-          ...evidenceOf(slow, 'powerLimited'),
-        ],
-        confirm: 'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
-      }),
-    ];
+    return cause('powerCap', explains, `power limit: ${clock}`, [
+      ...evidence,
+      ...(limitFell ? [`the power limit went ${arrow(context, was, is, 'W')}`] : []),
+      `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
+      ...evidenceOf(slow, 'powerLimited'),
+    ]);
   }
-  return [
-    cause('smClock', explains, {
-      title: clock,
-      evidence,
-      confirm: 'measure again with locked clocks: bench run --lock-clocks base',
-    }),
-  ];
+  return cause('smClock', explains, clock, evidence);
 };
 
-/** Median share of samples in which a reason held the clock down; null where not recorded. */
-function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number | null {
-  return medianOf(runs, ({ telemetry }) =>
+/** Median share of samples in which a reason held the clock down; 0 where not recorded. */
+function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number {
+  const share = medianOf(runs, ({ telemetry }) =>
     telemetry === null || telemetry.samples === 0
       ? null
       : Math.max(...reasons.map((reason) => telemetry.clockReasons[reason] ?? 0)),
   );
+  return share ?? 0;
 }
 
 /** Another process used the GPU during timing. */
-export const contentionCauses: CauseDetector = (context) => {
-  const { fast, slow } = context;
+const contentionCauses: CauseDetector = ({ fast, headIsSlow, slow }) => {
+  const others = othersOf(slow);
   const share = shareOf(slow, isContended);
-  const [before = [], others = []] = [fast, slow].map((runs) =>
-    runs.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []),
-  );
   const isShown = share >= 0.5 && share > shareOf(fast, isContended);
-  if (!isShown && (others.length === 0 || before.length > 0)) return [];
+  if (!isShown && (others.length === 0 || othersOf(fast).length > 0)) return null;
   const names = [...new Set(others.map(({ name, pid }) => `${name} (pid ${pid})`))].slice(0, 3);
   const cv = medianOf(slow, ({ cvPercent }) => cvPercent);
-  return [
-    cause(isShown ? 'contention' : 'otherProcess', isShown ? 100 : null, {
-      title: `${names[0] ?? 'another process'} used the GPU${context.headIsSlow ? '' : ' before'}`,
-      evidence: [
-        ...evidenceOf(slow, 'contended'),
-        ...(names.length > 0 ? [`on the same GPU: ${names.join(', ')}`] : []),
-        ...(cv === null ? [] : [`the times of the queries vary by ${round(cv, 3)} % (CV)`]),
-      ],
-      confirm: 'nvidia-smi --query-compute-apps=pid,name --format=csv, then measure on an idle GPU',
-    }),
-  ];
+  const title = `${names[0] ?? 'another process'} used the GPU${headIsSlow ? '' : ' before'}`;
+  return cause(isShown ? 'contention' : 'otherProcess', isShown ? 100 : null, title, [
+    ...evidenceOf(slow, 'contended'),
+    ...(names.length > 0 ? [`on the same GPU: ${names.join(', ')}`] : []),
+    ...(cv === null ? [] : [`the times of the queries vary by ${round(cv, 3)} % (CV)`]),
+  ]);
 };
 
-function isContended(run: ExplainedRun): boolean {
+function othersOf(runs: readonly ExplainedRun[]) {
+  return runs.flatMap(({ telemetry }) => telemetry?.otherProcesses ?? []);
+}
+
+function isContended({ flags, outcome }: ExplainedRun): boolean {
   return (
-    run.flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained') || isUnfitFor(run, 'contended')
+    outcomeReason(outcome) === 'contended' ||
+    flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained')
   );
 }
 
@@ -115,27 +88,22 @@ function isContended(run: ExplainedRun): boolean {
 const BUSY_FELL = 0.1;
 
 /** The GPU waited for the host between queries: throughput fell at equal GPU times. */
-export const hostBoundCauses: CauseDetector = (context) => {
-  const { fast, slow, change } = context;
-  if (change.metric !== 'throughputQps') return [];
+const hostBoundCauses: CauseDetector = (context) => {
+  const { change, fast, slow } = context;
   const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
-  if (before === null || after === null || before - after < BUSY_FELL) return [];
-  // The GPU waits for its inputs or outputs, not for launches.
-  if (shareOf(slow, ({ boundBy }) => boundBy === 'h2d' || boundBy === 'd2h') >= 0.5) return [];
+  const isWaiting = before !== null && after !== null && before - after >= BUSY_FELL;
+  // With slow copies, the GPU waits for its inputs or outputs, not for launches.
+  const isCopying = shareOf(slow, ({ boundBy }) => boundBy === 'h2d' || boundBy === 'd2h') >= 0.5;
+  if (change.metric !== 'throughputQps' || !isWaiting || isCopying) return null;
   const load = watchedMedian(slow, 'hostLoad');
   const busy = arrow(context, `${round(before * 100, 3)} %`, `${round(after * 100, 3)} %`);
-  return [
-    cause('hostBound', shareOfSlowdown(context, before / after), {
-      title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${busy}`,
-      evidence: [
-        'the GPU took as long for each query as before; the time between them grew',
-        ...evidenceOf(slow, 'hostBound'),
-        ...evidenceOf(slow, 'hostLoaded'),
-        ...(load === null ? [] : [`load of the host: ${round(load, 3)} for each CPU`]),
-      ],
-      confirm: 'look at what else ran on the host; keep its CPUs free, or pin the run to some',
-    }),
-  ];
+  const title = `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${busy}`;
+  return cause('hostBound', shareOfSlowdown(context, before / after), title, [
+    'the GPU took as long for each query as before; the time between them grew',
+    ...evidenceOf(slow, 'hostBound'),
+    ...evidenceOf(slow, 'hostLoaded'),
+    ...(load === null ? [] : [`load of the host: ${round(load, 3)} for each CPU`]),
+  ]);
 };
 
 /** Share of the time in which the GPU computed; known only with one stream. */
@@ -145,19 +113,15 @@ function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): 
 }
 
 /** A requested graph was not captured: the host launches each kernel. */
-export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
-  if (shareOf(slow, hasNoGraph) < 0.5 || shareOf(fast, hasNoGraph) >= 0.5) return [];
-  return [
-    cause('graphNotCaptured', 100, {
-      title: `no CUDA graph was captured ${headIsSlow ? 'in head' : 'in base'}`,
-      evidence: ['trtexec said that the capture failed, and went on without a graph'],
-      confirm: 'the log names what is not permitted under capture: bench show RUN',
-    }),
-  ];
+const graphCauses: CauseDetector = ({ fast, headIsSlow, slow }) => {
+  if (shareOf(slow, hasNoGraph) < 0.5 || shareOf(fast, hasNoGraph) >= 0.5) return null;
+  return cause('graphNotCaptured', 100, `no CUDA graph was captured ${headIsSlow ? 'in head' : 'in base'}`, [
+    'trtexec said that the capture failed, and went on without a graph',
+  ]);
 };
 
-function hasNoGraph(run: ExplainedRun): boolean {
-  return run.hints.includes('graph_fail') || isUnfitFor(run, 'graphNotCaptured');
+function hasNoGraph({ hints, outcome }: ExplainedRun): boolean {
+  return hints.includes('graph_fail') || outcomeReason(outcome) === 'graphNotCaptured';
 }
 
 /** With this ratio of enqueue time to GPU time or more, the GPU may wait for launches, or does. */
@@ -165,24 +129,17 @@ const NEAR = 0.5;
 const BOUND = 0.8;
 
 /** Launching takes as long as computing, so that GPU times include the gaps between launches. */
-export const enqueueCauses: CauseDetector = (context) => {
-  const [before, after] = [
-    medianOf(context.fast, (run) => run.enqueueMs) ?? Infinity,
-    medianOf(context.slow, (run) => run.enqueueMs) ?? 0,
-  ];
-  const gpuMs = medianOf(context.slow, (run) => run.gpuComputeMs);
-  if (gpuMs === null || context.sides.cudaGraph || after <= before || after < NEAR * gpuMs) return [];
-  return [
-    cause(
-      after >= BOUND * gpuMs ? 'enqueueBound' : 'nearEnqueueBound',
-      percentOfChange(context.change, after - before),
-      {
-        title: `launching ${context.headIsSlow ? 'took longer' : 'takes less'}: enqueue ${arrow(context, round(before), round(after), 'ms')}`,
-        evidence: [`enqueue is ${round((after / gpuMs) * 100, 3)} % of the GPU time: the GPU waits for launches`],
-        confirm: 'measure the same cell with a CUDA graph, or with a larger batch',
-      },
-    ),
-  ];
+const enqueueCauses: CauseDetector = (context) => {
+  const { change, fast, headIsSlow, sides, slow } = context;
+  const before = medianOf(fast, (run) => run.enqueueMs) ?? Infinity;
+  const after = medianOf(slow, (run) => run.enqueueMs) ?? 0;
+  const gpuMs = medianOf(slow, (run) => run.gpuComputeMs);
+  if (gpuMs === null || sides.cudaGraph || after <= before || after < NEAR * gpuMs) return null;
+  const name = after >= BOUND * gpuMs ? 'enqueueBound' : 'nearEnqueueBound';
+  const enqueue = arrow(context, round(before), round(after), 'ms');
+  const title = `launching ${headIsSlow ? 'took longer' : 'takes less'}: enqueue ${enqueue}`;
+  const evidence = `enqueue is ${round((after / gpuMs) * 100, 3)} % of the GPU time: the GPU waits for launches`;
+  return cause(name, percentOfChange(change, after - before), title, [evidence]);
 };
 
 function percentOfChange({ metric, base, head }: ValueChange, ms: number): number {
@@ -193,35 +150,63 @@ function percentOfChange({ metric, base, head }: ValueChange, ms: number): numbe
 const LEAST_TRANSFER_PERCENT = 10;
 
 /** The copy that grew most, for a change of latency or throughput. */
-export const transferCauses: CauseDetector = (context) => {
-  const { fast, slow, change } = context;
-  if (change.metric === 'gpuComputeMs' || change.metric === 'gpuComputeMeanMs') return [];
-  const copies = (['h2dMs', 'd2hMs'] as const).map((line) => {
+const transferCauses: CauseDetector = (context) => {
+  const { change, fast, headIsSlow, slow } = context;
+  if (change.metric === 'gpuComputeMs' || change.metric === 'gpuComputeMeanMs') return null;
+  const grown = (name: string, line: 'h2dMs' | 'd2hMs') => {
     const [from, to] = [medianOf(fast, (run) => run[line]) ?? 0, medianOf(slow, (run) => run[line]) ?? 0];
-    return { name: line === 'h2dMs' ? 'H2D' : 'D2H', from, to, grew: to - from };
-  });
-  const explains = percentOfChange(
-    change,
-    copies.reduce((sum, { grew }) => sum + grew, 0),
-  );
-  if (explains < LEAST_TRANSFER_PERCENT) return [];
-  const links = [fast, slow].map((runs) => {
-    const [generation, width] = [watchedMedian(runs, 'pcieGeneration'), watchedMedian(runs, 'pcieWidth')];
-    return generation === null || width === null ? null : `generation ${generation} x${width}`;
-  });
-  const [fastLink = null, slowLink = null] = links;
+    return { name, from, to, grew: to - from };
+  };
+  const [h2d, d2h] = [grown('H2D', 'h2dMs'), grown('D2H', 'd2hMs')];
+  const explains = percentOfChange(change, h2d.grew + d2h.grew);
+  if (explains < LEAST_TRANSFER_PERCENT) return null;
+  const { name, from, to } = d2h.grew > h2d.grew ? d2h : h2d;
+  const [fastLink, slowLink] = [linkOf(fast), linkOf(slow)];
   const isOtherLink = fastLink !== null && slowLink !== null && fastLink !== slowLink;
-  return copies
-    .toSorted((a, b) => b.grew - a.grew)
-    .slice(0, 1)
-    .map(({ name, from, to }): Cause =>
-      cause('transfers', explains, {
-        title: `copies ${context.headIsSlow ? 'took longer' : 'take less'}: ${name} ${arrow(context, round(from), round(to), 'ms')}`,
-        evidence: [
-          ...(isOtherLink ? [`PCIe link ${arrow(context, fastLink, slowLink)}`] : []),
-          ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
-        ],
-        confirm: 'nvidia-smi -q -d PCIE under load; the same cell without transfers',
-      }),
-    );
+  const copy = `${name} ${arrow(context, round(from), round(to), 'ms')}`;
+  return cause('transfers', explains, `copies ${headIsSlow ? 'took longer' : 'take less'}: ${copy}`, [
+    ...(isOtherLink ? [`PCIe link ${arrow(context, fastLink, slowLink)}`] : []),
+    ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
+  ]);
 };
+
+function linkOf(runs: readonly ExplainedRun[]): string | null {
+  const [generation, width] = [watchedMedian(runs, 'pcieGeneration'), watchedMedian(runs, 'pcieWidth')];
+  return generation === null || width === null ? null : `generation ${generation} x${width}`;
+}
+
+/** `1980 → 1650 MHz`, always from base to head. */
+function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: string | number, unit = ''): string {
+  return `${headIsSlow ? `${fast} → ${slow}` : `${slow} → ${fast}`} ${unit}`.trimEnd();
+}
+
+/** Percentage of the slowdown that a factor explains; above 100 if other changes compensated for some of it. */
+function shareOfSlowdown({ slowdown }: WhyContext, factor: number): number {
+  return slowdown <= 0 ? 0 : Math.max(0, (Math.log(factor) / slowdown) * 100);
+}
+
+type WatchedField = 'smClockMhz' | 'temperatureMaxC' | 'powerLimitW' | 'hostLoad' | 'pcieGeneration' | 'pcieWidth';
+
+/** Median of a telemetry value over the runs that have it. */
+function watchedMedian(runs: readonly ExplainedRun[], field: WatchedField): number | null {
+  return medianOf(runs, ({ telemetry }) => telemetry?.[field] ?? null);
+}
+
+/** Share of the runs that fulfil a condition, from 0 to 1. */
+function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun) => boolean): number {
+  return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;
+}
+
+function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): string[] {
+  const own = runs.flatMap(({ flags }) => flags.filter(({ id }) => id === flag));
+  return [...new Set(own.map(({ evidence }) => evidence))].slice(0, 2);
+}
+
+export const MACHINE_CAUSES = [
+  graphCauses,
+  contentionCauses,
+  hostBoundCauses,
+  clockCauses,
+  enqueueCauses,
+  transferCauses,
+] as const;

@@ -6,7 +6,7 @@ import { type OutputOf, id as idSchema, output, provenance } from '../../records
 import type { Verdict } from '../../records/verdict.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
-import { type Column, numberColumn, renderTable } from '../../terminal/table.ts';
+import { type Column, numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { changeStyle } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
@@ -25,8 +25,11 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, layers, unknown, notes } = explained;
   const { style, columns } = look;
   const of = printable(base.label);
-  const lines = [
-    ...wrapWords(headline(explained), columns).map((line) => style.strong(line)),
+  const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
+  // An unexplained change already lists the unknown facts.
+  const isUnknown = unknown.length > 0 && explained.outcome !== 'notExplained';
+  return [
+    ...wrapWords(headline(explained), columns).map(style.strong),
     ...wrapWords(base.key === head.key ? of : `${of} → ${printable(head.label)}`, columns),
     ...wrapHanging(sideLine('base', base, head), columns, 6),
     ...wrapHanging(sideLine('head', head, base), columns, 6),
@@ -35,19 +38,11 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
     ...changeTable(explained, look),
     '',
     ...answerLines(explained, look),
+    ...(changed.length === 0 ? [] : ['', 'changed layers that no cause names:', ...changed]),
+    ...(notes.length === 0 ? [] : ['']),
+    ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
+    ...(isUnknown ? wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim) : []),
   ];
-  if (layers.length > 0) {
-    const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
-    lines.push('', 'changed layers that no cause names:', ...changed);
-  }
-  if (notes.length > 0) {
-    lines.push('', ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn));
-  }
-  // An unexplained change already lists the unknown facts.
-  if (unknown.length > 0 && explained.outcome !== 'notExplained') {
-    lines.push(...wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim));
-  }
-  return lines;
 }
 
 /** The headline comes first, so that nothing truncates it. */
@@ -82,11 +77,9 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
-    {
-      header: 'value',
-      text: (change) => METRIC_WORDS[change.metric],
+    textColumn('value', (change) => METRIC_WORDS[change.metric], 0, {
       style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
-    },
+    }),
     numberColumn('change', ({ changePercent }) => formatPercent(changePercent), 0, {
       style: (change) => changeStyle(verdictOf(change), look.style),
     }),
@@ -112,9 +105,7 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
   return [true, false].flatMap((isUnclear) => {
     const named = known
       .filter((change) => change.isUnclear === isUnclear)
-      .map(
-        ({ leastPercent, metric }) => `${METRIC_WORDS[metric]} (detectable from ${formatNumber(leastPercent, 2)} %)`,
-      );
+      .map((one) => `${METRIC_WORDS[one.metric]} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
     const start = isUnclear ? '? unclear' : '= within noise';
     return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
   });
@@ -127,23 +118,24 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
   switch (explained.outcome) {
     case 'noDifference': {
       const [first] = explained.changes;
-      const text = `no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`;
-      const changed = explained.causes.map(({ title }) =>
-        style.dim(truncate(`  changed, without a detectable effect: ${printable(title)}`, columns)),
+      const changed = explained.causes.map(
+        ({ title }) => `  changed, without a detectable effect: ${printable(title)}`,
       );
-      return [...wrapWords(text, columns), ...changed];
+      return [
+        ...wrapWords(`no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`, columns),
+        ...changed.map((line) => style.dim(truncate(line, columns))),
+      ];
     }
     case 'notExplained': {
+      const why =
+        explained.layers.length === 0
+          ? 'no known difference between the two sides'
+          : 'the layers that changed do not account for it';
       const help =
         explained.unknown.length === 0
           ? 'measure both sides again, in turns: bench compare BASE..HEAD --run'
           : `it would help to know: ${printable(explained.unknown.join('; '))}`;
-      return [
-        ...warn(
-          `not explained: ${explained.layers.length === 0 ? 'no known difference between the two sides' : 'the layers that changed do not account for it'}`,
-        ),
-        ...wrapWords(help, columns).map(style.dim),
-      ];
+      return [...warn(`not explained: ${why}`), ...wrapWords(help, columns).map(style.dim)];
     }
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
@@ -158,18 +150,13 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
 function causeLines(cause: WhyOutput['causes'][number], place: number, { style, columns }: Look): string[] {
   const { certainty, title, evidence, confirm } = cause;
   const share = shareText(cause, ', accounts for', 'of it');
-  const indent = '   ';
   return [
-    ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map((line) => style.strong(line)),
-    truncate(`${indent}${certainty}${share}`, columns),
+    ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map(style.strong),
+    truncate(`   ${certainty}${share}`, columns),
     ...evidence.flatMap((line) =>
-      wrapWords(printable(line), columns - indent.length - 2).map(
-        (part, nth) => `${indent}${nth === 0 ? '- ' : '  '}${part}`,
-      ),
+      wrapWords(printable(line), columns - 5).map((part, nth) => `   ${nth === 0 ? '-' : ' '} ${part}`),
     ),
-    ...wrapWords(`to confirm: ${printable(confirm)}`, columns - indent.length).map((line) =>
-      style.dim(`${indent}${line}`),
-    ),
+    ...wrapHanging(`   to confirm: ${printable(confirm)}`, columns, 3).map(style.dim),
   ];
 }
 

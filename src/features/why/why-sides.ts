@@ -2,7 +2,6 @@ import { valueRule } from '../../judge/value-rule.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { WhySides } from './context.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../records/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
@@ -13,10 +12,6 @@ import { failedRunsOfCell } from '../../store/runs/runs.ts';
 import { explainedRuns } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
-import { explainChange } from './explain-change.ts';
-import { EXPLAINED_METRICS, type FirstCause } from '../../records/cause.ts';
-import type { MetricId } from '../../records/metric.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
 /** One cell in some sweeps, or a single run of it. */
@@ -28,18 +23,25 @@ export interface WhyPoint {
   readonly name: string;
 }
 
+export type WhySides = ReturnType<typeof whySides>;
+export type WhyLayers = NonNullable<WhySides['layers']>;
+
 /** @param isStored false for files, which have no cell */
-export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true): WhySides {
+export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true) {
   const [baseRuns = [], headRuns = []] = withValues([usableRuns(db, base), usableRuns(db, head)]);
   const { layers, notes } = layersBetween(db, base, head);
   return {
     base: baseRuns,
     head: headRuns,
     cudaGraph: base.cell.cudaGraph === true && head.cell.cudaGraph === true,
+    /** Two different cells differ in their builds by intention. */
     isSameCell: base.cell.key === head.cell.key,
+    /** `no-graph → graph`; empty for the same cell. */
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
+    /** What weakens the evidence, such as a profile of another cell or disturbed runs. */
     notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
+    /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
     names: { cell: isStored ? base.cell.key.slice(0, 8) : '', base: base.name, head: head.name },
   };
 }
@@ -84,18 +86,13 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
 
 /** Reasons why timed runs are invalid, each once with evidence; empty if there are none. */
 export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
-  const own = failedRunsOfCell(db, sweepIds, cell.key)
-    .filter(({ role }) => role === 'timed')
-    .filter((run) => runId === null || run.runId === runId);
+  const failed = failedRunsOfCell(db, sweepIds, cell.key);
+  const own = failed.filter((run) => run.role === 'timed' && (runId === null || run.runId === runId));
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
-interface LayersBetween extends Pick<WhySides, 'layers' | 'notes'> {
-  readonly profiles: readonly [ProfiledEngine, ProfiledEngine] | null;
-}
-
 /** The layers of both sides; null if those of one are unknown, or for the same engine. */
-export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): LayersBetween {
+export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint) {
   const before = profiledCell(db, base.cell, base.sweepIds, base.name);
   const after = profiledCell(db, head.cell, head.sweepIds, head.name);
   const none = { layers: null, notes: [], profiles: null };
@@ -108,15 +105,13 @@ export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint)
   const others = [[before, base] as const, [after, head] as const].flatMap(([{ cellKey, cellLabel }, { cell }]) =>
     cellKey === null || cellKey === cell.key ? [] : [cellLabel ?? 'another cell'],
   );
+  /** The cell of the profiles if the requested cells have none; the times are then those of other queries. */
   const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
+  /** False if a side only lists its layers; the times in `diff` and `rows` are then meaningless. */
+  const isTimed = before.iterations !== null && after.iterations !== null;
   return {
-    layers: {
-      diff,
-      rows: changeRows(diff),
-      isTimed: before.iterations !== null && after.iterations !== null,
-      otherCell,
-    },
-    profiles: [before, after],
+    layers: { diff, rows: changeRows(diff), isTimed, otherCell },
+    profiles: [before, after] as const,
     notes: [
       ...before.notes.map((note) => `layers of base: ${note}`),
       ...after.notes.map((note) => `layers of head: ${note}`),
@@ -130,14 +125,4 @@ function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine)
   const cells = findCells(db, [a.cellKey, b.cellKey]);
   const shapes = (key: string): string => JSON.stringify(cells.get(key)?.shapes);
   return shapes(a.cellKey) === shapes(b.cellKey);
-}
-
-/** The likeliest cause of a judged change; null when nothing explains it, or the metric has no known causes. */
-export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
-  if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
-  const explanation = explainChange(whySides(db, base, head), metric, true);
-  const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
-  if (cause === undefined) return null;
-  const { kind, certainty, title, explainsPercent, gainedPercent } = cause;
-  return { kind, certainty, title, explainsPercent, gainedPercent };
 }

@@ -1,5 +1,4 @@
 import { usualBound } from '../../judge/bound.ts';
-import type { WhySides } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -11,13 +10,12 @@ import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type WhyOutput, whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { findingByPrefix } from '../../selection/by-name.ts';
+import { findingByPrefix, isPath } from '../../selection/by-name.ts';
 import { cellsInWords, type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
-import { isPath } from '../../selection/by-name.ts';
 import { withRunsOf } from '../../selection/runs-of-paths.ts';
 import { refuseSharedSweep } from '../../selection/sides.ts';
-import { unmeasuredReasons, whySides } from './why-sides.ts';
+import { unmeasuredReasons, whySides, type WhySides } from './why-sides.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyOptions } from './command.ts';
 
@@ -37,27 +35,21 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
   return printResult(io, options, output, whyText);
 }
 
-interface AskedSides {
-  readonly cell: string | null;
-  readonly refs: readonly [string, string] | null;
-}
-
-interface StatedSides extends AskedSides {
-  readonly refs: readonly [string, string];
-}
+type Refs = readonly [base: string, head: string];
 
 /** Two paths, with or without a cell in front; null if the sides are in the store. */
-function pathsIn(words: readonly string[], io: Io): StatedSides | null {
-  const [base, head] = words.slice(-2);
+function pathsIn(words: readonly string[], io: Io) {
+  const [head, base, cell = null] = words.toReversed();
   if (base === undefined || head === undefined || !isPath(base, io) || !isPath(head, io)) return null;
-  return { cell: words.length > 2 ? (words[0] ?? null) : null, refs: [base, head] };
+  const refs: Refs = [base, head];
+  return { cell, refs };
 }
 
 /**
  * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
  * to the cell of the only open finding.
  */
-function askedSides(db: StoreDatabase, words: readonly string[], io: Io): AskedSides {
+function askedSides(db: StoreDatabase, words: readonly string[], io: Io): { cell: string | null; refs: Refs | null } {
   const cells = allCells(db);
   // If all words together match cells, they name a cell; otherwise the last two are its sides.
   const isCell = (...named: readonly string[]): boolean => cellsInWords(cells, named).length > 0;
@@ -72,7 +64,7 @@ function askedSides(db: StoreDatabase, words: readonly string[], io: Io): AskedS
     return finding === null ? { cell: a, refs: null } : sidesOfFinding(finding);
   }
   if (a !== undefined && isCell(a)) throw new UsageError(`name two sides, or none: ${ORDER}`);
-  const refs = a === undefined || b === undefined ? null : ([a, b] as const);
+  const refs: Refs | null = a === undefined || b === undefined ? null : [a, b];
   const finding = onlyOpenFinding(db);
   if (finding === null && refs !== null) {
     const line = shellLine(['bench', 'why', 'CELL', ...refs]);
@@ -95,39 +87,35 @@ function onlyOpenFinding(db: StoreDatabase): Finding | null {
 }
 
 /** The clearest cell of a finding between its last good sweep and its first bad one. */
-function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding): StatedSides {
+function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding) {
   if (clearest === undefined || lastGoodSweepId === null) {
-    throw new UsageError(
-      `finding ${findingId.slice(0, 8)} has no last good sweep: name a cell and two sweeps: ${ORDER}`,
-    );
+    const id = findingId.slice(0, 8);
+    throw new UsageError(`finding ${id} has no last good sweep: name a cell and two sweeps: ${ORDER}`);
   }
-  return { cell: clearest.cellKey, refs: [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)] };
+  const refs: Refs = [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)];
+  return { cell: clearest.cellKey, refs };
 }
 
 async function explain(
   db: StoreDatabase,
   cell: string | null,
-  refs: readonly [string, string] | null,
+  refs: Refs | null,
   { metric }: WhyOptions,
   io: Io,
-  paths: readonly [string, string] | null = null,
+  paths: Refs | null = null,
 ): Promise<WhyOutput> {
   const { base, head } = await resolvePoints(db, cell, refs, io);
-  if (base.cell.key === head.cell.key && base.runId === head.runId) {
-    refuseSharedSweep({ base, head });
-  }
+  if (base.cell.key === head.cell.key && base.runId === head.runId) refuseSharedSweep({ base, head });
   await yieldToEventLoop(io);
   const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
   const sides = whySides(db, ...points, paths === null);
   await yieldToEventLoop(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
-    const lacking = sides.base.length === 0 ? 0 : 1;
-    const reasons = unmeasuredReasons(db, points[lacking]);
-    if (reasons !== '') {
-      throw new UsageError(`${['base', 'head'][lacking]} has no valid run: ${printable(reasons)}`);
-    }
-    const { ref, sweeps } = [base, head][lacking] ?? head;
+    const isBase = sides.base.length === 0;
+    const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]);
+    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${printable(reasons)}`);
+    const { ref, sweeps } = isBase ? base : head;
     const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }

@@ -147,9 +147,9 @@ describe('speed-ups', () => {
     const fp16 = measured('fp16', 8, 2);
     const fp8 = measured('fp8', 8, 1);
     const withAll = speedUpsOf([fp32, fp16, fp8, measured('fp8', 32, 1)]);
-    expect([...withAll].map(([key, { reference, ratio }]) => [key, reference, ratio])).toEqual([
-      [fp32.cell.key, fp16, 0.5],
-      [fp8.cell.key, fp16, 2],
+    expect([...withAll].map(([key, { referenceKey, ratio }]) => [key, referenceKey, ratio])).toEqual([
+      [fp32.cell.key, fp16.cell.key, 0.5],
+      [fp8.cell.key, fp16.cell.key, 2],
     ]);
     expect(speedUpsOf([fp32, fp8]).get(fp8.cell.key)?.ratio).toBe(4);
   });

@@ -31,7 +31,7 @@ interface Answer extends Record<'nodes' | 'outputs', readonly string[]> {
 
 function reduce(model: string, node: string, around: number, shapes: readonly object[]): Answer {
   const folder = temporaryFolder();
-  const job = { model, output: join(folder, 'cut.onnx'), layers: [[node]], wanted: [0], around, shapes };
+  const job = { model, output: join(folder, 'cut.onnx'), layers: [[node]], wanted: 0, around, shapes };
   writeFileSync(join(folder, 'job.json'), JSON.stringify(job));
   const script = join(ROOT, 'python', 'reduce_model.py');
   const printed = execFileSync(TEST_PYTHON ?? '', [script, join(folder, 'job.json')], { encoding: 'utf8' });

@@ -1,18 +1,93 @@
-import type { Cause } from '../../records/cause.ts';
+import { environmentDifferences, buildDifferences } from '../../judge/compare/differences.ts';
 import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
+import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 import { kernelName } from '../../layers/layer-facts.ts';
+import type { Cause } from '../../records/cause.ts';
 import { count } from '../../terminal/numbers.ts';
-import {
-  type CauseDetector,
-  type WhyContext,
-  type WhyLayers,
-  cause,
-  diffCommand,
-  round,
-  uncounted,
-} from './context.ts';
-import { engineRoot } from './changed-conditions.ts';
+import { type CauseName, type WhyContext, cause, diffCommand, newest, round, uncounted } from './context.ts';
+import type { WhyLayers, WhySides } from './why-sides.ts';
+
+/**
+ * Changed conditions that may be the cause but whose effect is unknown. They rank by how often such a change is the
+ * cause, below evidence that explains most of the change.
+ */
+export function changedConditions({ sides }: WhyContext): Cause[] {
+  const { base, cellDifference, head, isSameCell } = sides;
+  const [was, is] = [newest(base), newest(head)];
+  if (was === null || is === null) return [];
+  const inputs = buildInputChanges(was, is);
+  const options = [
+    ...inputs.filter((change) => change.startsWith('build:')),
+    ...listChange('run', was.runFlags, is.runFlags, (flags) => flags.join(' ') || 'no flag'),
+    ...listChange('notes of the imports', was.importNotes, is.importNotes, quotedList),
+  ];
+  const areInputsKnown = was.engine.flags !== null && is.engine.flags !== null;
+  const [rebuilt = '', why = ''] = areInputsKnown
+    ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
+    : ['the engine is different', 'its build inputs are unknown on one side or both'];
+  const machine = environmentDifferences(was.environment, is.environment);
+  const isRebuilt = inputs.length === 0 && sameEngine(was.engine, is.engine) === false;
+  const otherInputs = JSON.stringify(was.inputs) !== JSON.stringify(is.inputs);
+  const environment = machine.some((change) => change.startsWith('GPU ')) ? 'gpu' : 'environment';
+  const conditions: readonly (readonly [CauseName, isChanged: boolean, title: string, evidence?: string[]])[] = [
+    ['model', isSameCell && inputs.includes(MODEL_CHANGED), 'the model file changed', ['its content hash differs']],
+    ['options', isSameCell && options.length > 0, `options changed: ${options.join('; ')}`],
+    ['inputs', isSameCell && otherInputs, 'the input data changed'],
+    ['engineBuild', isSameCell && isRebuilt, rebuilt, [why]],
+    ['cellsDiffer', !isSameCell, `the cells differ by intent: ${cellDifference}`],
+    [environment, machine.length > 0, `environment: ${machine.join('; ')}`],
+  ];
+  return conditions.flatMap(([name, isChanged, title, evidence]) =>
+    isChanged ? [cause(name, null, title, evidence)] : [],
+  );
+}
+
+/** `run: --fp16 → no flag`: what only one side has; empty if both have the same. */
+function listChange(
+  what: string,
+  was: readonly string[],
+  is: readonly string[],
+  textOf: (texts: readonly string[]) => string,
+): string[] {
+  const [gone, come] = [was.filter((text) => !is.includes(text)), is.filter((text) => !was.includes(text))];
+  return gone.length + come.length === 0 ? [] : [`${what}: ${textOf(gone)} → ${textOf(come)}`];
+}
+
+function quotedList(texts: readonly string[]): string {
+  return texts.map((text) => `"${text}"`).join(', ') || 'none';
+}
+
+/** Whether two engines are the same file; null if unknown. */
+export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null {
+  if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
+  if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
+  // Two machines may give different engines the same name, so that only different names prove something.
+  return a.path !== null && b.path !== null && a.path !== b.path ? false : null;
+}
+
+const MODEL_CHANGED = 'the model changed';
+
+/** Differences between the inputs of the two builds, from base to head. Empty if the known inputs are equal. */
+function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
+  const [a, b] = [base.engine, head.engine];
+  const changes = buildDifferences({ ...a, flags: a.flags ?? [] }, { ...b, flags: b.flags ?? [] });
+  const [was, is] = [base.environment.tensorrt, head.environment.tensorrt];
+  return [
+    ...changes.filter((change) => change === MODEL_CHANGED || (a.flags !== null && b.flags !== null)),
+    ...(was !== null && is !== null && was !== is ? [`TensorRT ${was} → ${is}`] : []),
+  ];
+}
+
+/** Why the engines differ, in one line; null when they are equal, or nothing is known. */
+function engineRoot({ base, head, isSameCell }: WhySides): string | null {
+  const [was, is] = [newest(base), newest(head)];
+  if (!isSameCell || was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
+  const changes = buildInputChanges(was, is);
+  return changes.length > 0
+    ? `the engine was built from other inputs: ${changes.join('; ')}`
+    : 'the engine was rebuilt from the same known inputs: the builder chose differently (build luck)';
+}
 
 type LayerKind = 'fusion' | 'precision' | 'tactics';
 
@@ -41,23 +116,24 @@ interface LayerGroup {
 }
 
 /** Layers with other kernels or fusions, by ONNX origin, largest contribution first. */
-export const layerCauses: CauseDetector = (context) => {
+export function layerCauses(context: WhyContext): Cause[] {
   const { layers } = context.sides;
   if (layers === null) return [];
-  return groupsOf(context, layers).map((group) => {
-    const found = causeOf(context, group);
+  const root = engineRoot(context.sides);
+  return groupsOf(context, layers).map(({ kind, rows, share, gained }) => {
+    const evidence = [...(root === null ? [] : [root]), ...listed(rows, layers.isTimed, '')];
+    const found = cause(kind, share * 100, titleOf(kind, rows), evidence, share > 1 ? gained * 100 : null);
     return layers.isTimed && layers.otherCell === null ? found : uncounted(found, layers.otherCell);
   });
-};
+}
 
 /** Changed layers that no cause names, largest cost first. Without times, another hash of a kernel proves nothing. */
 export function otherChangedLayers(context: WhyContext, isExplained: boolean): string[] {
   const { layers, names } = context.sides;
   if (layers === null) return [];
   const named = new Set(isExplained ? groupsOf(context, layers).flatMap(({ rows }) => rows) : []);
-  const others = byCost(layers, context.headIsSlow ? 1 : -1).filter(
-    (row) => !named.has(row) && (layers.isTimed || row.change !== 'otherHash'),
-  );
+  const rows = byCost(layers, context.headIsSlow ? 1 : -1);
+  const others = rows.filter((row) => !named.has(row) && (layers.isTimed || row.change !== 'otherHash'));
   return listed(others, layers.isTimed, `: ${diffCommand(names)}`);
 }
 
@@ -101,11 +177,8 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
     const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
     // Removed and new layers do the same work, so only their difference is a change.
     const counted = kind === 'newLayers' ? ofKind : rows;
-    const costMs = sumOf(counted, sign);
-    const gainedMs = sumOf(
-      all.filter((row) => !counted.includes(row) && sign * row.deltaMs < 0),
-      -sign,
-    );
+    const gaining = all.filter((row) => !counted.includes(row) && sign * row.deltaMs < 0);
+    const [costMs, gainedMs] = [sumOf(counted, sign), sumOf(gaining, -sign)];
     const isNamed = kind === 'newLayers' ? costMs > LEAST_NET_SHARE * ofProfile : shareOf(costMs) >= LEAST_SHARE;
     if (!isNamed || rows.length === 0) return [];
     return [{ kind: kind === 'newLayers' ? 'fusion' : kind, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
@@ -114,16 +187,6 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
 
 function sumOf(rows: readonly ChangeRow[], sign: number): number {
   return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
-}
-
-function causeOf({ sides }: WhyContext, { kind, rows, share, gained }: LayerGroup): Cause {
-  const root = engineRoot(sides);
-  return cause(kind, share * 100, {
-    title: titleOf(kind, rows),
-    evidence: [...(root === null ? [] : [root]), ...listed(rows, sides.layers?.isTimed === true, '')],
-    gainedPercent: share > 1 ? gained * 100 : null,
-    confirm: diffCommand(sides.names),
-  });
 }
 
 function listed(rows: readonly ChangeRow[], isTimed: boolean, rest: string): string[] {
