@@ -3,10 +3,10 @@ import { basename } from 'node:path';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import { type EngineSource, type HashedFiles, type Matrix, type MatrixCell, cellFields } from './matrix.ts';
+import { type EngineSource, type HashedFiles, type MatrixCell, type Placed, cellFields } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
-import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
+import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { coldStarts } from './cold-starts.ts';
@@ -27,9 +27,6 @@ import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
-/** A file with more cells is a mistake. */
-const MAX_CELLS = 20_000;
-
 /** Files that a matrix names. */
 export interface NamedFiles {
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
@@ -46,18 +43,16 @@ export function expandMatrix(
   fileName: string,
   { hashFiles, readInputs }: NamedFiles,
   list: MistakeList,
-): Omit<Matrix, 'executes'> {
+) {
   const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
-  const hashed = hashFiles(points.flatMap(filesOf));
+  const hashed = hashFiles(points.flatMap((entry) => filesOf(entry, list)));
   checkLimitNames(file.build, ['build'], namesOf(points), list);
   for (const entry of points) {
     checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
   }
-  const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
-  if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   const lacking = new Map<CellKey, Unreachable>();
-  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
+  const all = points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
   const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
   for (const { cell, neighbor, precisionAt } of kept) {
     const found = lacking.get(cell.key) ?? lacking.get(neighbor?.cell.key ?? '');
@@ -80,25 +75,28 @@ export function expandMatrix(
     lockClocks: file.lockClocks ?? null,
     retries: { ...MATRIX_DEFAULTS.retries, ...defined(file.retries ?? {}) },
     coolDown: coolDownOf(file, list),
-    numa: file.numa ?? 'off',
+    numa: file.numa ?? ('off' as const),
     slurm: file.slurm ?? {},
     gate: readGate(file, cells, list),
     notify: readNotify(file, list),
+    /** Plug-ins, each with its name and the file that contains it. */
     drivers: modulesOf('drivers', file, list),
     reporters: modulesOf('reporters', file, list),
+    /** Space for the last good engines. */
     keptLastGoodBytes: readKeptBytes(file, list),
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
+    /** Points that equal an earlier cell. */
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
     notes: notesOf(cells),
   };
 }
 
-function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints): string[] {
+function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints, list: MistakeList): string[] {
   const inputs = Object.values(inputFiles).map(({ value }) => value);
-  return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
+  return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points, list)];
 }
 
-function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Matrix['drivers'] {
+function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Placed<string>[] {
   return [file[key] ?? []].flat().map((value, index) => ({ value, at: list.at([key, index]) }));
 }
 

@@ -57,8 +57,6 @@ function scaleOf(unit: string, own: string): number | null {
   return from === undefined || to === undefined ? null : from / to;
 }
 
-type GateFile = NonNullable<MatrixFile['gate']>;
-
 /**
  * Reads the gate settings. Each entry gets the keys of its cells, or null for all. A faulty entry becomes a mistake and
  * applies to no cell.
@@ -69,12 +67,15 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
   return {
     confirm: confirm ?? false,
     confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
-    minChange: minChangesOf(minChange, reader),
+    minChange: [minChange ?? []].flat().map((entry, index) => {
+      if (typeof entry !== 'object') return { metric: null, cells: null, percent: percentOf(entry) };
+      const path = ['gate', 'minChange', index];
+      const metric = reader.metricOf(entry.metric, [...path, 'metric']);
+      return { metric, cells: reader.cellsOf(entry.filter, path), percent: percentOf(entry.percent) };
+    }),
     limits: (limits ?? []).flatMap((entry, index) => {
       const path = ['gate', 'limits', index];
-      const isText = typeof entry === 'string';
-      const text = isText ? entry : entry.limit;
-      const filter = isText ? undefined : entry.filter;
+      const { filter, limit: text } = typeof entry === 'string' ? { filter: undefined, limit: entry } : entry;
       const reading = readLimit(text, reader.names);
       if (typeof reading !== 'string') {
         return [{ text, filter: filter ?? null, ...reading, cells: reader.cellsOf(filter, path) }];
@@ -139,22 +140,6 @@ function budgetOf(text: string): ConfirmBudget {
 
 function percentOf(stated: number | string): number {
   return typeof stated === 'number' ? stated : Number(stated.replace('%', ''));
-}
-
-function minChangesOf(
-  stated: GateFile['minChange'],
-  reader: ReturnType<typeof entryReader>,
-): GateSettings['minChange'] {
-  if (stated === undefined) return [];
-  if (!Array.isArray(stated)) return [{ metric: null, cells: null, percent: percentOf(stated) }];
-  return stated.map(({ metric, filter, percent }, index) => {
-    const path = ['gate', 'minChange', index];
-    return {
-      metric: reader.metricOf(metric, [...path, 'metric']),
-      cells: reader.cellsOf(filter, path),
-      percent: percentOf(percent),
-    };
-  });
 }
 
 /** Reads metrics and filters of entries; null for all. */

@@ -14,8 +14,7 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
-import { type DraftModel, draftModels, type FoundModel, type SkippedFile } from './draft.ts';
-import type { InitOutput } from './output.ts';
+import { type DraftModel, draftModels, type FoundModel, type InitOutput, type SkippedFile } from './draft.ts';
 import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -175,15 +174,13 @@ function comment(text: string, indent = ''): string {
   return `${indent}# ${printable(text)}`;
 }
 
-const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
-
 /** Facts of this machine that decide what a matrix may request. */
 async function lookAround(stated: string | undefined, io: Io) {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([
-    trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: PATIENCE.trtexecMs }),
-    gpusFacts(env, PATIENCE.toolMs),
-    pythonFacts(env, PATIENCE.toolMs),
+    trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: 30_000 }),
+    gpusFacts(env, 10_000),
+    pythonFacts(env, 10_000),
   ]);
   const help = trtexec.kind === 'found' ? trtexec.help : null;
   const version = help?.kind === 'version' ? help.version : null;
