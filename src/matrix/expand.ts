@@ -3,14 +3,13 @@ import { basename } from 'node:path';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import { type EngineSource, type HashedFiles, type MatrixCell, type Placed, cellFields } from './matrix.ts';
+import { coldStarts, type EngineSource, type HashedFiles, type MatrixCell, type Placed } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
-import { coldStarts } from './cold-starts.ts';
-import { matches, readFilter } from './filter.ts';
+import { selectCells } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
@@ -213,15 +212,15 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 
 /** An exclude rule that excludes nothing is a mistake. */
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
-  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
   (file.exclude ?? []).forEach((expression, index) => {
-    const reading = readFilter(expression, known);
+    const reading = selectCells(expression, cells);
     if (reading.kind === 'faulty') {
       list.add(['exclude', index], reading.problem);
       return;
     }
-    const left = kept.filter((entry) => !matches(entry, reading.filter));
+    const excluded = new Set(reading.cells);
+    const left = kept.filter((entry) => !excluded.has(entry));
     if (left.length === kept.length && list.mistakes.length === 0) {
       list.add(['exclude', index], `"${expression}" excludes none of the cells`);
     }

@@ -9,8 +9,8 @@ import {
   unknownMetric,
 } from '../records/gated-metric.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
-import { matches, readFilter } from './filter.ts';
-import { type MatrixCell, type Placed, cellFields } from './matrix.ts';
+import { selectCells } from './filter.ts';
+import type { MatrixCell, Placed } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
@@ -145,7 +145,6 @@ function percentOf(stated: number | string): number {
 /** Reads metrics and filters of entries; null for all. */
 function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
   const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
-  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   // Only without other mistakes is a filter without matches one.
   const areCellsWhole = list.mistakes.length === 0;
   const metricOf = (name: string | undefined, path: SourcePath): GatedMetricId | null => {
@@ -156,14 +155,13 @@ function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
   const cellsOf = (filter: string | undefined, entry: SourcePath): string[] | null => {
     if (filter === undefined) return null;
     const path = [...entry, 'filter'];
-    const reading = readFilter(filter, known);
+    const reading = selectCells(filter, cells);
     if (reading.kind === 'faulty') {
       list.add(path, reading.problem);
       return [];
     }
-    const matching = cells.filter((each) => matches(each, reading.filter));
-    if (matching.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
-    return matching.map(({ cell }) => cell.key);
+    if (reading.cells.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
+    return reading.cells.map(({ cell }) => cell.key);
   };
   return { names, metricOf, cellsOf };
 }

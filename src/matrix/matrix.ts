@@ -1,7 +1,8 @@
 import type { SourcePosition } from '../errors.ts';
 import type { AbExperiment } from '../judge/experiment.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
-import { type BuildShapes, type Cell, type KeyedCell, batchOf } from '../records/cell.ts';
+import { type BuildShapes, type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
+import { COLD_START } from '../records/harness.ts';
 import type { PlannedHarness } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
@@ -112,6 +113,43 @@ export interface MatrixCell {
 export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
   const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];
   return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
+}
+
+/** The first query is the first inference, and the summary needs some more. */
+const QUERIES = 10;
+
+/** States what the numbers include, which a run cannot know. */
+const NOTE =
+  'cold start of a process: its engine file is in the memory of the host (caches are not dropped), the driver and its kernel cache are warm';
+
+/**
+ * Separate cells for the events that happen once in a process, so that they are never among the steady times. They have
+ * no CUDA graph, whose capture follows an inference, and only one stream. Cells that differ only in these share one.
+ */
+export function coldStarts(cells: readonly MatrixCell[], repeats: number | null): MatrixCell[] {
+  if (repeats === null) return [];
+  const cold = cells.flatMap((entry): MatrixCell[] => {
+    if (entry.harness !== null) return [];
+    const { key: _key, ...cell } = entry.cell;
+    return [
+      {
+        ...entry,
+        cell: keyedCell({ ...cell, cudaGraph: false, streams: 1, harness: COLD_START }),
+        method: {
+          ...entry.method,
+          warmUpMs: 0,
+          durationS: 0,
+          iterations: QUERIES,
+          exportTimes: true,
+          minQueries: 1,
+          minWarmUpQueries: 0,
+        },
+        repeats,
+        notes: [...entry.notes, NOTE],
+      },
+    ];
+  });
+  return [...new Map(cold.map((entry) => [entry.cell.key, entry])).values()];
 }
 
 /** Every cell as side A, and as side B with the variables set. */

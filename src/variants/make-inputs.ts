@@ -109,7 +109,7 @@ function valuesOf(
 ): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
-  const random = seededRandom(seedOf(name, seed));
+  const random = seededRandom(createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0));
   if (range === null) return distribution === 'normal' ? () => normal(random) : () => 2 * random() - 1;
   // Booleans are 0 or 1, whatever the integer range.
   const [low, high] = range[1] === 1 ? range : (integers ?? usual ?? range);
@@ -117,10 +117,6 @@ function valuesOf(
   const middle = (low + high) / 2;
   const deviation = (high - low + 1) / 8;
   return () => Math.min(high, Math.max(low, Math.round(middle + deviation * normal(random))));
-}
-
-function seedOf(name: string, seed: number): number {
-  return createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0);
 }
 
 /** Mean 0 and deviation 1, as the sum of twelve uniform values: logarithms and sines differ between machines. */

@@ -52,10 +52,10 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     repeats: made.repeats,
     estimateS: totalEstimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
-    variants: made.variants.map(({ args, variantRef, label, by, precision, onnxPath, calibration, timeoutS }) => {
-      const facts = { variantRef, label, by, precision, onnxPath, calibration, timeoutS };
-      return { ...facts, argv: ['python3', ...args] };
-    }),
+    variants: made.variants.map(({ args, opTypes: _opTypes, ...variant }) => ({
+      ...variant,
+      argv: ['python3', ...args],
+    })),
     builds: made.builds.map(({ args, variantRef, buildRef, label, enginePath, timeoutS }) => {
       const argv = args.length === 0 ? null : [trtexec, ...shownArgs(args, buildRef, variantRef)];
       return { variantRef, buildRef, label, enginePath, timeoutS, argv };

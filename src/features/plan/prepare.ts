@@ -12,21 +12,14 @@ import {
   throwMistakes,
 } from '../../errors.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import {
-  cellFields,
-  onnxOf,
-  type MatrixCell,
-  type Placed,
-  type TwoSidedCells,
-  withNeighbors,
-} from '../../matrix/matrix.ts';
+import { onnxOf, type MatrixCell, type Placed, type TwoSidedCells, withNeighbors } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import { matches, readFilter } from '../../matrix/filter.ts';
+import { selectCells } from '../../matrix/filter.ts';
 import { NO_MATRIX, loadMatrix, type Matrix } from '../../matrix/load.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { withoutColdStarts } from '../../matrix/cold-starts.ts';
+import { isColdStart } from '../../records/harness.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec, type TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
@@ -92,9 +85,10 @@ export async function prepare(
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighbors(cells);
-  const planned = set === null ? cells : withoutColdStarts(cells);
+  // Recordings have no cold starts.
+  const planned = set === null ? cells : cells.filter(({ cell }) => !isColdStart(cell));
   const plan = makePlan(matrix, planned, dialect, {
-    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
+    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? io.now().getTime() % 2 ** 31 : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
     builds: buildsOf(matrix, cells, options),
     profile: options.profile ?? matrix.profile,
@@ -197,20 +191,14 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
   if (expression === undefined) return [...matrix.cells];
-  const fields = matrix.cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
-  const reading = readFilter(expression, fields);
+  const reading = selectCells(expression, matrix.cells);
   if (reading.kind === 'faulty') {
     throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
   }
-  const kept = matrix.cells.filter((cell) => matches(cell, reading.filter));
-  if (kept.length === 0) {
+  if (reading.cells.length === 0) {
     throw new UsageError(`--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`);
   }
-  return kept;
-}
-
-function freshSeed(io: Io): number {
-  return io.now().getTime() % 2 ** 31;
+  return reading.cells;
 }
 
 /** @throws UsageError for a device, or a file that is too large or binary */

@@ -57,17 +57,13 @@ function shapeMistakes({ cell, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts
 
 /** Profile limits depend on all cells of a model, so they are checked once all shapes are right. */
 function limitMistakes({ build, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
-  return build.profiles
-    .flatMap(Object.entries<BuildShape>)
-    .flatMap(([name, limits]) =>
-      inputs
-        .filter((input) => isMeant(name, input))
-        .flatMap((input) =>
-          (['min', 'opt', 'max'] as const).flatMap((limit) =>
-            misfit(input, limits[limit], `in build.${limit}`).map((problem) => ({ at, problem })),
-          ),
-        ),
+  return build.profiles.flatMap(Object.entries<BuildShape>).flatMap(([name, limits]) => {
+    const meant = inputs.filter((input) => isMeant(name, input));
+    const problems = meant.flatMap((input) =>
+      (['min', 'opt', 'max'] as const).flatMap((limit) => misfit(input, limits[limit], `in build.${limit}`)),
     );
+    return problems.map((problem) => ({ at, problem }));
+  });
 }
 
 function misfit(input: OnnxTensorInfo, sizes: readonly number[], where: string): string[] {

@@ -59,11 +59,6 @@ export interface SizedInput extends Omit<OnnxTensorInfo, 'shape'> {
   readonly shape: readonly number[];
 }
 
-/** The facts without those that come from the disk. */
-export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
-  readonly externalFiles: readonly Omit<OnnxFacts['externalFiles'][number], 'bytes' | 'problem'>[];
-}
-
 /** Null for a dynamic dimension. */
 export function fixedSize(dimension: OnnxDimension | undefined): number | null {
   return typeof dimension === 'number' ? dimension : null;

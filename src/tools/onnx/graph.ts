@@ -16,13 +16,7 @@ const TYPE_IN_NAME: readonly (readonly [RegExp, dataType: number])[] = [
 ];
 
 /** Kinds of TypeProto other than tensors, by field number. */
-const OTHER_KINDS = [
-  [4, 'sequence'],
-  [5, 'map'],
-  [7, 'opaque'],
-  [8, 'sparse tensor'],
-  [9, 'optional'],
-] as const;
+const OTHER_KINDS = { 4: 'sequence', 5: 'map', 7: 'opaque', 8: 'sparse tensor', 9: 'optional' } as const;
 
 /** Reads the graphs of a model, including nested ones and those of functions, and counts their content. */
 export class GraphReader {
@@ -172,7 +166,7 @@ export class GraphReader {
     if (shape !== undefined && shape.fields(1).length > MAX_DIMENSIONS) {
       throw new OnnxFormatError(`a shape of more than ${MAX_DIMENSIONS} dimensions`);
     }
-    const other = OTHER_KINDS.find(([number]) => type !== undefined && type.fields(number).length > 0)?.[1];
+    const other = Object.entries(OTHER_KINDS).find(([number]) => (type?.fields(Number(number)) ?? []).length > 0)?.[1];
     const info = {
       name,
       elementType: other ?? elementTypeName(tensor?.number(1) ?? 0),

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
-import type { OnnxFacts, OnnxModel, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
+import type { OnnxFacts, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
 import { GraphReader } from './graph.ts';
 import { type ByteSource, Message, OnnxFormatError, WireReader } from './wire-reader.ts';
 
@@ -58,9 +58,11 @@ function withSource<Result>(path: string, read: (source: ByteSource) => Result):
   }
 }
 
+type ExternalFile = ReturnType<typeof readModel>['externalFiles'][number];
+
 const not = (problem: string) => ({ bytes: null, problem });
 
-async function find(folder: string, { location, neededBytes }: OnnxModel['externalFiles'][number]) {
+async function find(folder: string, { location, neededBytes }: ExternalFile) {
   if (location === '') return not('the model does not name it');
   const inside = normalize(location);
   // ONNX does not allow paths outside the folder of the model, and its checker rejects them.
@@ -87,7 +89,7 @@ const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.
  * Reads a ModelProto (field numbers as in onnx.proto, which never change). Skips the values of tensors.
  * @throws OnnxFormatError if it is not an ONNX model
  */
-export function readModel(source: ByteSource): OnnxModel {
+export function readModel(source: ByteSource) {
   if (source.size === 0) throw new OnnxFormatError('the file is empty');
   if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
     throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
