@@ -86,18 +86,16 @@ export function formatMistake({ at, problem }: Mistake): string {
   return `${at.file}:${at.line}:${at.column}: ${problem}`;
 }
 
-/**
- * Every mistake found in a matrix: unknown keys first, then in the order of the file. `lines` holds only the first
- * ones.
- */
+/** Every mistake found in a matrix, in the order of the file. `lines` holds only the first ones. */
 export class MatrixError extends BenchError {
   override readonly name = 'MatrixError';
   readonly exitCode = EXIT_CODES.wrongUse;
   readonly mistakes: readonly Mistake[];
 
   constructor(mistakes: readonly Mistake[], options?: ErrorOptions) {
-    super(mistakes.map(formatMistake).join('\n'), options);
-    this.mistakes = mistakes;
+    const sorted = sortMistakes(mistakes);
+    super(sorted.map(formatMistake).join('\n'), options);
+    this.mistakes = sorted;
   }
 
   override get lines(): readonly string[] {
@@ -105,6 +103,22 @@ export class MatrixError extends BenchError {
     if (lines.length <= MOST_MISTAKES) return lines;
     return [...lines.slice(0, MOST_MISTAKES), `and ${lines.length - MOST_MISTAKES} more`];
   }
+}
+
+/** @throws MatrixError if there are any */
+export function throwMistakes(mistakes: readonly Mistake[]): void {
+  if (mistakes.length > 0) throw new MatrixError(mistakes);
+}
+
+/** By position; of equal mistakes on a line the first. */
+function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
+  const seen = new Set<string>();
+  return mistakes
+    .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
+    .filter(({ at, problem }) => {
+      const key = `${at.file}:${at.line}:${problem}`;
+      return seen.has(key) ? false : seen.add(key);
+    });
 }
 
 /** An export in an unexpected format. The caller adds the name of the file. */

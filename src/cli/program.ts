@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { UsageError } from '../errors.ts';
-import type { Matrix } from '../matrix/matrix.ts';
+import type { Matrix } from '../matrix/load.ts';
 import { printable } from '../text/printable.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readRecordingSet, type RecordingSet } from '../trtexec/replay/recording-set.ts';

@@ -3,14 +3,13 @@ import { basename } from 'node:path';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import { type EngineSource, type HashedFiles, type Matrix, type MatrixCell, cellFields } from './matrix.ts';
+import { coldStarts, type EngineSource, type HashedFiles, type MatrixCell, type Placed } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
-import { isDimensionAxis, type Point, productSize, type ShapedPoint } from './points/axes.ts';
+import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
-import { coldStarts } from './cold-starts.ts';
-import { matches, readFilter } from './filter.ts';
+import { selectCells } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
@@ -26,9 +25,6 @@ import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
-
-/** A file with more cells is a mistake. */
-const MAX_CELLS = 20_000;
 
 /** Files that a matrix names. */
 export interface NamedFiles {
@@ -46,18 +42,16 @@ export function expandMatrix(
   fileName: string,
   { hashFiles, readInputs }: NamedFiles,
   list: MistakeList,
-): Omit<Matrix, 'executes'> {
+) {
   const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
-  const hashed = hashFiles(points.flatMap(filesOf));
+  const hashed = hashFiles(points.flatMap((entry) => filesOf(entry, list)));
   checkLimitNames(file.build, ['build'], namesOf(points), list);
   for (const entry of points) {
     checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
   }
-  const size = points.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
-  if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   const lacking = new Map<CellKey, Unreachable>();
-  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
+  const all = points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
   const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
   for (const { cell, neighbor, precisionAt } of kept) {
     const found = lacking.get(cell.key) ?? lacking.get(neighbor?.cell.key ?? '');
@@ -80,25 +74,28 @@ export function expandMatrix(
     lockClocks: file.lockClocks ?? null,
     retries: { ...MATRIX_DEFAULTS.retries, ...defined(file.retries ?? {}) },
     coolDown: coolDownOf(file, list),
-    numa: file.numa ?? 'off',
+    numa: file.numa ?? ('off' as const),
     slurm: file.slurm ?? {},
     gate: readGate(file, cells, list),
     notify: readNotify(file, list),
+    /** Plug-ins, each with its name and the file that contains it. */
     drivers: modulesOf('drivers', file, list),
     reporters: modulesOf('reporters', file, list),
+    /** Space for the last good engines. */
     keptLastGoodBytes: readKeptBytes(file, list),
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
+    /** Points that equal an earlier cell. */
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
     notes: notesOf(cells),
   };
 }
 
-function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints): string[] {
+function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints, list: MistakeList): string[] {
   const inputs = Object.values(inputFiles).map(({ value }) => value);
-  return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
+  return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points, list)];
 }
 
-function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Matrix['drivers'] {
+function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Placed<string>[] {
   return [file[key] ?? []].flat().map((value, index) => ({ value, at: list.at([key, index]) }));
 }
 
@@ -215,15 +212,15 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 
 /** An exclude rule that excludes nothing is a mistake. */
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
-  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
   (file.exclude ?? []).forEach((expression, index) => {
-    const reading = readFilter(expression, known);
+    const reading = selectCells(expression, cells);
     if (reading.kind === 'faulty') {
       list.add(['exclude', index], reading.problem);
       return;
     }
-    const left = kept.filter((entry) => !matches(entry, reading.filter));
+    const excluded = new Set(reading.cells);
+    const left = kept.filter((entry) => !excluded.has(entry));
     if (left.length === kept.length && list.mistakes.length === 0) {
       list.add(['exclude', index], `"${expression}" excludes none of the cells`);
     }

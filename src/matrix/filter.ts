@@ -62,8 +62,15 @@ export function readFilter(
   }
 }
 
-export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {
-  return filter(cellFields(cell, dimensions));
+function fieldsOf({ cell, dimensions }: MatrixCell): CellFields {
+  return cellFields(cell, dimensions);
+}
+
+/** The cells that an expression selects. */
+export function selectCells(expression: string, cells: readonly MatrixCell[]) {
+  const reading = readFilter(expression, cells.map(fieldsOf));
+  if (reading.kind === 'faulty') return reading;
+  return { kind: 'cells' as const, cells: cells.filter((entry) => reading.filter(fieldsOf(entry))) };
 }
 
 function tokenize(expression: string): Token[] {
@@ -208,10 +215,6 @@ function isEqual(actual: FieldValue | undefined, value: string): boolean {
   if (typeof actual === 'boolean') return TRUE_WORDS.includes(value.toLowerCase()) === actual;
   if (typeof actual === 'number' && value.trim() !== '' && Number(value) === actual) return true;
   if (!value.includes('*')) return String(actual) === value;
-  const pattern = value.split('*').map(escapePattern).join('.*');
-  return new RegExp(`^${pattern}$`, 's').test(String(actual));
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const escaped = value.split('*').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${escaped.join('.*')}$`, 's').test(String(actual));
 }

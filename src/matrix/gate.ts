@@ -9,8 +9,8 @@ import {
   unknownMetric,
 } from '../records/gated-metric.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
-import { matches, readFilter } from './filter.ts';
-import { type MatrixCell, type Placed, cellFields } from './matrix.ts';
+import { selectCells } from './filter.ts';
+import type { MatrixCell, Placed } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
@@ -57,8 +57,6 @@ function scaleOf(unit: string, own: string): number | null {
   return from === undefined || to === undefined ? null : from / to;
 }
 
-type GateFile = NonNullable<MatrixFile['gate']>;
-
 /**
  * Reads the gate settings. Each entry gets the keys of its cells, or null for all. A faulty entry becomes a mistake and
  * applies to no cell.
@@ -69,12 +67,15 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
   return {
     confirm: confirm ?? false,
     confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
-    minChange: minChangesOf(minChange, reader),
+    minChange: [minChange ?? []].flat().map((entry, index) => {
+      if (typeof entry !== 'object') return { metric: null, cells: null, percent: percentOf(entry) };
+      const path = ['gate', 'minChange', index];
+      const metric = reader.metricOf(entry.metric, [...path, 'metric']);
+      return { metric, cells: reader.cellsOf(entry.filter, path), percent: percentOf(entry.percent) };
+    }),
     limits: (limits ?? []).flatMap((entry, index) => {
       const path = ['gate', 'limits', index];
-      const isText = typeof entry === 'string';
-      const text = isText ? entry : entry.limit;
-      const filter = isText ? undefined : entry.filter;
+      const { filter, limit: text } = typeof entry === 'string' ? { filter: undefined, limit: entry } : entry;
       const reading = readLimit(text, reader.names);
       if (typeof reading !== 'string') {
         return [{ text, filter: filter ?? null, ...reading, cells: reader.cellsOf(filter, path) }];
@@ -141,26 +142,9 @@ function percentOf(stated: number | string): number {
   return typeof stated === 'number' ? stated : Number(stated.replace('%', ''));
 }
 
-function minChangesOf(
-  stated: GateFile['minChange'],
-  reader: ReturnType<typeof entryReader>,
-): GateSettings['minChange'] {
-  if (stated === undefined) return [];
-  if (!Array.isArray(stated)) return [{ metric: null, cells: null, percent: percentOf(stated) }];
-  return stated.map(({ metric, filter, percent }, index) => {
-    const path = ['gate', 'minChange', index];
-    return {
-      metric: reader.metricOf(metric, [...path, 'metric']),
-      cells: reader.cellsOf(filter, path),
-      percent: percentOf(percent),
-    };
-  });
-}
-
 /** Reads metrics and filters of entries; null for all. */
 function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
   const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
-  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   // Only without other mistakes is a filter without matches one.
   const areCellsWhole = list.mistakes.length === 0;
   const metricOf = (name: string | undefined, path: SourcePath): GatedMetricId | null => {
@@ -171,14 +155,13 @@ function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
   const cellsOf = (filter: string | undefined, entry: SourcePath): string[] | null => {
     if (filter === undefined) return null;
     const path = [...entry, 'filter'];
-    const reading = readFilter(filter, known);
+    const reading = selectCells(filter, cells);
     if (reading.kind === 'faulty') {
       list.add(path, reading.problem);
       return [];
     }
-    const matching = cells.filter((each) => matches(each, reading.filter));
-    if (matching.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
-    return matching.map(({ cell }) => cell.key);
+    if (reading.cells.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
+    return reading.cells.map(({ cell }) => cell.key);
   };
   return { names, metricOf, cellsOf };
 }

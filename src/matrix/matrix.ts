@@ -1,16 +1,14 @@
-import type { Mistake, SourcePosition } from '../errors.ts';
+import type { SourcePosition } from '../errors.ts';
 import type { AbExperiment } from '../judge/experiment.ts';
-import type { ClockRequest, CoolDown, NumaPolicy } from '../machine/requests.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
-import { type BuildShapes, type Cell, type KeyedCell, batchOf } from '../records/cell.ts';
-import type { GateSettings } from '../records/gated-metric.ts';
-import type { PlannedHarness, Retries } from '../records/plan.ts';
+import { type BuildShapes, type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
+import { COLD_START } from '../records/harness.ts';
+import type { PlannedHarness } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
 import { cellLabel, precisionName } from '../records/cell-label.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
-import type { ConversionOptions, Converter } from '../records/conversion.ts';
-import type { SlurmSettings } from './schema/slurm-schema.ts';
+import type { Conversion } from '../records/conversion.ts';
 
 export interface Placed<Value> {
   readonly value: Value;
@@ -39,12 +37,7 @@ export type EngineSource =
   | { readonly kind: 'none' }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
-  | {
-      readonly kind: 'converted';
-      readonly by: Converter;
-      readonly onnx: Placed<string>;
-      readonly options: ConversionOptions;
-    };
+  | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Conversion };
 
 export function onnxOf(source: EngineSource): Placed<string> | null {
   return 'onnx' in source ? source.onnx : null;
@@ -122,35 +115,41 @@ export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
   return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
 }
 
-export interface Matrix {
-  readonly name: string;
-  readonly file: string;
-  readonly replay: string | null;
-  readonly trtexec: string | null;
-  readonly repeats: number;
-  readonly builds: number;
-  readonly profile: boolean;
-  readonly seed: number | null;
-  /** Null to leave the clocks unchanged. */
-  readonly lockClocks: ClockRequest | null;
-  readonly retries: Retries;
-  /** Null for no wait before timed runs. */
-  readonly coolDown: CoolDown | null;
-  readonly numa: NumaPolicy;
-  readonly slurm: SlurmSettings;
-  readonly gate: GateSettings;
-  /** A program and its arguments; null for none. */
-  readonly notify: Placed<readonly string[]> | null;
-  /** Plug-ins, each with its name and the file that contains it. */
-  readonly drivers: readonly Placed<string>[];
-  readonly reporters: readonly Placed<string>[];
-  /** Space for the last good engines in bytes. */
-  readonly keptLastGoodBytes: number;
-  readonly cells: readonly MatrixCell[];
-  /** Points that equal an earlier cell. */
-  readonly merged: readonly { readonly key: string; readonly times: number }[];
-  readonly notes: readonly string[];
-  readonly executes: readonly Mistake[];
+/** The first query is the first inference, and the summary needs some more. */
+const QUERIES = 10;
+
+/** States what the numbers include, which a run cannot know. */
+const NOTE =
+  'cold start of a process: its engine file is in the memory of the host (caches are not dropped), the driver and its kernel cache are warm';
+
+/**
+ * Separate cells for the events that happen once in a process, so that they are never among the steady times. They have
+ * no CUDA graph, whose capture follows an inference, and only one stream. Cells that differ only in these share one.
+ */
+export function coldStarts(cells: readonly MatrixCell[], repeats: number | null): MatrixCell[] {
+  if (repeats === null) return [];
+  const cold = cells.flatMap((entry): MatrixCell[] => {
+    if (entry.harness !== null) return [];
+    const { key: _key, ...cell } = entry.cell;
+    return [
+      {
+        ...entry,
+        cell: keyedCell({ ...cell, cudaGraph: false, streams: 1, harness: COLD_START }),
+        method: {
+          ...entry.method,
+          warmUpMs: 0,
+          durationS: 0,
+          iterations: QUERIES,
+          exportTimes: true,
+          minQueries: 1,
+          minWarmUpQueries: 0,
+        },
+        repeats,
+        notes: [...entry.notes, NOTE],
+      },
+    ];
+  });
+  return [...new Map(cold.map((entry) => [entry.cell.key, entry])).values()];
 }
 
 /** Every cell as side A, and as side B with the variables set. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
-import { evidenceSchema, FAILURE_REASONS } from './outcome.ts';
+import { type Evidence, evidenceSchema, FAILURE_REASONS, type FailureReason } from './outcome.ts';
 
 import { type Precision, PRECISIONS, type Shapes } from './cell.ts';
+import type { Immutable } from './scalars.ts';
 
 export const CONVERTERS = ['autocast', 'modelopt'] as const;
 
@@ -14,7 +15,7 @@ export const CONVERTED_PRECISIONS = {
 
 export const CALIBRATION_METHODS = ['max', 'entropy', 'awq_clip', 'rtn_dq'] as const;
 
-export type CalibrationMethod = (typeof CALIBRATION_METHODS)[number];
+type CalibrationMethod = (typeof CALIBRATION_METHODS)[number];
 
 /** ModelOpt silently treats a method that does not fit the precision as `max`. */
 export const METHODS_BY_PRECISION: Readonly<Record<string, readonly CalibrationMethod[]>> = {
@@ -25,46 +26,55 @@ export const METHODS_BY_PRECISION: Readonly<Record<string, readonly CalibrationM
 
 export const HIGH_PRECISIONS = ['fp32', 'fp16', 'bf16'] as const;
 
-export type HighPrecision = (typeof HIGH_PRECISIONS)[number];
+/** argparse reads a name with a leading dash as an option. */
+const name = z.string().regex(/^[^-\s]\S*$/);
+const names = z.array(name).min(1);
 
-export interface CalibrationOptions {
-  /** An npz file, or an npy file for a model with one input; null for bench's seeded random data. */
-  readonly data: string | null;
-  readonly method: CalibrationMethod | null;
-  /** Shapes of one calibration step, by input; other inputs have the shape that the engine is tuned for. */
-  readonly shapes: Shapes;
-  /** Minimum number of random samples along the first dimension. */
-  readonly samples: number;
-  readonly seed: number;
+const calibrationSchema = z
+  .strictObject({
+    data: z.string().min(1).describe('An npz with one array for each input. Default: seeded random data'),
+    method: z.enum(CALIBRATION_METHODS).describe('entropy or max for fp8 and int8, awq_clip or rtn_dq for int4'),
+    shapes: z
+      .record(z.string(), z.union([z.array(z.number().int().min(1)), z.string()]))
+      .describe('Shape of one calibration step, by input. Default: the shape of build.opt'),
+    samples: z.number().int().min(1).max(100_000).describe('Minimum number of random samples. Default: 8'),
+    seed: z.number().int().min(0).describe('Seed of the random data. Default: 1'),
+  })
+  .partial()
+  .describe('The data from which ModelOpt takes the ranges of activations');
+
+const via = z.enum(CONVERTERS).describe('autocast makes fp16 and bf16, modelopt makes fp8, int8 and int4');
+
+export const conversionSchema = z
+  .strictObject({
+    via,
+    highPrecision: z.enum(HIGH_PRECISIONS).describe('Type of the parts that are not quantized. Default: fp16'),
+    exclude: names.describe('Nodes to leave as they are, by regular expression'),
+    excludeOpTypes: names.describe('Operators to leave as they are'),
+    opTypes: names.describe('Quantize only these operators'),
+    calibration: calibrationSchema,
+    opset: z.number().int().min(13).max(30).describe('Opset of the variant'),
+    dqOnly: z.boolean().describe('Store weights in the low precision itself'),
+    quantizeAttention: z.boolean().describe('Also quantize the MatMuls of attention. Default: true'),
+    keepIoTypes: z.boolean().describe('Inputs and outputs keep their types. Default: true'),
+    timeoutS: z.number().min(1).describe('Time limit of the conversion. Default: 3600'),
+  })
+  .partial()
+  .extend({ via })
+  .describe('A variant made from the base model by ModelOpt');
+
+/** How a variant is made; what is not stated is left to the program. */
+export type Conversion = Immutable<z.infer<typeof conversionSchema>>;
+
+/** Shapes of one calibration step, by input. Other inputs have the shape that the engine is tuned for. */
+export function calibrationShapes({ calibration: { shapes = {} } = {} }: Conversion): Shapes {
+  return Object.fromEntries(
+    Object.entries(shapes).map(([input, shape]) => [
+      input,
+      typeof shape === 'string' ? shape.split('x').map(Number) : shape,
+    ]),
+  );
 }
-
-/** User options for making a variant; null or empty takes the program's default. */
-export interface ConversionOptions {
-  readonly highPrecision: HighPrecision | null;
-  /** Regular expressions for nodes that are not converted. */
-  readonly exclude: readonly string[];
-  readonly excludeOpTypes: readonly string[];
-  readonly opTypes: readonly string[];
-  readonly calibration: CalibrationOptions;
-  readonly opset: number | null;
-  readonly dqOnly: boolean;
-  readonly quantizeAttention: boolean;
-  readonly keepIoTypes: boolean;
-  readonly timeoutS: number;
-}
-
-export const CONVERSION_DEFAULTS: ConversionOptions = {
-  highPrecision: null,
-  exclude: [],
-  excludeOpTypes: [],
-  opTypes: [],
-  calibration: { data: null, method: null, shapes: {}, samples: 8, seed: 1 },
-  opset: null,
-  dqOnly: false,
-  quantizeAttention: true,
-  keepIoTypes: true,
-  timeoutS: 3600,
-};
 
 export const variantRecord = z.object({
   by: z.enum(CONVERTERS),
@@ -119,3 +129,13 @@ export const conversionFailureSchema = z.object({
 });
 
 export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
+
+/** @param log lines of the log that show it */
+export function conversionFailure(reason: FailureReason, problem: string, log: readonly Evidence[] = []) {
+  return { reason, evidence: [{ stream: 'stderr' as const, line: 0, text: problem }, ...log] };
+}
+
+/** One line with the problem and what to do. */
+export function problemOf({ evidence }: ConversionFailure): string {
+  return evidence[0]?.text ?? '';
+}

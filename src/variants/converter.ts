@@ -44,9 +44,7 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   if (found === null || missing.length > 0) {
     throw new EnvironmentLackingError(`${name} lacks ${missing.join(', ')}: ${name} ${MODELOPT_INSTALL}, ${other}`);
   }
-  const packages = Object.fromEntries(
-    found.packages.flatMap(([pack, version]) => (version === null ? [] : [[pack, version]])),
-  );
+  const packages = Object.fromEntries(found.packages.map(([pack, version]) => [pack, version ?? '']));
   return { interpreter, python: found.python, packages };
 }
 

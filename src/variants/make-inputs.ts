@@ -10,6 +10,7 @@ import { temporaryPath } from '../files/layout.ts';
 import { UsageError } from '../errors.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import { printable } from '../text/printable.ts';
+import type { SizedInput } from '../tools/onnx/facts.ts';
 
 export const DISTRIBUTIONS = ['uniform', 'normal', 'ones', 'zeros'] as const;
 
@@ -25,13 +26,7 @@ export interface InputRecipe {
   readonly integers: IntegerRange | null;
 }
 
-export interface WantedInput {
-  readonly name: string;
-  readonly elementType: string;
-  readonly shape: readonly number[];
-}
-
-interface MadeInput extends WantedInput {
+interface MadeInput extends SizedInput {
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string;
@@ -47,7 +42,7 @@ const RECIPE_VERSION = 1;
 export async function makeInputs(
   folder: string,
   model: string,
-  inputs: readonly WantedInput[],
+  inputs: readonly SizedInput[],
   recipe: InputRecipe,
   signal: AbortSignal,
 ): Promise<MadeInput[]> {
@@ -93,7 +88,7 @@ const PART_ELEMENTS = 1 << 16;
  * name, the seed and the recipe only, not on other inputs.
  * @throws RangeError for a type without a coding
  */
-export function* inputBytes(input: WantedInput, recipe: InputRecipe): Generator<Buffer> {
+export function* inputBytes(input: SizedInput, recipe: InputRecipe): Generator<Buffer> {
   const coding = ELEMENT_CODINGS[input.elementType];
   if (coding === undefined) throw new RangeError(`no coding for ${input.elementType}`);
   const next = valuesOf(input.name, coding, recipe);
@@ -114,7 +109,7 @@ function valuesOf(
 ): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
-  const random = seededRandom(seedOf(name, seed));
+  const random = seededRandom(createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0));
   if (range === null) return distribution === 'normal' ? () => normal(random) : () => 2 * random() - 1;
   // Booleans are 0 or 1, whatever the integer range.
   const [low, high] = range[1] === 1 ? range : (integers ?? usual ?? range);
@@ -122,10 +117,6 @@ function valuesOf(
   const middle = (low + high) / 2;
   const deviation = (high - low + 1) / 8;
   return () => Math.min(high, Math.max(low, Math.round(middle + deviation * normal(random))));
-}
-
-function seedOf(name: string, seed: number): number {
-  return createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0);
 }
 
 /** Mean 0 and deviation 1, as the sum of twelve uniform values: logarithms and sines differ between machines. */
@@ -147,16 +138,8 @@ interface ElementCoding {
 /** Input types of TensorRT by ONNX's names. */
 export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   float32: { bytes: 4, range: null, write: (buffer, at, value) => buffer.writeFloatLE(value, at) },
-  float16: {
-    bytes: 2,
-    range: null,
-    write: (buffer, at, value) => buffer.writeUInt16LE(smallFloatBits(value, 5, 10), at),
-  },
-  bfloat16: {
-    bytes: 2,
-    range: null,
-    write: (buffer, at, value) => buffer.writeUInt16LE(smallFloatBits(value, 8, 7), at),
-  },
+  float16: smallFloat(5, 10),
+  bfloat16: smallFloat(8, 7),
   int64: {
     bytes: 8,
     range: [-(2 ** 63), 2 ** 63 - 1],
@@ -173,6 +156,14 @@ export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   uint8: { bytes: 1, range: [0, 255], write: (buffer, at, value) => buffer.writeUInt8(value, at) },
   bool: { bytes: 1, range: [0, 1], write: (buffer, at, value) => buffer.writeUInt8(value, at) },
 };
+
+function smallFloat(exponentBits: number, fractionBits: number): ElementCoding {
+  return {
+    bytes: 2,
+    range: null,
+    write: (buffer, at, value) => buffer.writeUInt16LE(smallFloatBits(value, exponentBits, fractionBits), at),
+  };
+}
 
 /**
  * The bits of the nearest value of a format with a sign, an exponent and a fraction, with ties to even. Only for values

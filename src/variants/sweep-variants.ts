@@ -10,7 +10,8 @@ import type { PlannedBuild } from '../records/plan.ts';
 import { attemptFolder, finishRun } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
-import { problemOf, provideVariant, type VariantState } from './variants.ts';
+import { problemOf } from '../records/conversion.ts';
+import { provideVariant, type VariantState } from './variants.ts';
 import type { RunId } from '../records/scalars.ts';
 
 /** The variants of one sweep. Each is made at most once, however many engines need it. */

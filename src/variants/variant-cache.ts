@@ -78,23 +78,17 @@ export class VariantCache {
    * added.
    */
   async adopt(key: string, work: string, files: readonly string[], record: VariantRecord): Promise<CachedVariant> {
-    await keepOnly(work, [...files, ...LOGS]);
-    await writeNote(join(work, NOTE), record);
     const folder = join(this.folder, key);
+    await writeNote(join(work, NOTE), record);
     // If the folder exists, its bytes differ from its note.
-    await rm(folder, { recursive: true, force: true });
-    await rename(work, folder);
+    await settle(work, folder, [...files, ...LOGS, NOTE]);
     await rm(this.failedFolder(key), { recursive: true, force: true });
     return { key, path: join(folder, VARIANT_FILE), record };
   }
 
   async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {
-    await keepOnly(work, LOGS);
     await writeNote(join(work, FAILURE), failure);
-    const folder = this.failedFolder(key);
-    await rm(folder, { recursive: true, force: true });
-    await rename(work, folder);
-    return folder;
+    return settle(work, this.failedFolder(key), [...LOGS, FAILURE]);
   }
 
   failedFolder(key: string): string {
@@ -116,9 +110,12 @@ export class VariantCache {
   }
 }
 
-async function keepOnly(folder: string, names: readonly string[]): Promise<void> {
-  const kept = new Set(names);
-  for (const name of await readdir(folder)) {
-    if (!kept.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+/** Moves these files of a work folder, and no others, to a folder that it replaces. */
+async function settle(work: string, folder: string, names: readonly string[]): Promise<string> {
+  for (const name of await readdir(work)) {
+    if (!names.includes(name)) await rm(join(work, name), { recursive: true, force: true });
   }
+  await rm(folder, { recursive: true, force: true });
+  await rename(work, folder);
+  return folder;
 }

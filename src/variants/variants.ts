@@ -7,21 +7,23 @@ import { sha256OfFile, tailOfFile } from '../files/files.ts';
 import { hashModel } from '../files/hashes.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
 import type { CachedVariant, VariantCache } from './variant-cache.ts';
-import type { ConversionFailure } from '../records/conversion.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import type { CalibrationUsed, ConvertedNodes, VariantRecord } from '../records/conversion.ts';
+import {
+  type CalibrationUsed,
+  conversionFailure,
+  type ConversionFailure,
+  problemOf,
+  type VariantRecord,
+} from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
-import type { OnnxFacts } from '../tools/onnx/facts.ts';
-import type { FailureReason } from '../records/outcome.ts';
+import type { OnnxFacts, SizedInput } from '../tools/onnx/facts.ts';
 import type { PlannedVariant } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import {
   arrayFactsSchema,
-  type CalibrationInput,
   calibrationInputs,
   checkBase,
   checkCalibration,
-  type ConversionMistake,
   NPY_TYPES,
 } from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
@@ -113,12 +115,12 @@ interface Base {
   readonly facts: OnnxFacts;
   readonly sha256: string;
   /** Inputs of one calibration step; empty without calibration. */
-  readonly inputs: readonly CalibrationInput[];
+  readonly inputs: readonly SizedInput[];
   /** Hash of the user's data; null for random data. */
   readonly dataSha256: string | null;
 }
 
-async function readBase(variant: PlannedVariant): Promise<Base | ConversionMistake> {
+async function readBase(variant: PlannedVariant): Promise<Base | ConversionFailure> {
   const { calibration, onnxPath } = variant;
   const shown = printable(onnxPath);
   const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
@@ -126,8 +128,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   });
   const facts = await readOnnxFacts(onnxPath).catch(() => null);
   if (facts === null) {
-    const problem = `${shown} is not an ONNX model, or it is cut short: export it again`;
-    return { reason: 'modelInvalid', problem };
+    return conversionFailure('modelInvalid', `${shown} is not an ONNX model, or it is cut short: export it again`);
   }
   const mistake = checkBase(facts, variant, shown);
   if (mistake !== null) return mistake;
@@ -140,7 +141,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
     return { facts, sha256, inputs: [], dataSha256: data.sha256 };
   }
   const inputs = calibration === null ? [] : calibrationInputs(facts, variant, shown);
-  return 'problem' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
+  return 'evidence' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
 }
 
 /** Hash of everything that determines the bytes of a variant, but no names or paths of the user's files. */
@@ -165,6 +166,13 @@ export function variantKey(
 /** Maximum size that is kept of a conversion log; only a faulty one is longer. */
 const LOG_BYTES = 8 << 20;
 
+/** A conversion in its own folder `work`. */
+interface Job extends VariantContext {
+  readonly variant: PlannedVariant;
+  readonly base: Base;
+  readonly work: string;
+}
+
 async function makeVariant(
   context: VariantContext,
   variant: PlannedVariant,
@@ -174,41 +182,36 @@ async function makeVariant(
   const { cache, python } = context;
   context.onStart(variant);
   const work = await cache.workFolder(key);
+  const job: Job = { ...context, variant, base, work };
   try {
-    await copyModel(variant.onnxPath, base.facts, work);
-    const calibration = await bringCalibration(context, variant, base, work);
-    if (calibration !== null && 'problem' in calibration) return refused(calibration);
-    const process = await convert(context, variant, work);
-    const judged = await judge(context, variant, work, process);
+    await copyModel(job);
+    const calibration = await bringCalibration(job);
+    if (calibration !== null && 'evidence' in calibration) return refused(calibration);
+    const process = await convert(job);
+    const judged = await judge(job, process);
     if ('failure' in judged) {
       const folder = await cache.keepFailure(key, work, judged.failure);
       if (judged.lacks) throw new EnvironmentLackingError(problemOf(judged.failure));
       return { kind: 'failed', failure: judged.failure, process, folder };
     }
-    const record: VariantRecord = {
-      by: variant.by,
-      precision: variant.precision,
-      sha256: await hashModel(join(work, VARIANT_FILE)),
-      baseSha256: base.sha256,
-      converted: judged.converted,
-      calibration,
-      packages: python.packages,
-      python: python.python,
-    };
-    const made = await cache.adopt(key, work, judged.files, record);
-    return { kind: 'ready', ...made, how: 'made', wallS: process.wallS };
+    const { by, precision } = variant;
+    const { files, converted } = judged;
+    const sha256 = await hashModel(join(work, VARIANT_FILE));
+    const made = { by, precision, sha256, baseSha256: base.sha256, converted, calibration };
+    const record: VariantRecord = { ...made, packages: python.packages, python: python.python };
+    return { kind: 'ready', ...(await cache.adopt(key, work, files, record)), how: 'made', wallS: process.wallS };
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
 /** ModelOpt rewrites its input in place, so each conversion needs a copy: two would corrupt one file. */
-async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<void> {
-  await copyFile(path, join(work, BASE_FILE));
-  for (const { location } of facts.externalFiles) {
+async function copyModel({ base, variant: { onnxPath }, work }: Job): Promise<void> {
+  await copyFile(onnxPath, join(work, BASE_FILE));
+  for (const { location } of base.facts.externalFiles) {
     const target = join(work, location);
     await mkdir(dirname(target), { recursive: true });
-    await copyFile(join(dirname(path), location), target);
+    await copyFile(join(dirname(onnxPath), location), target);
   }
 }
 
@@ -217,16 +220,14 @@ const RANDOM_CALIBRATION_VERSION = 1;
 
 const ARRAYS = { script: 'read_arrays.py', needs: 'numpy', answer: z.object({ arrays: z.array(arrayFactsSchema) }) };
 
-async function bringCalibration(
-  context: VariantContext,
-  { by, calibration, timeoutS }: PlannedVariant,
-  { dataSha256, facts, inputs }: Base,
-  work: string,
-): Promise<CalibrationUsed | ConversionMistake | null> {
+async function bringCalibration(job: Job): Promise<CalibrationUsed | ConversionFailure | null> {
+  const { by, calibration, timeoutS } = job.variant;
+  const { dataSha256, facts, inputs } = job.base;
+  const { work } = job;
   if (calibration === null) return null;
   const target = join(work, calibrationFile(calibration));
-  const helper: HelperContext = { ...context, cwd: work, timeoutMs: timeoutS * 1000 };
-  const { interpreter } = context.python;
+  const helper: HelperContext = { ...job, cwd: work, timeoutMs: timeoutS * 1000 };
+  const { interpreter } = job.python;
   if (calibration.kind === 'random') {
     // Drawn here, because ModelOpt's own values differ each time.
     const { samples, seed } = calibration;
@@ -235,25 +236,19 @@ async function bringCalibration(
     const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
     const answer = await runProgram(argv, work, helper, 'numpy');
     if ('problem' in answer) {
-      return { reason: 'conversionFailed', problem: `no random calibration data: ${answer.problem}` };
+      return conversionFailure('conversionFailed', `no random calibration data: ${answer.problem}`);
     }
     return { kind: 'random', seed, sha256: (await sha256OfFile(target)).sha256 };
   }
   const answer = await askHelper(ARRAYS, interpreter, { path: calibration.path }, work, helper);
   const shapes = by === 'autocast' ? {} : calibration.shapes;
   const problem = 'problem' in answer ? answer.problem : checkCalibration(answer.arrays, facts, shapes);
-  if (problem !== null) {
-    return { reason: 'inputInvalid', problem: `${printable(calibration.path)}: ${problem}` };
-  }
+  if (problem !== null) return conversionFailure('inputInvalid', `${printable(calibration.path)}: ${problem}`);
   await copyFile(calibration.path, target);
   return { kind: 'file', sha256: dataSha256 ?? '' };
 }
 
-async function convert(
-  { env, python, signal, spawn }: VariantContext,
-  { args, timeoutS }: PlannedVariant,
-  work: string,
-): Promise<ProcessResult> {
+async function convert({ env, python, signal, spawn, variant: { args, timeoutS }, work }: Job): Promise<ProcessResult> {
   const temporary = join(work, 'tmp');
   await mkdir(temporary);
   const paths = { cwd: work, stdoutPath: join(work, 'stdout.log'), stderrPath: join(work, 'stderr.log') };
@@ -268,51 +263,30 @@ async function convert(
   return result;
 }
 
-type Judged =
-  | { readonly converted: ConvertedNodes; readonly files: readonly string[] }
-  | { readonly failure: ConversionFailure; readonly lacks: boolean };
-
 /** Exit code, log and file must agree. */
-async function judge(
-  { python }: VariantContext,
-  { by, onnxPath, precision }: PlannedVariant,
-  work: string,
-  process: ProcessResult,
-): Promise<Judged> {
+async function judge({ python, variant: { by, onnxPath, precision }, work }: Job, process: ProcessResult) {
   const [stdout = '', stderr = ''] = ['stdout', 'stderr'].map((name) =>
     tailOfFile(join(work, `${name}.log`), LOG_BYTES),
   );
-  const log = { stdout, stderr };
-  const result = judgeConversion(log, process, {
+  const result = judgeConversion({ stdout, stderr }, process, {
     by,
     precision,
     interpreter: printable(python.interpreter),
     modelopt: python.packages['nvidia-modelopt'] ?? null,
     model: printable(onnxPath),
   });
-  if (result.kind === 'failed') {
-    return { failure: { reason: result.reason, evidence: [...result.evidence] }, lacks: result.lacks };
-  }
+  if ('failure' in result) return result;
   const facts = await readOnnxFacts(join(work, VARIANT_FILE)).catch(() => null);
   if (facts === null) {
-    return { failure: failureOf('outputNotWritten', 'it did not write an ONNX model'), lacks: false };
+    return { failure: conversionFailure('outputNotWritten', 'it did not write an ONNX model'), lacks: false };
   }
   if (by === 'modelopt' && facts.quantizeNodes + facts.dequantizeNodes === 0) {
     const problem = `it said that it quantized ${result.converted.nodes} nodes, and the file has no Q/DQ node: it would not be ${precision}`;
-    return { failure: failureOf('nothingConverted', problem), lacks: false };
+    return { failure: conversionFailure('nothingConverted', problem), lacks: false };
   }
-  const files = [VARIANT_FILE, ...facts.externalFiles.map(({ location }) => location)];
-  return { converted: result.converted, files };
+  return { ...result, files: [VARIANT_FILE, ...facts.externalFiles.map(({ location }) => location)] };
 }
 
-function refused({ problem, reason }: ConversionMistake): VariantState {
-  return { kind: 'failed', failure: failureOf(reason, problem), process: null, folder: null };
-}
-
-function failureOf(reason: FailureReason, problem: string): ConversionFailure {
-  return { reason, evidence: [{ stream: 'stderr', line: 0, text: problem }] };
-}
-
-export function problemOf({ evidence }: ConversionFailure): string {
-  return evidence[0]?.text ?? '';
+function refused(failure: ConversionFailure): VariantState {
+  return { kind: 'failed', failure, process: null, folder: null };
 }

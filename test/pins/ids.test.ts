@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { engineKeyOf } from '../../src/engines/build-engine.ts';
 import { matrixIdentity } from '../../src/features/run/resume.ts';
-import { loadMatrix } from '../../src/matrix/load.ts';
-import type { Matrix } from '../../src/matrix/matrix.ts';
+import { loadMatrix, type Matrix } from '../../src/matrix/load.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import type { Plan, PlannedBuild } from '../../src/records/plan.ts';

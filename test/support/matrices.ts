@@ -1,6 +1,5 @@
 import { BenchError } from '../../src/errors.ts';
-import type { Matrix } from '../../src/matrix/matrix.ts';
-import { loadMatrix } from '../../src/matrix/load.ts';
+import { loadMatrix, type Matrix } from '../../src/matrix/load.ts';
 
 /** Loads a matrix from texts by file name, without any disk. */
 export function matrixFrom(

@@ -14,7 +14,7 @@ import { doctorOutput } from '../../src/features/doctor/output.ts';
 import { enginesGcOutput, enginesOutput } from '../../src/features/engines/text.ts';
 import { exported } from '../../src/features/export/trace.ts';
 import { importOutput } from '../../src/features/import/text.ts';
-import { initOutput } from '../../src/features/init/output.ts';
+import { initOutput } from '../../src/features/init/draft.ts';
 import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
 import { cellsOutput, findingsOutput, machinesOutput, sweepsOutput } from '../../src/features/ls/output.ts';
 import { noiseOutput } from '../../src/features/noise/noise.ts';

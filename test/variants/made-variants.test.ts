@@ -8,6 +8,7 @@ import { readOnnxFacts } from '../../src/tools/onnx/onnx-file.ts';
 import { VariantCache } from '../../src/variants/variant-cache.ts';
 import { filesOfCells } from '../../src/features/model/compare-pair.ts';
 import type { MatrixCell } from '../../src/matrix/matrix.ts';
+import { problemOf } from '../../src/records/conversion.ts';
 import { variantKey } from '../../src/variants/variants.ts';
 import { calibrationInputs } from '../../src/tools/modelopt/check-base.ts';
 import { VARIANT_FILE } from '../../src/tools/modelopt/conversion-args.ts';
@@ -37,7 +38,7 @@ async function make(cache: VariantCache, cell: MatrixCell): Promise<string> {
   const variant = plannedVariant(cell);
   if (variant === null) throw new Error('the model is given');
   const inputs = calibrationInputs(await readOnnxFacts(MODEL), variant, MODEL);
-  if ('problem' in inputs) throw new Error(inputs.problem);
+  if ('evidence' in inputs) throw new Error(problemOf(inputs));
   const baseSha256 = await hashModel(MODEL);
   const key = variantKey(PACKAGES, variant, { sha256: baseSha256, inputs, dataSha256: null });
   const work = await cache.workFolder(key);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { BenchError } from '../../errors.ts';
 import { THIS_NODE } from '../../matrix/gate.ts';
-import type { Matrix } from '../../matrix/matrix.ts';
+import type { Matrix } from '../../matrix/load.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

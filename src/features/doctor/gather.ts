@@ -10,7 +10,7 @@ import {
   folderFacts,
   pythonFacts,
 } from '../../machine/machine-facts.ts';
-import type { Matrix } from '../../matrix/matrix.ts';
+import type { Matrix } from '../../matrix/load.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';

@@ -17,7 +17,7 @@ export const initCommand = defineCommand({
     'bench init models/vit.onnx --output matrices/vit.yaml',
     'bench init && bench run matrix.yaml     # comments in the file mark guesses',
   ],
-  outputs: { init: async () => (await import('./output.ts')).initOutput },
+  outputs: { init: async () => (await import('./draft.ts')).initOutput },
   define,
   run: async ([places], options, io) => (await import('./init.ts')).init(places, options, io),
 });

@@ -1,12 +1,58 @@
 import { posix } from 'node:path';
 
+import * as z from 'zod';
+
 import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
-import type { Precision } from '../../records/cell.ts';
+import { type Precision, PRECISIONS } from '../../records/cell.ts';
+import { count, output, type OutputOf } from '../../records/output-parts.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 import type { OnnxDimension, OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
-import type { InitOutput } from './output.ts';
+
+const sizeSchema = z.number().int().min(0);
+
+export const initOutput = output('bench init --json', {
+  file: z.string().describe('The matrix that was written'),
+  schemaFile: z.string().nullable().describe('The schema file, for editors; null if it existed'),
+  ignoreFile: z.string().nullable().describe('The .gitignore that was written; null when one was there'),
+  trtexec: z
+    .strictObject({ path: z.string(), version: z.string().nullable() })
+    .nullable()
+    .describe('Null when there is none'),
+  gpus: z.array(z.string()),
+  models: z.array(
+    z.strictObject({
+      name: z.string(),
+      onnx: z.string().describe('Relative to the folder of the matrix'),
+      precisions: z.array(
+        z.strictObject({
+          precision: z.enum(PRECISIONS),
+          source: z.string().describe('onnx, flag or autocast'),
+          why: z.string(),
+        }),
+      ),
+      dimensions: z
+        .array(
+          z.strictObject({
+            name: z.string(),
+            values: z.array(sizeSchema),
+            min: sizeSchema,
+            opt: sizeSchema,
+            max: sizeSchema,
+            why: z.string().nullable().describe('Why it was guessed'),
+          }),
+        )
+        .describe('Inputs with dynamic dimensions'),
+    }),
+  ),
+  skipped: z.array(z.strictObject({ path: z.string(), problem: z.string() })),
+  lacking: z.array(z.string()).describe('What this machine lacks to run the matrix'),
+  cells: count,
+  runs: count,
+});
+
+export type InitOutput = OutputOf<typeof initOutput>;
 
 type Model = InitOutput['models'][number];
 type Dimension = Model['dimensions'][number];
@@ -91,14 +137,10 @@ function canRun(precision: Precision, version: TensorrtVersion | null): boolean 
 function proposals(own: Precision, { version, hasModelopt }: Possibilities): DraftPrecision[] {
   const self: DraftPrecision = { precision: own, source: 'onnx', why: 'the model as it is' };
   if (own !== 'fp32') return [self];
-  const hasFlags = version !== null && !isAtLeast(version, '11.0');
-  const byFlag = {
-    precision: 'fp16',
-    source: 'flag',
-    why: "by trtexec's --fp16, which TensorRT 11 no longer has",
-  } as const;
-  const cast = { precision: 'fp16', source: 'autocast', why: "made by ModelOpt's AutoCast" } as const;
-  return [self, ...(hasFlags ? [byFlag] : hasModelopt ? [cast] : [])];
+  if (version !== null && !isAtLeast(version, '11.0')) {
+    return [self, { precision: 'fp16', source: 'flag', why: "by trtexec's --fp16, which TensorRT 11 no longer has" }];
+  }
+  return hasModelopt ? [self, { precision: 'fp16', source: 'autocast', why: "made by ModelOpt's AutoCast" }] : [self];
 }
 
 type SizeGuess = Omit<Dimension, 'name'>;

@@ -14,8 +14,7 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
-import { type DraftModel, draftModels, type FoundModel, type SkippedFile } from './draft.ts';
-import type { InitOutput } from './output.ts';
+import { type DraftModel, draftModels, type FoundModel, type InitOutput, type SkippedFile } from './draft.ts';
 import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -56,11 +55,18 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     readInputs: () => null,
   });
   write(path, text, options);
+  const schemaText = `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`;
+  const isStoreHere = dirname(storePath(undefined, io)) === io.cwd;
   const written: InitOutput = {
     schemaVersion: 1,
     file: options.output,
-    schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
-    ignoreFile: writeIgnore(io) ? '.gitignore' : null,
+    schemaFile: writeNew(join(dirname(path), SCHEMA_NAME), schemaText)
+      ? join(dirname(options.output), SCHEMA_NAME)
+      : null,
+    ignoreFile:
+      isStoreHere && writeNew(join(io.cwd, '.gitignore'), `# made by bench\n${MADE.join('\n')}\n`)
+        ? '.gitignore'
+        : null,
     trtexec: here.trtexec,
     gpus: here.gpus,
     models: models.map(({ dimensions, name, onnx, precisions }) => ({ name, onnx, precisions, dimensions })),
@@ -83,22 +89,13 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   }
 }
 
-/** False when a schema file exists. It may be of another version and stays unchanged. */
-function writeSchema(folder: string): boolean {
-  const path = join(folder, SCHEMA_NAME);
-  if (existsSync(path)) return false;
-  writeFileSync(path, `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
-  return true;
-}
-
 /** Patterns for git: files that bench makes next to the store, and reports under the names used in the documents. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** False if there is a `.gitignore`, or if the store is in another folder. */
-function writeIgnore(io: Io): boolean {
-  const path = join(io.cwd, '.gitignore');
-  if (dirname(storePath(undefined, io)) !== io.cwd || existsSync(path)) return false;
-  writeFileSync(path, `# made by bench\n${MADE.join('\n')}\n`);
+/** False when the file exists: it stays unchanged. */
+function writeNew(path: string, text: string): boolean {
+  if (existsSync(path)) return false;
+  writeFileSync(path, text);
   return true;
 }
 
@@ -175,27 +172,24 @@ function comment(text: string, indent = ''): string {
   return `${indent}# ${printable(text)}`;
 }
 
-const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
-
 /** Facts of this machine that decide what a matrix may request. */
 async function lookAround(stated: string | undefined, io: Io) {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([
-    trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: PATIENCE.trtexecMs }),
-    gpusFacts(env, PATIENCE.toolMs),
-    pythonFacts(env, PATIENCE.toolMs),
+    trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: 30_000 }),
+    gpusFacts(env, 10_000),
+    pythonFacts(env, 10_000),
   ]);
   const help = trtexec.kind === 'found' ? trtexec.help : null;
   const version = help?.kind === 'version' ? help.version : null;
-  const refusal = version === null ? null : new Dialect(version).refusal;
   const names = gpus.kind === 'report' ? gpus.gpus.map(({ name }) => name ?? 'a GPU') : [];
   const answer = python.answer.kind === 'answered' ? readPythonVersions(python.answer.text) : null;
   const lacking = [
-    ...(trtexec.kind === 'missing' ? [trtexec.problem] : []),
-    ...(help?.kind === 'failed' ? [help.problem] : []),
-    ...(refusal === null ? [] : [refusal]),
-    ...(names.length === 0 ? ['a GPU: nvidia-smi shows none'] : []),
-  ];
+    trtexec.kind === 'missing' ? trtexec.problem : null,
+    help?.kind === 'failed' ? help.problem : null,
+    version === null ? null : new Dialect(version).refusal,
+    names.length === 0 ? 'a GPU: nvidia-smi shows none' : null,
+  ].filter((problem) => problem !== null);
   return {
     possibilities: { version, hasModelopt: answer?.packages.some(([name]) => name === 'nvidia-modelopt') === true },
     trtexec:
@@ -245,19 +239,16 @@ const MAX_DEPTH = 6;
 
 /** ONNX files in a folder, then in its subfolders. Skips links to folders and unreadable folders. */
 function onnxFilesIn(folder: string, depth = 1): string[] {
-  const sorted = entriesOf(folder).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const files = sorted.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));
-  const folders = sorted.filter(
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } catch {
+    return [];
+  }
+  const files = entries.filter((entry) => !entry.isDirectory() && /\.onnx$/i.test(entry.name));
+  const folders = entries.filter(
     (entry) => entry.isDirectory() && !entry.name.startsWith('.') && !NOT_LOOKED_INTO.has(entry.name),
   );
   const below = depth === MAX_DEPTH ? [] : folders.flatMap(({ name }) => onnxFilesIn(join(folder, name), depth + 1));
   return [...files.map(({ name }) => join(folder, name)), ...below];
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }

@@ -15,7 +15,14 @@ import { truncate } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import { type AccuracyPair, type MatrixPairs, comparePair, filesOfCells, pairsOfMatrix } from './compare-pair.ts';
+import {
+  type AccuracyPair,
+  type MatrixPairs,
+  comparePair,
+  filesOfCells,
+  isExport,
+  pairsOfMatrix,
+} from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -33,34 +40,27 @@ export async function compareAccuracy(
   options: AccuracyOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const requested = await requestedPairs(first, words, options, io);
-  if (requested.metricCommand.length > 0 && !requested.metricCommand.some((word) => word.includes('{model}'))) {
+  const { matrix, metricCommand, notes, pairs } = await requestedPairs(first, words, options, io);
+  if (metricCommand.length > 0 && !metricCommand.some((word) => word.includes('{model}'))) {
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
   const { batch, distribution, samples = null, seed } = options;
-  const { metricCommand } = requested;
   const { cwd, env, signal, spawn } = io;
-  const python = pythonOf(options.python, env);
   const helper = { cwd, env, spawn, signal, timeoutMs: options.timeout * 1000 };
+  const python = pythonOf(options.python, env);
   const settings = { batch, data, distribution, helper, metricCommand, python, samples, seed };
   const compared: Compared[] = [];
-  for (const pair of requested.pairs) {
-    io.signal.throwIfAborted();
-    compared.push({ pair, found: await comparePair(pair, isExport(pair.reference), settings) });
+  for (const pair of pairs) {
+    signal.throwIfAborted();
+    const found = await comparePair(pair, settings);
+    if (matrix === null && 'problem' in found) throw new UsageError(found.problem);
+    compared.push({ pair, found });
   }
-  for (const { found } of requested.matrix === null ? compared : []) {
-    if ('problem' in found) throw new UsageError(found.problem);
-  }
-  const rows = compared.some(({ pair }) => pair.precision !== null)
-    ? await keep(compared, requested.matrix, options, io)
+  const rows = pairs.some(({ precision }) => precision !== null)
+    ? await keep(compared, matrix, options, io)
     : compared.map((row) => rowOutput(row, false, null));
-  const output: AccuracyOutput = {
-    schemaVersion: 1,
-    maxDropDb: options.maxDrop,
-    comparisons: rows,
-    notes: requested.notes,
-  };
+  const output: AccuracyOutput = { schemaVersion: 1, maxDropDb: options.maxDrop, comparisons: rows, notes };
   printResult(io, options, output, accuracyText);
   if (rows.some((row) => row.kind === 'compared' && row.before?.isRegression === true)) return EXIT_CODES.regression;
   return rows.some(({ kind }) => kind === 'failed') ? EXIT_CODES.incomplete : EXIT_CODES.fine;
@@ -114,10 +114,6 @@ async function requestedPairs(
     shapes: options.shapes ?? {},
   };
   return { pairs: [pair], notes: [], matrix: null, metricCommand };
-}
-
-function isExport(path: string): boolean {
-  return /\.json$/i.test(path);
 }
 
 async function keep(

@@ -40,7 +40,7 @@ export const COMPARISON = {
 };
 
 /** Common to all comparisons of a command. */
-export interface ComparisonSettings {
+interface ComparisonSettings {
   /** An npz or npy file; null for random values. */
   readonly data: string | null;
   /** Null for all samples of the file. */
@@ -63,16 +63,18 @@ interface Failure {
 
 const DEFAULT_SAMPLES = 64;
 
+/** Whether a file is what an engine wrote with `--exportOutput`. */
+export function isExport(path: string): boolean {
+  return /\.json$/i.test(path);
+}
+
 /**
  * Compares the outputs of two ONNX files, or two files that engines wrote with `--exportOutput`.
  * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
-export async function comparePair(
-  pair: AccuracyPair,
-  isExported: boolean,
-  settings: ComparisonSettings,
-): Promise<Comparison | Failure> {
+export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Comparison | Failure> {
   const { reference, variant, shapes } = pair;
+  const isExported = isExport(reference);
   const missing = [reference, variant].find((path) => !existsSync(path));
   if (missing !== undefined) return { problem: `${printable(missing)}: file not found` };
   const { python, data, seed, distribution, batch, helper } = settings;

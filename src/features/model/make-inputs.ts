@@ -14,13 +14,8 @@ import { renderTable } from '../../terminal/table.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote, yamlText } from '../../text/shell-quote.ts';
-import { type OnnxTensorInfo, fixedSize, shapeFits, shapeText } from '../../tools/onnx/facts.ts';
-import {
-  ELEMENT_CODINGS,
-  type InputRecipe,
-  type WantedInput,
-  makeInputs as writeInputs,
-} from '../../variants/make-inputs.ts';
+import { type OnnxTensorInfo, fixedSize, shapeFits, shapeText, type SizedInput } from '../../tools/onnx/facts.ts';
+import { ELEMENT_CODINGS, type InputRecipe, makeInputs as writeInputs } from '../../variants/make-inputs.ts';
 import type { MakeDatasetOptions, MakeInputsOptions } from './command.ts';
 import { readModelFile } from './inspect.ts';
 import type { MakeDatasetOutput, MakeInputsOutput } from './output.ts';
@@ -50,7 +45,7 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
 }
 
 /** The inputs with complete shapes, with stated sizes for open ones. */
-function wantedInputs(model: string, inputs: readonly OnnxTensorInfo[], stated: Shapes): WantedInput[] {
+function wantedInputs(model: string, inputs: readonly OnnxTensorInfo[], stated: Shapes): SizedInput[] {
   const refuse = (problem: string) => new UsageError(printable(`${model}: ${problem}`));
   const names = inputs.map(({ name }) => name);
   const unknown = Object.keys(stated).find((name) => !names.includes(name));

@@ -7,16 +7,22 @@ import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { type ConversionFile, readConversion } from '../../matrix/models/conversions.ts';
+import { conversionProblem, withDataFrom } from '../../matrix/models/models.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { Precision } from '../../records/cell.ts';
 import { formatDuration } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import { CONVERTED_PRECISIONS, type Converter, variantNotes } from '../../records/conversion.ts';
+import {
+  type Conversion,
+  CONVERTED_PRECISIONS,
+  type Converter,
+  problemOf,
+  variantNotes,
+} from '../../records/conversion.ts';
 import { findConverter, variantsForStore } from '../../variants/converter.ts';
-import { problemOf, provideVariant } from '../../variants/variants.ts';
+import { provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
 import type { QuantizeOutput } from './output.ts';
 
@@ -57,31 +63,24 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
   const { precision } = options;
   const autocast: readonly Precision[] = CONVERTED_PRECISIONS.autocast;
   const by: Converter = autocast.includes(precision) ? 'autocast' : 'modelopt';
-  const read = readConversion(precision, statedOptions(by, options), (path) => resolve(io.cwd, path));
-  if ('problem' in read) throw new UsageError(read.problem);
-  return planVariant({ label: model, by, precision, onnxPath: resolve(io.cwd, model), options: read, shapes: {} });
+  const stated = statedOptions(by, options);
+  const problem = conversionProblem(precision, stated);
+  if (problem !== null) throw new UsageError(problem);
+  const onnxPath = resolve(io.cwd, model);
+  const conversion = withDataFrom(stated, (path) => resolve(io.cwd, path));
+  return planVariant({ label: model, precision, onnxPath, options: conversion, shapes: {} });
 }
 
 /** Options in the form of a matrix, so that both report the same mistakes. */
-function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile {
-  const { attention, calibration: data, keepIoTypes, method, samples, seed } = options;
+function statedOptions(via: Converter, options: QuantizeOptions): Conversion {
+  const { attention, calibration: data, calibrationShapes: shapes, keepIoTypes, method, samples, seed } = options;
   const { dqOnly, exclude, excludeOpTypes, highPrecision, opset, opTypes, timeout: timeoutS } = options;
-  const shapes = Object.entries(options.calibrationShapes ?? {}).map(([input, sizes]): [string, number[]] => [
-    input,
-    [...sizes],
-  ]);
+  const unchanged = { via, dqOnly, exclude, excludeOpTypes, highPrecision, opset, opTypes, timeoutS };
   return {
-    via,
-    dqOnly,
-    exclude,
-    excludeOpTypes,
-    highPrecision,
-    opset,
-    opTypes,
-    timeoutS,
+    ...unchanged,
     quantizeAttention: attention ? undefined : false,
     keepIoTypes: keepIoTypes ? undefined : false,
-    calibration: { data, method, samples, seed, shapes: Object.fromEntries(shapes) },
+    calibration: { data, method, samples, seed, shapes },
   };
 }
 

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { relative, sep } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
-import type { Matrix } from '../../matrix/matrix.ts';
+import { isInside } from '../../files/layout.ts';
+import type { Matrix } from '../../matrix/load.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
@@ -25,10 +25,7 @@ export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly
   const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
   const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
   if (file === null || !existsSync(file)) return null;
-  const isUnder = (folder: string): boolean => {
-    const path = relative(realpathSync(folder), realpathSync(file));
-    return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
-  };
+  const isUnder = (folder: string): boolean => isInside(realpathSync(folder), realpathSync(file));
   const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
   return matrix?.name === sweep.matrix ? matrix : null;
 }

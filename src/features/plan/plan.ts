@@ -52,10 +52,10 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     repeats: made.repeats,
     estimateS: totalEstimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
-    variants: made.variants.map(({ args, variantRef, label, by, precision, onnxPath, calibration, timeoutS }) => {
-      const facts = { variantRef, label, by, precision, onnxPath, calibration, timeoutS };
-      return { ...facts, argv: ['python3', ...args] };
-    }),
+    variants: made.variants.map(({ args, opTypes: _opTypes, ...variant }) => ({
+      ...variant,
+      argv: ['python3', ...args],
+    })),
     builds: made.builds.map(({ args, variantRef, buildRef, label, enginePath, timeoutS }) => {
       const argv = args.length === 0 ? null : [trtexec, ...shownArgs(args, buildRef, variantRef)];
       return { variantRef, buildRef, label, enginePath, timeoutS, argv };
@@ -102,21 +102,18 @@ function planText(shown: PlanOutput, isSeedDrawn: boolean, look: Look): string[]
   const { columns, caption } = cellColumns(shown.cells, (cell) => cell);
   const keys = { header: 'cell', text: ({ key }: PlannedCell) => key.slice(0, 8) };
   lines.push(...renderTable<PlannedCell>([keys, ...columns], shown.cells, look), ...captionLines(caption, look), '');
-  if (shown.variants.length > 0) lines.push(style.strong('Variants'));
   // Each variant is made in its own folder, with a copy of its base model.
-  for (const { argv, label, onnxPath } of shown.variants) {
-    lines.push(
-      `  ${style.accent(printable(label))}: model.onnx is a copy of ${printable(onnxPath)}`,
-      `  ${shellLine(argv)}`,
-    );
+  const variants = shown.variants.flatMap(({ argv, label, onnxPath }) => [
+    `  ${style.accent(printable(label))}: model.onnx is a copy of ${printable(onnxPath)}`,
+    `  ${shellLine(argv)}`,
+  ]);
+  const builds = shown.builds.flatMap(({ argv, enginePath, label }) => [
+    `  ${style.accent(printable(label))}`,
+    argv === null ? `  given: ${printable(enginePath ?? '')}` : `  ${shellLine(argv)}`,
+  ]);
+  for (const [title, section] of Object.entries({ Variants: variants, Builds: builds })) {
+    if (section.length > 0) lines.push(style.strong(title), ...section, '');
   }
-  if (shown.variants.length > 0) lines.push('');
-  if (shown.builds.length > 0) lines.push(style.strong('Builds'));
-  for (const build of shown.builds) {
-    lines.push(`  ${style.accent(printable(build.label))}`);
-    lines.push(build.argv === null ? `  given: ${printable(build.enginePath ?? '')}` : `  ${shellLine(build.argv)}`);
-  }
-  if (shown.builds.length > 0) lines.push('');
   lines.push(style.strong('Runs'));
   for (const run of firstOfEachCell(shown)) {
     const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;

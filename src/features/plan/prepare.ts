@@ -9,28 +9,19 @@ import {
   errorCode,
   formatMistake,
   type Mistake,
+  throwMistakes,
 } from '../../errors.ts';
-import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import {
-  cellFields,
-  onnxOf,
-  type Matrix,
-  type MatrixCell,
-  type Placed,
-  type TwoSidedCells,
-  withNeighbors,
-} from '../../matrix/matrix.ts';
+import { onnxOf, type MatrixCell, type Placed, type TwoSidedCells, withNeighbors } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import { matches, readFilter } from '../../matrix/filter.ts';
-import { NO_MATRIX, loadMatrix } from '../../matrix/load.ts';
-import { sortMistakes } from '../../matrix/yaml/source-node.ts';
+import { selectCells } from '../../matrix/filter.ts';
+import { NO_MATRIX, loadMatrix, type Matrix } from '../../matrix/load.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { withoutColdStarts } from '../../matrix/cold-starts.ts';
+import { isColdStart } from '../../records/harness.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
-import { checkRecorded, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { checkRecorded } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec, type TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
 import type { Io } from '../../cli/io.ts';
@@ -58,18 +49,6 @@ export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
 
-export interface Prepared {
-  readonly matrix: Matrix;
-  readonly cells: readonly MatrixCell[];
-  readonly plan: Plan;
-  /** Null when only a version was named. */
-  readonly program: TrtexecProgram | null;
-  readonly set: RecordingSet | null;
-  readonly experiment: AbExperiment | null;
-  /** True when no seed was given. */
-  readonly isSeedDrawn: boolean;
-}
-
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   return loadMatrix(
     path,
@@ -95,7 +74,7 @@ export async function prepare(
   io: Io,
   trial: Trial | null = null,
   onProgram: (program: TrtexecProgram) => void = () => {},
-): Promise<Prepared> {
+) {
   const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
   const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
@@ -106,16 +85,17 @@ export async function prepare(
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighbors(cells);
-  const planned = set === null ? cells : withoutColdStarts(cells);
+  // Recordings have no cold starts.
+  const planned = set === null ? cells : cells.filter(({ cell }) => !isColdStart(cell));
   const plan = makePlan(matrix, planned, dialect, {
-    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
+    seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? io.now().getTime() % 2 ** 31 : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
     builds: buildsOf(matrix, cells, options),
     profile: options.profile ?? matrix.profile,
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked = set === null ? await checkModels(loaded, io) : NOTHING_CHECKED;
+  const checked = set === null ? await checkModels(loaded, io) : { mistakes: [], lacking: [], notes: [] };
   const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [
@@ -123,7 +103,7 @@ export async function prepare(
     ...checked.mistakes,
     ...(helpFlags === null ? [] : flagsNotIn(helpFlags, cells)),
   ];
-  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  throwMistakes(mistakes);
   const notes = [
     // A foreign matrix may execute foreign programs.
     ...(models === 'models needed'
@@ -134,11 +114,14 @@ export async function prepare(
     ...checked.notes,
     ...(planned.length < cells.length ? ['coldStart: left out, as recordings have none'] : []),
   ];
+  /** No seed was given. */
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
-  const noted = { ...plan, notes, tensorrt };
+  const noted: Plan = { ...plan, notes, tensorrt };
   return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
 }
+
+export type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** A given engine cannot be built several times. */
 function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: PrepareOptions): number {
@@ -208,20 +191,14 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
   if (expression === undefined) return [...matrix.cells];
-  const fields = matrix.cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
-  const reading = readFilter(expression, fields);
+  const reading = selectCells(expression, matrix.cells);
   if (reading.kind === 'faulty') {
     throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
   }
-  const kept = matrix.cells.filter((cell) => matches(cell, reading.filter));
-  if (kept.length === 0) {
+  if (reading.cells.length === 0) {
     throw new UsageError(`--filter ${JSON.stringify(expression)} matches none of the ${matrix.cells.length} cells`);
   }
-  return kept;
-}
-
-function freshSeed(io: Io): number {
-  return io.now().getTime() % 2 ** 31;
+  return reading.cells;
 }
 
 /** @throws UsageError for a device, or a file that is too large or binary */
@@ -252,14 +229,6 @@ function hashedOrNothing(path: string): [string, ReturnType<typeof sha256OfFileS
   }
 }
 
-interface CheckedModels {
-  readonly mistakes: readonly Mistake[];
-  readonly lacking: readonly Mistake[];
-  readonly notes: readonly string[];
-}
-
-const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
-
 /** FP8 that the GPU here lacks according to nvidia-smi. This is a note, because another GPU may be meant. */
 async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]> {
   const fp8 = cells.find(({ cell }) => cell.precision === 'fp8');
@@ -274,7 +243,7 @@ async function fp8Notes(cells: readonly MatrixCell[], io: Io): Promise<string[]>
  * Checks the matrix against its models. An ONNX file that bench cannot read only gives a remark, because trtexec
  * decides.
  */
-async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
+async function checkModels(cells: readonly MatrixCell[], io: Io) {
   const models = new Map<string, OnnxFacts>();
   const lacking: Mistake[] = [];
   const notes: string[] = [];

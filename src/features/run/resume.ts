@@ -17,7 +17,7 @@ import { hashModel } from '../../files/hashes.ts';
 import { sha256OfFile } from '../../files/files.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Environment } from '../../records/environment.ts';
-import type { Matrix } from '../../matrix/matrix.ts';
+import type { Matrix } from '../../matrix/load.ts';
 import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.ts';
 import type { Machine } from '../../machine/machine.ts';
 

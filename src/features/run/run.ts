@@ -6,7 +6,7 @@ import { sha256OfFile } from '../../files/files.ts';
 import type { ClockRequest } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Matrix } from '../../matrix/matrix.ts';
+import type { Matrix } from '../../matrix/load.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gated-metric.ts';

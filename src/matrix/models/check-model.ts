@@ -11,7 +11,6 @@ import {
   opCountsText,
 } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { sortMistakes } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { isDynamic } from './models.ts';
 
@@ -26,7 +25,7 @@ export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel
     });
   const shapes = ofAll(shapeMistakes);
   const limits = shapes.length === 0 ? ofAll(limitMistakes) : [];
-  return sortMistakes([...shapes, ...limits, ...ofAll(fileMistakes)]);
+  return [...shapes, ...limits, ...ofAll(fileMistakes)];
 }
 
 function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null {
@@ -58,17 +57,13 @@ function shapeMistakes({ cell, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts
 
 /** Profile limits depend on all cells of a model, so they are checked once all shapes are right. */
 function limitMistakes({ build, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
-  return build.profiles
-    .flatMap(Object.entries<BuildShape>)
-    .flatMap(([name, limits]) =>
-      inputs
-        .filter((input) => isMeant(name, input))
-        .flatMap((input) =>
-          (['min', 'opt', 'max'] as const).flatMap((limit) =>
-            misfit(input, limits[limit], `in build.${limit}`).map((problem) => ({ at, problem })),
-          ),
-        ),
+  return build.profiles.flatMap(Object.entries<BuildShape>).flatMap(([name, limits]) => {
+    const meant = inputs.filter((input) => isMeant(name, input));
+    const problems = meant.flatMap((input) =>
+      (['min', 'opt', 'max'] as const).flatMap((limit) => misfit(input, limits[limit], `in build.${limit}`)),
     );
+    return problems.map((problem) => ({ at, problem }));
+  });
 }
 
 function misfit(input: OnnxTensorInfo, sizes: readonly number[], where: string): string[] {
@@ -116,11 +111,9 @@ function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
 }
 
 export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): string[] {
-  const notes = cells.flatMap((entry) => {
-    const facts = factsOf(entry, models);
-    if (facts === null) return [];
-    const { cell, at } = entry;
-    const { dataDependentOps, controlFlowOps } = facts;
+  const notes = cells.flatMap((entry): Mistake[] => {
+    const { at, cell } = entry;
+    const { dataDependentOps, controlFlowOps } = factsOf(entry, models) ?? { dataDependentOps: [], controlFlowOps: [] };
     const problems = [
       dataDependentOps.length > 0 && cell.inputs.kind === 'random'
         ? `${opCountsText(dataDependentOps)}: the amount of work depends on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE})`
@@ -128,25 +121,20 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
       controlFlowOps.length > 0 && cell.cudaGraph
         ? `${opCountsText(controlFlowOps)}: the host evaluates them, so a CUDA graph is unlikely to be captured or to help; measure with cudaGraph: off too`
         : null,
-    ];
-    return problems.flatMap((problem) =>
-      problem === null ? [] : [formatMistake({ at, problem: `model "${cell.model}" has ${problem}` })],
-    );
+    ].filter((problem) => problem !== null);
+    return problems.map((problem) => ({ at, problem: `model "${cell.model}" has ${problem}` }));
   });
   const zeros = cells.flatMap(({ inputFiles }) =>
     Object.entries(inputFiles).flatMap(([name, { at, isZeros }]) => {
       const problem = `inputs.${printable(name)}: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values`;
-      return isZeros ? [formatMistake({ at, problem })] : [];
+      return isZeros ? [{ at, problem }] : [];
     }),
   );
-  return [...new Set([...notes, ...zeros])];
+  return [...new Set([...notes, ...zeros].map(formatMistake))];
 }
 
+/** The ONNX files of the cells, each once, where it is named first. */
 export function onnxFilesOf(cells: readonly MatrixCell[]): Placed<string>[] {
-  const files = new Map<string, Placed<string>>();
-  for (const { build } of cells) {
-    const onnx = onnxOf(build.source);
-    if (onnx !== null && !files.has(onnx.value)) files.set(onnx.value, onnx);
-  }
-  return [...files.values()];
+  const files = cells.flatMap(({ build }) => onnxOf(build.source) ?? []).toReversed();
+  return [...new Map(files.map((file) => [file.value, file])).values()].toReversed();
 }

@@ -1,46 +1,37 @@
 import type { SourcePosition } from '../../errors.ts';
 import { type CellInputs, DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
+import {
+  type Conversion,
+  calibrationShapes,
+  CONVERTED_PRECISIONS,
+  METHODS_BY_PRECISION,
+} from '../../records/conversion.ts';
 import { foldedNote } from '../../text/printable.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
 import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
-import { type Axes, readAxes } from '../points/axes.ts';
+import { readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
-import { type ModelHarness, readHarness } from '../schema/harness.ts';
-import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
+import { readHarness } from '../schema/harness.ts';
+import type { MatrixFile, ModelFile, PrecisionSource } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import { type ConversionFile, readConversion } from './conversions.ts';
 
-export interface MatrixModel {
-  readonly name: string;
-  readonly path: SourcePath;
-  readonly onnx: Placed<string> | null;
-  readonly engine: Placed<string> | null;
-  readonly harness: ModelHarness | null;
-  /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
-  readonly shapes: ShapeSet | null | undefined;
-  readonly inputFiles: Readonly<Record<string, Placed<string>>>;
-  readonly axes: Axes;
-  /** Undefined for the plugins of the file. */
-  readonly plugins: PluginsFile | undefined;
-  readonly build: BuildFile;
-  readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
-  readonly note: string | null;
-}
-
-export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList): MatrixModel[] {
-  return Object.entries(file.models).map(([name, model]): MatrixModel => {
+export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList) {
+  return Object.entries(file.models).map(([name, model]) => {
     const path: SourcePath = ['models', name];
     if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name cannot start or end with a space`);
-    const fileAt = (stated: string | undefined, ...keys: readonly string[]): Placed<string> | null => {
+    const fileAt = (stated: string, ...keys: readonly string[]): Placed<string> => {
       const at = list.at([...path, ...keys]);
-      return stated === undefined ? null : { value: list.pathFrom(at, stated), at };
+      return { value: list.pathFrom(at, stated), at };
     };
     refuseWithHarness(model, path, list);
-    const onnx = fileAt(model.onnx, 'onnx');
-    const precisions = new Map([
-      ...placedPrecisions(file.precisions, ['precisions'], list),
-      ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
-    ]);
+    const onnx = model.onnx === undefined ? null : fileAt(model.onnx, 'onnx');
+    const precisions = new Map<string, Placed<PrecisionSource>>();
+    for (const [stated, above] of [[file.precisions, []] as const, [model.precisions, path] as const]) {
+      for (const [precision, value] of Object.entries(stated ?? {})) {
+        precisions.set(precision, { value, at: list.at([...above, 'precisions', precision]) });
+      }
+    }
     const isStated = model.shapes !== undefined || model.harness !== undefined;
     const files = [...precisions.values()].flatMap(({ at, value }) =>
       typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
@@ -52,18 +43,15 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
       name,
       path,
       onnx,
-      engine: fileAt(model.engine, 'engine'),
-      harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
-        list.pathFrom(list.at([...path, 'harness']), stated),
-      ),
+      engine: model.engine === undefined ? null : fileAt(model.engine, 'engine'),
+      harness: readHarness(model.harness, [...path, 'harness']),
+      /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
       shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
       inputFiles: Object.fromEntries(
-        Object.entries(model.inputs ?? {}).flatMap(([input, stated]) => {
-          const placed = fileAt(stated, 'inputs', input);
-          return placed === null ? [] : [[input, placed]];
-        }),
+        Object.entries(model.inputs ?? {}).map(([input, stated]) => [input, fileAt(stated, 'inputs', input)]),
       ),
       axes: readAxes(model.axes, [...path, 'axes'], list),
+      /** Undefined for the plugins of the file. */
       plugins: model.plugins,
       build: model.build ?? {},
       precisions,
@@ -72,23 +60,14 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
   });
 }
 
+export type MatrixModel = ReturnType<typeof readModels>[number];
+
 function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
   if (model.harness === undefined) return;
   for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
     if (model[name] === undefined) continue;
     list.addAtKey([...path, name], `${name} and harness cannot be used together: a harness brings its own model`);
   }
-}
-
-function placedPrecisions(
-  stated: MatrixFile['precisions'],
-  path: SourcePath,
-  list: MistakeList,
-): [string, Placed<PrecisionSource>][] {
-  return Object.entries(stated ?? {}).map(([precision, value]) => [
-    precision,
-    { value, at: list.at([...path, precision]) },
-  ]);
 }
 
 function noteOf({ note }: { readonly note?: string | undefined }): string | null {
@@ -134,15 +113,44 @@ export function reachPrecision(model: MatrixModel, precision: Precision, list: M
 function reachByConversion(
   model: MatrixModel,
   precision: Precision,
-  stated: ConversionFile,
+  stated: Conversion,
   at: SourcePosition | null,
   list: MistakeList,
 ): Reached | Unreachable {
   if (model.onnx === null) return nothingFor(model, precision);
-  const options = readConversion(precision, stated, (path) => list.pathFrom(at ?? { file: '' }, path));
-  if ('problem' in options) return { ...options, at };
-  const { via } = stated;
-  return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options }, note: null };
+  const problem = conversionProblem(precision, stated);
+  if (problem !== null) return { problem, at };
+  const options = withDataFrom(stated, (path) => list.pathFrom(at ?? { file: '' }, path));
+  return { via: stated.via, source: { kind: 'converted', onnx: model.onnx, options }, note: null };
+}
+
+/** Settings of ModelOpt alone, which do not apply to AutoCast. */
+const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;
+
+export function conversionProblem(precision: Precision, stated: Conversion): string | null {
+  const { via, calibration } = stated;
+  if (!isOneOf<Precision>(CONVERTED_PRECISIONS[via], precision)) {
+    return `${precision} is not made by ${via}: autocast makes ${CONVERTED_PRECISIONS.autocast.join(', ')}, modelopt makes ${CONVERTED_PRECISIONS.modelopt.join(', ')}`;
+  }
+  const slip = via === 'autocast' ? ONLY_MODELOPT.find((option) => stated[option] !== undefined) : undefined;
+  if (slip !== undefined) return `${precision} by autocast: ${slip} is an option of modelopt`;
+  const methods = METHODS_BY_PRECISION[precision] ?? [];
+  const method = calibration?.method;
+  if (method !== undefined && !methods.includes(method)) {
+    return `${precision}: the calibration method ${method} is for another precision; ${precision} has ${methods.join(' and ') || 'none'}`;
+  }
+  const wrong = Object.entries(calibrationShapes(stated)).find(
+    ([, sizes]) => !sizes.every((size) => Number.isInteger(size) && size > 0),
+  )?.[0];
+  if (wrong === undefined) return null;
+  const shape = String(calibration?.shapes?.[wrong]);
+  return `calibration.shapes: "${shape}" is not a shape; write ${wrong}: 8x3x224x224`;
+}
+
+/** @param resolvePath makes a path absolute */
+export function withDataFrom(stated: Conversion, resolvePath: (path: string) => string): Conversion {
+  const data = stated.calibration?.data;
+  return data === undefined ? stated : { ...stated, calibration: { ...stated.calibration, data: resolvePath(data) } };
 }
 
 function nothingFor(model: MatrixModel, precision: Precision): Unreachable {

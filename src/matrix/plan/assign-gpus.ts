@@ -3,34 +3,26 @@ import { type Plan, type PlannedBuild, type PlannedCell, buildRefsOf } from '../
 import { compareTexts, hashOf } from '../../text/canonical-json.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 
-type Assignment = Readonly<Record<string, string>>;
-
 /**
  * Assigns cells to GPUs. Compared cells stay on one GPU, and each stays on its last one, because two GPUs of a model
  * differ by more than the detectable effect. Others go, longest first, to the least loaded GPU.
  * @param previous GPU by cell key
  */
-export function assignGpus(plan: Plan, gpus: readonly string[], previous: ReadonlyMap<string, string>): Assignment {
-  const seconds = secondsByCell(plan);
+export function assignGpus(plan: Plan, gpus: readonly string[], previous: ReadonlyMap<string, string>) {
+  const runS = secondsByCell(plan);
+  const groups = comparedTogether(plan.cells.map(({ cell }) => cell)).map((cells) => ({
+    cells,
+    home: homeOf(cells, gpus, previous),
+    seconds: cells.reduce((sum, { key }) => sum + (runS.get(key) ?? 0), 0),
+  }));
+  const settled = groups.filter(({ home }) => home !== null);
+  const homeless = groups.filter(({ home }) => home === null).toSorted((a, b) => b.seconds - a.seconds);
   const loads = new Map(gpus.map((gpu) => [gpu, 0]));
   const assigned: Record<string, string> = {};
-  const put = (cells: readonly KeyedCell[], gpu: string): void => {
-    for (const { key } of cells) {
-      assigned[key] = gpu;
-      loads.set(gpu, (loads.get(gpu) ?? 0) + (seconds.get(key) ?? 0));
-    }
-  };
-  const groups = comparedTogether(plan.cells.map(({ cell }) => cell));
-  const homeless: (readonly KeyedCell[])[] = [];
-  for (const group of groups) {
-    const home = homeOf(group, gpus, previous);
-    if (home === null) homeless.push(group);
-    else put(group, home);
-  }
-  const total = (group: readonly KeyedCell[]): number =>
-    group.reduce((sum, { key }) => sum + (seconds.get(key) ?? 0), 0);
-  for (const group of homeless.toSorted((a, b) => total(b) - total(a))) {
-    put(group, leastLoaded(loads));
+  for (const { cells, home, seconds } of [...settled, ...homeless]) {
+    const gpu = home ?? leastLoaded(loads);
+    for (const { key } of cells) assigned[key] = gpu;
+    loads.set(gpu, (loads.get(gpu) ?? 0) + seconds);
   }
   return assigned;
 }
@@ -39,15 +31,15 @@ export function comparedTogether(cells: readonly KeyedCell[]): (readonly KeyedCe
   return [...Map.groupBy(cells, comparedWith).values()];
 }
 
+/** The GPU that measured most cells of a group; null if none did. */
 function homeOf(
   group: readonly KeyedCell[],
   gpus: readonly string[],
   previous: ReadonlyMap<string, string>,
 ): string | null {
-  const before = group.map(({ key }) => previous.get(key));
-  const counts = gpus.map((gpu) => ({ gpu, cells: before.filter((uuid) => uuid === gpu).length }));
-  const most = Math.max(0, ...counts.map(({ cells }) => cells));
-  return most === 0 ? null : (counts.find(({ cells }) => cells === most)?.gpu ?? null);
+  const counts = gpus.map((gpu) => ({ gpu, cells: group.filter(({ key }) => previous.get(key) === gpu).length }));
+  const [most] = counts.toSorted((a, b) => b.cells - a.cells);
+  return most === undefined || most.cells === 0 ? null : most.gpu;
 }
 
 function leastLoaded(loads: ReadonlyMap<string, number>): string {
@@ -120,23 +112,12 @@ export interface TimeEstimates {
   readonly measuredAt: ReadonlyMap<string, string>;
 }
 
-export interface FittedPlan {
-  readonly plan: Plan;
-  readonly leftOut: readonly PlannedCell[];
-  readonly leftOutS: number;
-}
-
 /**
  * Leaves out whole cells until a plan fits into a time. Cells measured longest ago, or never, come first, so that cells
  * left out now are measured next time. One cell always stays.
  * @param gpus number of GPUs that measure at the same time
  */
-export function fitBudget(
-  plan: Plan,
-  budgetS: number,
-  { buildS, measuredAt, runS }: TimeEstimates,
-  gpus: number,
-): FittedPlan {
+export function fitBudget(plan: Plan, budgetS: number, { buildS, measuredAt, runS }: TimeEstimates, gpus: number) {
   const runsS = secondsByCell(plan, runS);
   const built = new Set<string>();
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
@@ -184,11 +165,6 @@ function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<
     .flatMap(({ members }) => members.flatMap(({ key }) => byKey.get(key) ?? []));
 }
 
-interface Group {
-  readonly cells: readonly PlannedCell[];
-  readonly runsS: number;
-}
-
 /**
  * Splits a plan into shards. Cells of one model with the same shapes are compared, so they stay together. Groups with a
  * common engine share a shard while there is room.
@@ -196,12 +172,7 @@ interface Group {
  * @param buildsTakeTime false for recordings
  */
 export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
-  const packed = packGroups(groupsOf(plan), shardS, buildsTakeTime ? BUILD_ESTIMATE_S : 0);
-  const shards: Shard[] = packed.map(({ groups, estimateS }, index) => ({
-    index,
-    cellKeys: groups.flatMap(({ cells }) => cells.map(({ cell }) => cell.key)),
-    estimateS,
-  }));
+  const shards = packCells(plan, shardS, buildsTakeTime ? BUILD_ESTIMATE_S : 0);
   const shardOf = new Map(
     shards.flatMap(({ cellKeys, index }) => cellKeys.map((key): [string, number] => [key, index])),
   );
@@ -239,39 +210,26 @@ function refOf(buildRef: string, shard: number): string {
   return hashOf({ buildRef, shard });
 }
 
-function groupsOf(plan: Plan): Group[] {
+/** Packs groups of compared cells into shards. Groups with the same engines are adjacent. */
+function packCells(plan: Plan, shardS: number, buildS: number): Shard[] {
   const runS = secondsByCell(plan);
-  const groups = Map.groupBy(plan.cells, ({ cell }) => comparedWith(cell));
-  return [...groups.values()].map((cells) => ({
-    cells,
-    runsS: cells.reduce((sum, { cell }) => sum + (runS.get(cell.key) ?? 0), 0),
+  const estimateOf = (cells: readonly PlannedCell[]): number =>
+    cells.reduce((sum, { cell }) => sum + (runS.get(cell.key) ?? 0), enginesOf(cells).size * buildS);
+  const groups = Map.groupBy(plan.cells, ({ cell }) => comparedWith(cell)).values();
+  const byEngines = Map.groupBy(groups, (cells) => [...enginesOf(cells)].toSorted().join(' '));
+  const packed: PlannedCell[][] = [];
+  for (const group of [...byEngines.values()].flat()) {
+    const joined = [...(packed.at(-1) ?? []), ...group];
+    if (packed.length > 0 && estimateOf(joined) <= shardS) packed.splice(-1, 1, joined);
+    else packed.push(group);
+  }
+  return packed.map((cells, index) => ({
+    index,
+    cellKeys: cells.map(({ cell }) => cell.key),
+    estimateS: estimateOf(cells),
   }));
 }
 
-interface Packed {
-  readonly groups: readonly Group[];
-  readonly estimateS: number;
-}
-
-/** Packs groups by engine, so that groups with the same engine are adjacent. */
-function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
-  const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
-  const packed: Packed[] = [];
-  for (const group of byEngines) {
-    const last = packed.at(-1);
-    const joined = last === undefined ? null : pack([...last.groups, group], buildS);
-    if (joined !== null && joined.estimateS <= shardS) packed.splice(-1, 1, joined);
-    else packed.push(pack([group], buildS));
-  }
-  return packed;
-}
-
-function pack(groups: readonly Group[], buildS: number): Packed {
-  const engines = new Set(groups.flatMap(({ cells }) => cells.map(({ buildRef }) => buildRef)));
-  const runsS = groups.reduce((sum, group) => sum + group.runsS, 0);
-  return { groups, estimateS: runsS + engines.size * buildS };
-}
-
-function enginesOf({ cells }: Group): string {
-  return [...new Set(cells.map(({ buildRef }) => buildRef))].toSorted().join(' ');
+function enginesOf(cells: readonly PlannedCell[]): Set<string> {
+  return new Set(cells.map(({ buildRef }) => buildRef));
 }

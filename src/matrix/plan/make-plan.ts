@@ -1,6 +1,7 @@
 import { cellLabel } from '../../records/cell-label.ts';
-import { MatrixError, type Mistake } from '../../errors.ts';
-import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
+import { type Mistake, throwMistakes } from '../../errors.ts';
+import type { Matrix } from '../load.ts';
+import { type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
@@ -9,14 +10,8 @@ import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
-import { sortMistakes } from '../yaml/source-node.ts';
 import { inRounds, seededRandom, shuffled } from './order.ts';
 import { runArgs } from '../../trtexec/arguments/run-args.ts';
-
-/** A build may print nothing for a long time, so it has one limit; only its first output comes at once. */
-function buildLimits(firstOutputS: number | null): PlannedLimits {
-  return { ...NO_PHASE_LIMITS, firstOutputS: firstOutputS ?? FIRST_OUTPUT_S, wholeS: null };
-}
 
 const FIRST_OUTPUT_S = 300;
 const LOAD_S = 300;
@@ -122,7 +117,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
-  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  throwMistakes(mistakes);
   return {
     schemaVersion: 1,
     matrix: matrix.name,
@@ -142,16 +137,18 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   };
 }
 
-function hasLayers({ cell, harness }: MatrixCell): boolean {
-  return harness === null && !isColdStart(cell) && profilingVerbosity(cell.axisFlags) !== 'none';
+function isOfTrtexec({ cell, harness }: MatrixCell): boolean {
+  return harness === null && !isColdStart(cell);
+}
+
+function hasLayers(entry: MatrixCell): boolean {
+  return isOfTrtexec(entry) && profilingVerbosity(entry.cell.axisFlags) !== 'none';
 }
 
 function notProfiled(cells: readonly MatrixCell[]): string[] {
-  const without = cells.filter(
-    (entry) => entry.harness === null && !isColdStart(entry.cell) && !hasLayers(entry),
-  ).length;
-  if (without === 0) return [];
-  const which = without === 1 ? '1 cell has' : `${without} cells have`;
+  const { length } = cells.filter((entry) => isOfTrtexec(entry) && !hasLayers(entry));
+  if (length === 0) return [];
+  const which = length === 1 ? '1 cell has' : `${length} cells have`;
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
 }
 
@@ -165,7 +162,6 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
   if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
   return planVariant({
     label: `${cell.model} ${cell.precision}`,
-    by: source.by,
     precision: cell.precision,
     onnxPath: source.onnx.value,
     options: source.options,
@@ -173,7 +169,7 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
       Object.entries(profiles[0] ?? {}).map(([input, { min, opt }]) => [
         input,
         // AutoCast keeps all tensor values in memory, so it gets the smallest shape of the engine.
-        source.by === 'autocast' ? min : opt,
+        source.options.via === 'autocast' ? min : opt,
       ]),
     ),
   });
@@ -215,7 +211,8 @@ function plannedBuild(
     flags: spelled.flags,
     args: spelled.args,
     timeoutS: build.timeoutS,
-    limits: buildLimits(build.firstOutputS),
+    // A build may print nothing for a long time, so it has one limit; only its first output comes at once.
+    limits: { ...NO_PHASE_LIMITS, firstOutputS: build.firstOutputS ?? FIRST_OUTPUT_S, wholeS: null },
     notes,
   };
 }

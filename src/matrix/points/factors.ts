@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
-import { MatrixError } from '../../errors.ts';
+import { throwMistakes } from '../../errors.ts';
 import type { Immutable } from '../../records/scalars.ts';
-import { MistakeList, sortMistakes } from '../yaml/source-node.ts';
+import { MistakeList } from '../yaml/source-node.ts';
 import { readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 function bothSides<Value extends z.ZodType>(value: Value) {
@@ -51,10 +51,8 @@ const PATHS = ['trtexec', 'matrix'] as const;
  * @throws MatrixError with every mistake
  */
 export function readFactors(file: string, content: string, files: FactorFiles): Factor[] {
-  const { root, mistakes: syntax } = readYaml(file, content);
-  if (syntax.length > 0) throw new MatrixError(sortMistakes(syntax));
-  const { file: table, mistakes } = readSchema(root, factorsSchema);
-  if (table === null) throw new MatrixError(sortMistakes(mistakes));
+  const root = readYaml(file, content);
+  const table = readSchema(root, factorsSchema);
   const list = new MistakeList(root, files.cwd);
   const factors = Object.entries(table.factors).map(([name, factor]): Factor => {
     const settingOf = (side: Side): FactorSetting => {
@@ -73,7 +71,7 @@ export function readFactors(file: string, content: string, files: FactorFiles): 
   });
   addConflicts(factors, list);
   if (factors.length === 0) list.add(['factors'], 'factors: it is empty');
-  if (list.mistakes.length > 0) throw new MatrixError(sortMistakes(list.mistakes));
+  throwMistakes(list.mistakes);
   return factors;
 }
 

@@ -146,15 +146,10 @@ export function pointFlags(point: Point) {
 }
 
 function spelled(name: string, value: AxisValue): Readonly<Record<string, string>> {
-  const text = textOf(value);
-  if (text === null) return {};
+  if (value === false || typeof value === 'object') return {};
+  const text = value === true ? '' : String(value);
   const flag = name.startsWith('-') ? name : METHOD_FLAGS[name];
   return flag === undefined ? (namedAxis(name)?.spell(text) ?? {}) : { [flag]: text };
-}
-
-function textOf(value: AxisValue): string | null {
-  if (typeof value === 'boolean') return value ? '' : null;
-  return typeof value === 'object' ? null : String(value);
 }
 
 export function isOnDla(point: Point): boolean {

@@ -15,7 +15,8 @@ export interface ModelPoints {
   readonly points: readonly ShapedPoint[];
 }
 
-const MAX_POINTS = 20_000;
+/** A file with more cells is a mistake. */
+const MAX_CELLS = 20_000;
 
 export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): ModelPoints[] {
   const shared = new Map([...defaultAxes(list), ...readAxes(file.axes, ['axes'], list)]);
@@ -33,16 +34,21 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
   });
   checkNames(file, models, list);
   checkNeighbors([shared, ...models.map(({ axes }) => axes), ...includes.map(({ axes }) => axes)], models, list);
-  return models.map((model) => {
+  const blocksOf = (model: MatrixModel): Axes[] => {
     const base = new Map([...shared, ...model.axes]);
     const more = includes
       .filter(({ named }) => named === null || named.includes(model.name))
       .map(({ axes }) => new Map([...base, ...axes]));
-    const blocks = [base, ...more].map((axes) => relevantAxes(model, axes));
-    const isSmall = blocks.reduce((sum, axes) => sum + productSize(axes), 0) <= MAX_POINTS;
-    const points = isSmall ? blocks.flatMap((axes) => shapedPoints(model, axes, list)) : [];
-    return { model, blocks, points };
-  });
+    return [base, ...more].map((axes) => relevantAxes(model, axes));
+  };
+  const all = models.map((model) => ({ model, blocks: blocksOf(model) }));
+  const size = all.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
+  if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
+  return all.map(({ model, blocks }) => ({
+    model,
+    blocks,
+    points: size > MAX_CELLS ? [] : blocks.flatMap((axes) => shapedPoints(model, axes, list)),
+  }));
 }
 
 function checkNeighbors(all: readonly Axes[], models: readonly MatrixModel[], list: MistakeList): void {

@@ -16,22 +16,16 @@ export interface ModelHarness {
   readonly path: SourcePath;
   /** Axes named in the settings, such as `{concurrency}`. */
   readonly parameters: ReadonlySet<string>;
-  /** Resolves a path relative to the file that contains it. */
-  readonly resolve: (path: string) => string;
 }
 
 /** Placeholders that are filled in when the run starts. */
 const RUN_PLACES = ['runFolder'];
 const PLACE = /\{([A-Za-z_]\w*)\}/g;
 
-export function readHarness(
-  stated: ModelFile['harness'],
-  path: SourcePath,
-  resolve: (path: string) => string,
-): ModelHarness | null {
+export function readHarness(stated: ModelFile['harness'], path: SourcePath): ModelHarness | null {
   const driver = stated === undefined ? null : findDriver(String(stated['kind']));
   if (stated === undefined || driver === null) return null;
-  return { driver, settings: stated, path, parameters: namesIn(stated), resolve };
+  return { driver, settings: stated, path, parameters: namesIn(stated) };
 }
 
 function namesIn(value: unknown): Set<string> {
@@ -47,10 +41,11 @@ export function harnessFiles(
   harness: ModelHarness,
   model: string,
   points: readonly { readonly point: Point }[],
+  list: MistakeList,
 ): string[] {
-  const { driver, parameters, settings, resolve } = harness;
+  const { driver, parameters, path, settings } = harness;
   const files = points.flatMap(({ point }) => driver.files(filled(settings, parametersOf(parameters, model, point))));
-  return [...new Set(files)].map(resolve);
+  return [...new Set(files)].map((file) => list.pathFrom(list.at(path), file));
 }
 
 export function checkParameters(harness: ModelHarness, known: ReadonlySet<string>, list: MistakeList): void {
@@ -62,7 +57,7 @@ export function checkParameters(harness: ModelHarness, known: ReadonlySet<string
 
 /** Null if there is a mistake, which is added to the list. */
 export function drivenCell(
-  { driver, parameters: named, path, resolve, settings: stated }: ModelHarness,
+  { driver, parameters: named, path, settings: stated }: ModelHarness,
   model: string,
   { point, shapes, template }: ShapedPoint,
   hashed: HashedFiles,
@@ -70,6 +65,7 @@ export function drivenCell(
 ) {
   const parameters = parametersOf(named, model, point);
   const settings = filled(stated, parameters);
+  const resolve = (file: string): string => list.pathFrom(list.at(path), file);
   const sha256Of = (file: string): string | null => hashed.get(file)?.sha256 ?? null;
   const planned = driver.plan(settings, { model, parameters, resolve, sha256Of });
   if (planned.kind === 'wrong') {
@@ -125,10 +121,9 @@ export function envOf(point: Point): Record<string, string | null> {
 
 /** Variables on axes as part of the cell; a variable that is unset is not part of it. */
 export function envFlags(point: Point): Record<string, string> {
-  const stated = Object.entries(envOf(point)).flatMap(([name, value]) =>
-    value === null ? [] : [[name, value] as const],
+  return Object.fromEntries(
+    Object.entries(envOf(point)).flatMap(([name, value]) => (value === null ? [] : [[ENV_AXIS + name, value]])),
   );
-  return Object.fromEntries(stated.map(([name, value]) => [ENV_AXIS + name, value]));
 }
 
 /** Replaces names of axes in settings. A text that is only a name takes the type of the value. */

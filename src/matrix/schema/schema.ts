@@ -13,7 +13,7 @@ import {
 } from '../../records/axis.ts';
 import { PRECISIONS, PRECISION_ROUTES } from '../../records/cell.ts';
 import { LONGEST_NOTE } from '../../text/printable.ts';
-import { conversionSchema } from '../models/conversions.ts';
+import { conversionSchema } from '../../records/conversion.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**

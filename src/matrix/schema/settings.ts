@@ -11,19 +11,15 @@ import type { MistakeList } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
+const MERGED = ['min', 'opt', 'max', 'memoryPoolsMib', 'flags'] as const;
+
 /** Settings of the model override the common ones; maps are merged by key. */
-export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
-  const limits = (name: 'min' | 'opt' | 'max') =>
-    all?.[name] === undefined && own[name] === undefined ? {} : { [name]: { ...all?.[name], ...own[name] } };
-  return {
-    ...all,
-    ...own,
-    ...limits('min'),
-    ...limits('opt'),
-    ...limits('max'),
-    memoryPoolsMib: { ...all?.memoryPoolsMib, ...own.memoryPoolsMib },
-    flags: { ...all?.flags, ...own.flags },
-  };
+export function mergeBuild(all: BuildFile = {}, own: BuildFile = {}): BuildFile {
+  const merged = MERGED.filter((name) => name in all && name in own).map((name) => [
+    name,
+    { ...all[name], ...own[name] },
+  ]);
+  return { ...all, ...own, ...Object.fromEntries(merged) };
 }
 
 export function readBuild(

@@ -94,16 +94,13 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   if (text === null) {
     throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
   }
-  const { root, mistakes } = readYaml(path, text);
-  if (mistakes.length > 0) throw new MatrixError(mistakes);
+  const root = readYaml(path, text);
   if (root.kind !== 'map') {
     throw new MatrixError([{ at: root.at, problem: 'a profile is a map: partition: gpu' }]);
   }
   // A profile may include the key `slurm:`.
   const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
-  const reading = readSchema(only?.node ?? root, slurmSchema);
-  if (reading.file === null) throw new MatrixError(reading.mistakes);
-  return reading.file;
+  return readSchema(only?.node ?? root, slurmSchema);
 }
 
 /** Reads `partition=gpu` from the command line; the value is YAML. */

@@ -30,10 +30,6 @@ interface SourceScalar {
 
 export type SourcePath = readonly PropertyKey[];
 
-export function emptyMap(at: SourcePosition): SourceMap {
-  return { kind: 'map', at, entries: new Map() };
-}
-
 export function toValue(node: SourceNode): unknown {
   switch (node.kind) {
     case 'scalar':
@@ -55,22 +51,6 @@ export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
   return node ?? null;
 }
 
-/** Position of the value at a path; for a path that leads nowhere, of its last existing part. */
-export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node = nodeAt(root, path.slice(0, length));
-    if (node !== null) return node.at;
-  }
-  return root.at;
-}
-
-/** Position of the key at a path; for an element of a list, of the element. */
-export function keyPositionAt(root: SourceNode, path: SourcePath): SourcePosition {
-  const parent = nodeAt(root, path.slice(0, -1));
-  const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
-  return entry?.keyAt ?? positionAt(root, path);
-}
-
 /** Merges maps by key and replaces other values. */
 export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
@@ -88,7 +68,7 @@ export class MistakeList {
   private readonly cwd: string;
 
   /** @param cwd folder to which the file names of `source` are relative */
-  constructor(source: SourceNode, cwd: string) {
+  constructor(source: SourceNode, cwd = '') {
     this.source = source;
     this.cwd = cwd;
   }
@@ -98,12 +78,16 @@ export class MistakeList {
     return resolve(this.cwd, dirname(file), stated);
   }
 
+  /** Position of the value at a path; for a path that leads nowhere, of its last existing part. */
   at(path: SourcePath): SourcePosition {
-    return positionAt(this.source, path);
+    return nodeAt(this.source, path)?.at ?? (path.length === 0 ? this.source.at : this.at(path.slice(0, -1)));
   }
 
+  /** Position of the key at a path; for an element of a list, of the element. */
   keyAt(path: SourcePath): SourcePosition {
-    return keyPositionAt(this.source, path);
+    const parent = nodeAt(this.source, path.slice(0, -1));
+    const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
+    return entry?.keyAt ?? this.at(path);
   }
 
   add(path: SourcePath, problem: string): void {
@@ -117,15 +101,4 @@ export class MistakeList {
   addAt(at: SourcePosition, problem: string): void {
     this.mistakes.push({ at, problem });
   }
-}
-
-/** By position; of equal mistakes on a line the first. */
-export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
-  const seen = new Set<string>();
-  return mistakes
-    .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
-    .filter(({ at, problem }) => {
-      const key = `${at.file}:${at.line}:${problem}`;
-      return seen.has(key) ? false : seen.add(key);
-    });
 }

@@ -2,27 +2,16 @@ import { type Alias, LineCounter, type Node, isAlias, isMap, isScalar, isSeq, pa
 import * as z from 'zod';
 import type { $ZodIssue } from 'zod/v4/core';
 
-import type { Mistake, SourcePosition } from '../../errors.ts';
+import { MatrixError, type Mistake, type SourcePosition, throwMistakes } from '../../errors.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import {
-  type SourceEntry,
-  type SourceNode,
-  type SourcePath,
-  emptyMap,
-  keyPositionAt,
-  nodeAt,
-  positionAt,
-  toValue,
-} from './source-node.ts';
+import { MistakeList, nodeAt, type SourceEntry, type SourceNode, type SourcePath, toValue } from './source-node.ts';
 
 /** Aliases can make a small file enormous. */
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-export function readYaml(
-  file: string,
-  text: string,
-): { readonly root: SourceNode; readonly mistakes: readonly Mistake[] } {
+/** @throws MatrixError with every mistake */
+export function readYaml(file: string, text: string): SourceNode {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const positionOf = (offset: number): SourcePosition => {
@@ -72,42 +61,43 @@ export function readYaml(
         continue;
       }
       const inner: SourceNode = value === null ? { kind: 'scalar', at: keyAt, value: null } : read(value);
-      if (isMergeKey(key.value) && inner.kind === 'map') {
+      // The library represents YAML 1.1's merge key as a symbol.
+      if (typeof key.value === 'symbol' && key.value.description === '<<' && inner.kind === 'map') {
         for (const [name, entry] of inner.entries) if (!entries.has(name)) entries.set(name, entry);
       } else entries.set(String(key.value), { keyAt, node: inner });
     }
     return { kind: 'map', at, entries };
   };
   const { contents } = document;
-  const isEmpty = mistakes.length > 0 || contents === null;
-  return { root: isEmpty ? emptyMap({ file, line: 1, column: 1 }) : read(contents), mistakes };
-}
-
-/** The library represents YAML 1.1's merge key as a symbol. */
-function isMergeKey(value: unknown): boolean {
-  return typeof value === 'symbol' && value.description === '<<';
+  throwMistakes(mistakes);
+  if (contents === null) return { kind: 'map', at: { file, line: 1, column: 1 }, entries: new Map() };
+  const root = read(contents);
+  throwMistakes(mistakes);
+  return root;
 }
 
 function scalarValue(value: unknown): string | number | boolean | null {
-  if (typeof value === 'bigint') return Number(value);
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-    ? value
-    : value === null
-      ? null
-      : String(value);
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+    return value;
+  }
+  return typeof value === 'bigint' ? Number(value) : String(value);
 }
 
-/** Checks the form of a file; the meaning of its values is checked only when the form is right. */
-export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
+/**
+ * Checks the form of a file; the meaning of its values is checked only when the form is right.
+ * @throws MatrixError with every mistake
+ */
+export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): File {
   const result = schema.safeParse(toValue(root));
-  if (result.success) return { file: result.data, mistakes: [] };
+  if (result.success) return result.data;
   const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
   const listed = new Set<string>();
-  const mistakes = faults.map((fault): Mistake => ({
-    at: fault.key === undefined ? positionAt(root, fault.path) : keyPositionAt(root, fault.path),
-    problem: problemOf(fault, root, schema, listed),
-  }));
-  return { file: null, mistakes };
+  const list = new MistakeList(root);
+  for (const fault of faults) {
+    const at = fault.key === undefined ? list.at(fault.path) : list.keyAt(fault.path);
+    list.addAt(at, problemOf(fault, root, schema, listed));
+  }
+  throw new MatrixError(list.mistakes);
 }
 
 interface Fault {

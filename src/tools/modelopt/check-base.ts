@@ -1,10 +1,18 @@
 import * as z from 'zod';
 
 import type { Shapes } from '../../records/cell.ts';
+import { conversionFailure, type ConversionFailure } from '../../records/conversion.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeFits, shapeText } from '../onnx/facts.ts';
+import {
+  fixedSize,
+  type OnnxFacts,
+  type OnnxTensorInfo,
+  shapeFits,
+  shapeText,
+  type SizedInput,
+} from '../onnx/facts.ts';
 
 /** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
 export const NPY_TYPES: Readonly<Record<string, string>> = {
@@ -32,25 +40,14 @@ export const arrayFactsSchema = z.object({
 
 type ArrayFacts = z.infer<typeof arrayFactsSchema>;
 
-export interface ConversionMistake {
-  readonly reason: FailureReason;
-  readonly problem: string;
-}
-
-export interface CalibrationInput {
-  readonly name: string;
-  readonly elementType: string;
-  readonly shape: readonly number[];
-}
-
 const LISTED = 12;
 
 /**
  * Finds mistakes that ModelOpt reports late or ignores: quantized models, unknown names, dynamic dimensions calibrated
  * as 1.
  */
-export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: string): ConversionMistake | null {
-  const mistake = (reason: FailureReason, problem: string) => ({ reason, problem: `${model}${problem}` });
+export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: string): ConversionFailure | null {
+  const mistake = (reason: FailureReason, problem: string) => conversionFailure(reason, `${model}${problem}`);
   const { by, precision } = variant;
   const lost = facts.externalFiles.find(({ problem }) => problem !== null);
   if (lost !== undefined) return mistake('modelInvalid', `: its external data ${lost.location}: ${lost.problem}`);
@@ -79,23 +76,24 @@ export function calibrationInputs(
   facts: OnnxFacts,
   variant: PlannedVariant,
   model: string,
-): readonly CalibrationInput[] | ConversionMistake {
-  const inputs: CalibrationInput[] = [];
+): readonly SizedInput[] | ConversionFailure {
+  const inputs: SizedInput[] = [];
   for (const { elementType, name, shape } of facts.inputs) {
-    const wrong = (problem: string) => `${model}: input "${name}" is ${problem}`;
+    const wrong = (problem: string, reason: FailureReason = 'shapeInvalid') =>
+      conversionFailure(reason, `${model}: input "${name}" is ${problem}`);
     if (NPY_TYPES[elementType] === undefined) {
-      return { reason: 'conversionFailed', problem: wrong(`${elementType}, which numpy does not support`) };
+      return wrong(`${elementType}, which numpy does not support`, 'conversionFailed');
     }
     const stated = variant.calibration?.shapes[name];
     if (stated !== undefined && !shapeFits(shape, stated)) {
-      return { reason: 'shapeInvalid', problem: wrong(`${shapeText(shape)}, not ${stated.join('x')}`) };
+      return wrong(`${shapeText(shape)}, not ${stated.join('x')}`);
     }
     const sizes = stated ??
       shape?.map((dimension, place) => fixedSize(dimension) ?? (place === 0 ? 1 : null)) ?? [null];
     const known = sizes.filter((size) => size !== null);
     if (known.length < sizes.length) {
       const advice = `say with which sizes it is calibrated: shapes in calibration ({${name}: 1x3x224x224}), or --calibration-shapes ${name}:1x3x224x224`;
-      return { reason: 'shapeInvalid', problem: wrong(`${shapeText(shape)}: ${advice}`) };
+      return wrong(`${shapeText(shape)}: ${advice}`);
     }
     inputs.push({ name, elementType, shape: known });
   }

@@ -1,22 +1,15 @@
-import type { ConvertedNodes } from '../../records/conversion.ts';
+import { conversionFailure, type ConversionFailure, type ConvertedNodes } from '../../records/conversion.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import { type ConversionFacts, FAILURE_RULES, problemText } from './failure-rules.ts';
 
 export type ConversionResult =
-  | { readonly kind: 'made'; readonly converted: ConvertedNodes }
-  | {
-      readonly kind: 'failed';
-      readonly reason: FailureReason;
-      /** One line with the problem and what to do. */
-      readonly problem: string;
-      /** True if the machine lacks something, so that no other variant could be made either. */
-      readonly lacks: boolean;
-      readonly evidence: readonly Evidence[];
-    };
+  | { readonly converted: ConvertedNodes }
+  /** `lacks`: the machine lacks something, so that no other variant could be made either. */
+  | { readonly failure: ConversionFailure; readonly lacks: boolean };
 
-export interface ConversionLog {
+interface ConversionLog {
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -30,8 +23,14 @@ type Ended = Pick<ProcessFacts, 'exitCode' | 'signal' | 'timedOut'>;
  * model was already quantized.
  */
 export function judgeConversion(log: ConversionLog, process: Ended, facts: ConversionFacts): ConversionResult {
-  const ended = endedByOthers(process);
-  if (ended !== null) return failed(log, ended);
+  const { exitCode, signal, timedOut } = process;
+  if (timedOut)
+    return failed(log, { reason: 'timeout', problem: 'stopped by the time limit: timeoutS of the precision' });
+  const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
+  if (name !== null) {
+    const problem = name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`;
+    return failed(log, { reason: 'killed', problem });
+  }
   return process.exitCode === 0 ? judgeDone(log, facts) : judgeFailed(log, facts);
 }
 
@@ -51,16 +50,12 @@ function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult
   }
   const nodes = Number(match[1]);
   const all = isCast ? match[2] : last(log.stdout, ALL_NODES)?.[1];
-  if (nodes > 0) return { kind: 'made', converted: { nodes, of: all === undefined ? null : Number(all) } };
-  const problem = isCast
-    ? `AutoCast converted no node of ${model}: it would not be ${precision}`
-    : nothingQuantized(facts);
+  if (nodes > 0) return { converted: { nodes, of: all === undefined ? null : Number(all) } };
+  const nothing = `no node of ${model}: it would not be ${precision}`;
+  // Why ModelOpt (seen with 0.47.0) skips every layer of a small model.
+  const skipped = `It leaves out MatMul and Gemm with a dimension of 1 or under 16, ${precision === 'fp8' ? 'Conv of 16 channels or fewer, ' : ''}and what exclude and opTypes say; a larger batch in calibration.shapes (or build.opt) may help`;
+  const problem = isCast ? `AutoCast converted ${nothing}` : `ModelOpt quantized ${nothing}. ${skipped}`;
   return failed(log, { reason: 'nothingConverted', problem, words: match[0] });
-}
-
-/** Explains why ModelOpt (seen with 0.47.0) skips every layer of a small model. */
-function nothingQuantized({ model, precision }: ConversionFacts): string {
-  return `ModelOpt quantized no node of ${model}: it would not be ${precision}. It leaves out MatMul and Gemm with a dimension of 1 or under 16, ${precision === 'fp8' ? 'Conv of 16 channels or fewer, ' : ''}and what exclude and opTypes say; a larger batch in calibration.shapes (or build.opt) may help`;
 }
 
 function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
@@ -76,16 +71,6 @@ function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResu
   return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
 }
 
-function endedByOthers({ exitCode, signal, timedOut }: Ended): Failure | null {
-  if (timedOut) return { reason: 'timeout', problem: 'stopped by the time limit: timeoutS of the precision' };
-  const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
-  if (name === null) return null;
-  return {
-    reason: 'killed',
-    problem: name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`,
-  };
-}
-
 interface Failure {
   readonly reason?: FailureReason;
   readonly lacks?: boolean;
@@ -96,11 +81,8 @@ interface Failure {
 
 function failed(log: ConversionLog, failure: Failure): ConversionResult {
   const { reason = 'conversionFailed', lacks = false, words = null } = failure;
-  const problem = oneLine(failure.problem);
-  // Evidence that is not a line of the log.
-  const evidence: Evidence[] = [{ stream: 'stderr', line: 0, text: problem }];
-  if (words !== null) evidence.push(...lineWith(log, words));
-  return { kind: 'failed', reason, problem, lacks, evidence };
+  const evidence = words === null ? [] : lineWith(log, words);
+  return { failure: conversionFailure(reason, oneLine(failure.problem), evidence), lacks };
 }
 
 function lineWith(log: ConversionLog, words: string): Evidence[] {

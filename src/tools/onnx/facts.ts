@@ -54,9 +54,9 @@ export type OnnxDimension = z.infer<typeof onnxDimension>;
 export type OnnxTensorInfo = OnnxFacts['inputs'][number];
 export type OnnxOpCount = OnnxFacts['ops'][number];
 
-/** The facts without those that come from the disk. */
-export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
-  readonly externalFiles: readonly Omit<OnnxFacts['externalFiles'][number], 'bytes' | 'problem'>[];
+/** An input whose shape is complete. */
+export interface SizedInput extends Omit<OnnxTensorInfo, 'shape'> {
+  readonly shape: readonly number[];
 }
 
 /** Null for a dynamic dimension. */

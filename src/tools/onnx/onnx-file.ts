@@ -2,9 +2,9 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
-import type { OnnxFacts, OnnxModel, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
+import type { OnnxFacts, OnnxOpCount, OnnxTensorInfo } from './facts.ts';
 import { GraphReader } from './graph.ts';
-import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
+import { type ByteSource, Message, OnnxFormatError, WireReader } from './wire-reader.ts';
 
 /**
  * Facts about an ONNX file. Skips weights, and only checks that external data files exist. Any model takes milliseconds
@@ -58,9 +58,11 @@ function withSource<Result>(path: string, read: (source: ByteSource) => Result):
   }
 }
 
+type ExternalFile = ReturnType<typeof readModel>['externalFiles'][number];
+
 const not = (problem: string) => ({ bytes: null, problem });
 
-async function find(folder: string, { location, neededBytes }: OnnxModel['externalFiles'][number]) {
+async function find(folder: string, { location, neededBytes }: ExternalFile) {
   if (location === '') return not('the model does not name it');
   const inside = normalize(location);
   // ONNX does not allow paths outside the folder of the model, and its checker rejects them.
@@ -87,43 +89,33 @@ const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.
  * Reads a ModelProto (field numbers as in onnx.proto, which never change). Skips the values of tensors.
  * @throws OnnxFormatError if it is not an ONNX model
  */
-export function readModel(source: ByteSource): OnnxModel {
+export function readModel(source: ByteSource) {
   if (source.size === 0) throw new OnnxFormatError('the file is empty');
   if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
     throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
   }
-  const wire = new WireReader(source);
-  const reader = new GraphReader(wire);
-  const opsets: OnnxModel['opsets'][number][] = [];
+  const file = new Message(new WireReader(source), 0, source.size);
+  const reader = new GraphReader();
+  const opsets = [...file.messages(8)].map((opset) => {
+    const domain = opset.text(1);
+    reader.keep(domain);
+    return { domain: domain === 'ai.onnx' ? '' : domain, version: opset.number(2) };
+  });
+  // Operators defined in the model, as domain and name.
   const defined = new Set<string>();
-  const producer = ['', ''];
-  const pieces: WireField[] = [];
-  let irVersion = 0;
-  wire.read(
-    { number: 0, kind: 'bytes', start: 0, end: source.size },
-    {
-      1: (field) => (irVersion = numberOf(field)),
-      2: (field) => (producer[0] = wire.text(field)),
-      3: (field) => (producer[1] = wire.text(field)),
-      7: (field) => pieces.push(field),
-      8: (field) => {
-        const opset = readOpset(wire, field);
-        reader.keep(opset.domain);
-        opsets.push(opset);
-      },
-      25: (field) => {
-        const key = readFunction(wire, field, reader);
-        reader.keep(key);
-        defined.add(key);
-      },
-    },
-  );
+  for (const operator of file.messages(25)) {
+    const key = `${operator.text(10)}\0${operator.text(1)}`;
+    reader.keep(key);
+    defined.add(key);
+    for (const node of operator.messages(7)) reader.readNode(node);
+  }
+  const pieces = [...file.messages(7)];
   if (pieces.length === 0) throw new OnnxFormatError('not an ONNX model: it has no graph');
   const { inputs, outputs, nodes, initializers } = reader.readGraph(pieces);
   const { ops, ...counted } = reader.facts();
   return {
-    irVersion,
-    producer: producer.join(' ').trim(),
+    irVersion: file.number(1),
+    producer: `${file.text(2)} ${file.text(3)}`.trim(),
     opsets: opsets.toSorted((a, b) => Number(a.domain !== '') - Number(b.domain !== '')),
     inputs,
     outputs,
@@ -146,23 +138,4 @@ export function readModel(source: ByteSource): OnnxModel {
 
 function standardOps(ops: readonly OnnxOpCount[], names: ReadonlySet<string>): OnnxOpCount[] {
   return ops.filter(({ domain, opType }) => domain === '' && names.has(opType));
-}
-
-/** An OperatorSetIdProto. */
-function readOpset(wire: WireReader, message: WireField): OnnxModel['opsets'][number] {
-  let domain = '';
-  let version = 0;
-  wire.read(message, { 1: (field) => (domain = wire.text(field)), 2: (field) => (version = numberOf(field)) });
-  return { domain: domain === 'ai.onnx' ? '' : domain, version };
-}
-
-/** A FunctionProto: an operator defined in the model. Returns its domain and name. */
-function readFunction(wire: WireReader, message: WireField, reader: GraphReader): string {
-  let [domain, name] = ['', ''];
-  wire.read(message, {
-    1: (field) => (name = wire.text(field)),
-    7: (field) => reader.readNode(field),
-    10: (field) => (domain = wire.text(field)),
-  });
-  return `${domain}\0${name}`;
 }

@@ -7,6 +7,7 @@ import * as z from 'zod';
 
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
 import type { OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
+import { problemOf } from '../../../src/records/conversion.ts';
 import type { PlannedVariant } from '../../../src/records/plan.ts';
 import {
   arrayFactsSchema,
@@ -42,9 +43,9 @@ function shapes(of: Readonly<Record<string, readonly number[]>>): Partial<Planne
 async function problem(model: string, variant: PlannedVariant): Promise<string | null> {
   const facts = await readOnnxFacts(join(MODELS, model));
   const mistake = checkBase(facts, variant, model);
-  if (mistake !== null) return mistake.problem;
+  if (mistake !== null) return problemOf(mistake);
   const inputs = calibrationInputs(facts, variant, model);
-  return 'problem' in inputs ? inputs.problem : null;
+  return 'evidence' in inputs ? problemOf(inputs) : null;
 }
 
 describe('what is refused before ModelOpt is started', () => {

@@ -4,6 +4,7 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
+import { problemOf } from '../../../src/records/conversion.ts';
 import { type ConversionResult, judgeConversion } from '../../../src/tools/modelopt/judge.ts';
 import { ROOT } from '../../support/bench.ts';
 
@@ -64,17 +65,17 @@ test('every recorded run is expected to be something', () => {
 test.for(EXPECTED)('%s', ([name, rule, said]) => {
   const found = CASES.find((entry) => entry.name === name);
   const result = found === undefined ? null : judge(found);
-  if (result?.kind !== 'failed') {
-    expect(['made', `${result?.converted.nodes} of ${result?.converted.of}`]).toEqual([rule, said]);
-    return;
-  }
-  expect([result.reason, result.problem]).toEqual([rule, said]);
+  const judged =
+    result !== null && 'failure' in result
+      ? [result.failure.reason, problemOf(result.failure)]
+      : ['made', `${result?.converted.nodes} of ${result?.converted.of}`];
+  expect(judged).toEqual([rule, said]);
 });
 
 test('a package that the machine lacks is told from a model that does not do', () => {
   const lacking = CASES.filter((entry) => {
     const result = judge(entry);
-    return result.kind === 'failed' && result.lacks;
+    return 'failure' in result && result.lacks;
   });
   expect(lacking.map(({ name }) => name).toSorted()).toEqual(['err_no_modelopt', 'err_no_torch']);
 });
@@ -88,12 +89,12 @@ describe('processes that others ended', () => {
     [{ exitCode: null, signal: 'SIGKILL', timedOut: false }, 'killed'],
     [{ exitCode: 137, signal: null, timedOut: false }, 'killed'],
   ] as const)('%j', ([process, reason]) => {
-    expect(judgeConversion(log, process, facts)).toMatchObject({ kind: 'failed', reason });
+    expect(judgeConversion(log, process, facts)).toMatchObject({ failure: { reason } });
   });
 
   test('what a log hides from a terminal becomes visible', () => {
     const stderr = 'Traceback\nValueError: \u001b[31mred\u001b[0m\n';
     const result = judgeConversion({ stdout: '', stderr }, { exitCode: 1, signal: null, timedOut: false }, facts);
-    expect(result.kind === 'failed' ? result.problem : '').toBe('it ended with: ValueError: \\u001b[31mred\\u001b[0m');
+    expect(result).toHaveProperty('failure.evidence.0.text', 'it ended with: ValueError: \\u001b[31mred\\u001b[0m');
   });
 });
