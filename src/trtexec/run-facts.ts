@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { LayerInfo } from '../records/layer-info.ts';
+import type { LayerInfo, LayerProfile } from '../records/layer-info.ts';
 import type { BoundBy } from '../records/bound.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { HarnessReading } from '../records/harness.ts';
@@ -8,7 +8,7 @@ import type { RunFlag } from '../records/run-flag.ts';
 import type { Immutable } from '../records/scalars.ts';
 import type { RunTelemetry } from '../records/telemetry.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
-import type { LayerProfile, TrtexecRun } from './log/parsed-log.ts';
+import type { TrtexecRun } from './log/run-builder.ts';
 
 /** Columns of `--exportTimes` under the names that trtexec has used since 8.0; all in milliseconds. */
 export const QUERY_TIME_COLUMNS = [

@@ -16,7 +16,7 @@ import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 

@@ -1,7 +1,7 @@
 import type { Environment } from '../../records/environment.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import type { TrtexecRun } from '../log/parsed-log.ts';
+import type { TrtexecRun } from '../log/run-builder.ts';
 import type { DerivedValues, QueryTimes } from '../run-facts.ts';
 
 export interface FitnessFacts {

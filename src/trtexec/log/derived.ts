@@ -3,7 +3,7 @@ import type { Measurement } from '../../records/harness.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { type DerivedValues, enqueueClass, type QueryTimes } from '../run-facts.ts';
 import { twoLevels } from '../fitness/facts.ts';
-import { shapesOf, type TrtexecRun } from './parsed-log.ts';
+import { shapesOf, type TrtexecRun } from './run-builder.ts';
 
 export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {
   const { measurement } = run;
