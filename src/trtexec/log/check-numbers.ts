@@ -55,21 +55,20 @@ export function countQueries(printed: PrintedCounts, batch: number | null): Coun
     if (size > 1) derived[name] = `${images} images / batch ${size}`;
     return images / size;
   };
-  let qps = ofBatch('throughputQps', throughputQps);
-  let warmUps = warmUpQueries === null ? null : ofBatch('warmUpQueries', warmUpQueries);
   let count = queries === null ? null : ofBatch('queries', queries);
+  let warmUps = warmUpQueries === null ? null : ofBatch('warmUpQueries', warmUpQueries);
+  let qps = ofBatch('throughputQps', throughputQps);
   if (count === null) {
     derived['queries'] = `${throughputQps} qps × ${hostWalltimeS} s${size === 1 ? '' : ` / batch ${size}`}`;
   }
-  if (counted === 0 && contradiction === null) {
-    // The number of warm-up queries was multiplied by 0, too, so it is unknown.
-    [count, warmUps] = [Math.round(timed), null];
-    derived['queries'] = formula;
-  }
+  const isLost = counted === 0 && contradiction === null;
+  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
+  if (isLost) [count, warmUps] = [Math.round(timed), null];
   if (qps === 0 && count !== null && count > 0 && hostWalltimeS > 0) {
     derived['throughputQps'] = `${count} queries / ${hostWalltimeS} s`;
     qps = count / hostWalltimeS;
   }
+  if (isLost) derived['queries'] = formula;
   return {
     measurement: { ...measurement, throughputQps: qps },
     queries: count,
