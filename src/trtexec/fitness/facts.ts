@@ -16,29 +16,21 @@ export interface FitnessFacts {
 }
 
 /** The GPU compute times of a run's queries, in milliseconds. */
-export interface ComputeTimes {
-  readonly inOrder: Float64Array;
-  readonly sorted: Float64Array;
-  readonly medianMs: number;
-  /** The 10 % quantile: the time of an undisturbed query. */
-  readonly fastMs: number;
-  readonly meanMs: number;
-}
+export type ComputeTimes = NonNullable<ReturnType<typeof computeTimesOf>>;
 
 /** The distribution of fewer queries means nothing. */
 const LEAST_QUERIES = 30;
 
 /** Null if there are no exported times, or too few. */
-export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
+export function computeTimesOf(times: QueryTimes | null) {
   const inOrder = times?.columns.computeMs;
   if (inOrder === undefined || inOrder.length < LEAST_QUERIES) return null;
   const sorted = inOrder.toSorted();
-  const medianMs = at(sorted, 0.5);
+  /** The time of an undisturbed query. */
   const fastMs = at(sorted, 0.1);
   if (!(fastMs > 0)) return null;
-  let sum = 0;
-  for (const value of inOrder) sum += value;
-  return { inOrder, sorted, medianMs, fastMs, meanMs: sum / inOrder.length };
+  const meanMs = inOrder.reduce((sum, value) => sum + value, 0) / inOrder.length;
+  return { inOrder, sorted, medianMs: at(sorted, 0.5), fastMs, meanMs };
 }
 
 /** The value below which the given share of the values lies. */
