@@ -1,6 +1,6 @@
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { TIMED_METRICS } from '../../src/records/harness.ts';
-import type { DerivedValues } from '../../src/trtexec/run-facts.ts';
+import type { DerivedValues } from '../../src/trtexec/log/derived.ts';
 
 /** What a text says: a figure or word as it is there, and where. */
 export interface Fact {

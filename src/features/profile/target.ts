@@ -173,10 +173,10 @@ export function notCaptured({ cell, engine, plan: { tensorrt } }: CaptureTarget)
 export function nsysSteps(
   args: readonly string[],
   variables: ProfileOutput['steps'][number]['variables'],
-  output: string,
+  report: string,
 ): ProfileOutput['steps'] {
   return [
     { kind: 'capture', variables, argv: ['nsys', ...args] },
-    { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
+    { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(report)] },
   ];
 }
