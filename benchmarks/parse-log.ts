@@ -6,20 +6,20 @@
  * Prints the same JSON object under the same names.
  */
 import { readChunks } from '../src/files/files.ts';
-import type { TrtexecRun } from '../src/trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../src/trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../src/trtexec/log/trtexec-log.ts';
 
 const [path = ''] = process.argv.slice(2);
 const start = performance.now();
 const parser = new TrtexecLogParser();
 for await (const chunk of readChunks(path)) parser.push(chunk);
-const { runs, lineCount } = parser.end();
+const { runs } = parser.end();
 const seconds = (performance.now() - start) / 1000;
 const [only] = runs;
 if (only === undefined || runs.length !== 1) throw new Error(`${runs.length} runs instead of one`);
-process.stdout.write(JSON.stringify({ seconds, ...fieldsOf(only), lines: lineCount.stdout }));
+process.stdout.write(JSON.stringify({ seconds, ...fieldsOf(only) }));
 
-function fieldsOf({ build, device, measurement, traceAverages, ...run }: TrtexecRun) {
+function fieldsOf({ build, device, measurement, ...run }: TrtexecRun) {
   const { throughputQps, hostWalltimeS, gpuTotalS, ...metrics } = measurement ?? {};
   return {
     commandLine: run.commandLine,
@@ -30,12 +30,6 @@ function fieldsOf({ build, device, measurement, traceAverages, ...run }: Trtexec
     bindings: run.inputBindings,
     warmUpQueries: run.warmUpQueries,
     queries: run.queries,
-    traceWalltimeS: run.traceWalltimeS,
-    trace: (traceAverages?.gpuMs ?? []).map((gpuMs, index) => [
-      gpuMs,
-      traceAverages?.hostMs[index],
-      traceAverages?.enqueueMs[index],
-    ]),
     totals: stated({ throughputQps, hostWalltimeS, gpuTotalS }),
     metrics: stated(metrics),
     errors: run.errors.map(({ line, text }) => [line, text]),

@@ -16,11 +16,8 @@ NUMBER = r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
 PREFIX = re.compile(r"\[(\d{2}/\d{2}/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\] ?(\[TRT\] )?(.*)")
 MARKER = re.compile(r"&&&& (\w+) \S+ \[TensorRT v\d+\](?: \[b\d+\])? # (.*)")
 HEADING = re.compile(r"=== (.+?) ===")
-AVERAGE = re.compile(
-    rf"Average on (\d+) runs - GPU latency: {NUMBER} ms - Host latency: {NUMBER} ms \(enqueue {NUMBER} ms\)"
-)
 WARM_UP = re.compile(r"Warmup completed (\d+) queries")
-QUERIES = re.compile(rf"Timing trace has (\d+) queries over {NUMBER} s")
+QUERIES = re.compile(r"Timing trace has (\d+) queries")
 STATISTIC = re.compile(rf"(min|max|mean|median) = {NUMBER} ms")
 PERCENTILE = re.compile(rf"percentile\({NUMBER}%\) = {NUMBER} ms")
 BINDING = re.compile(r"Input binding for (.*) with dimensions (\S*) is created")
@@ -44,31 +41,23 @@ BUILD = {
     ),
     "loadedEngineMib": re.compile(rf"Loaded engine size: {NUMBER} MiB"),
     "deserializedS": re.compile(rf"Engine deserialized in {NUMBER} sec"),
-    "parsedModelS": re.compile(rf"Finished parsing network model\. Parse time: {NUMBER}"),
     "contextMemoryMib": re.compile(
         rf"Created execution context with device memory size: {NUMBER} MiB"
     ),
 }
 DEVICE = {
     "Selected Device": ("name", str),
-    "Selected Device ID": ("id", int),
     "Selected Device UUID": ("uuid", str),
     "Compute Capability": ("computeCapability", str),
-    "SMs": ("sms", int),
     "Device Global Memory": ("globalMemoryMib", float),
-    "Shared Memory per SM": ("sharedMemoryPerSmKib", float),
-    "Memory Bus Width": ("memoryBusWidthBits", float),
-    "Application Compute Clock Rate": ("applicationComputeClockGhz", float),
-    "Application Memory Clock Rate": ("applicationMemoryClockGhz", float),
 }
 
 
 def parse(lines, skip_first):
-    run = {"commandLine": None, "closing": None, "warmUpQueries": None, "queries": None, "traceWalltimeS": None}
+    run = {"commandLine": None, "closing": None, "warmUpQueries": None, "queries": None}
     run |= {name: {} for name in ("banner", "device", "build", "bindings", "totals", "metrics")}
-    run |= {"trace": [], "errors": []}
+    run |= {"errors": []}
     section = None
-    number = 0
     for number, line in enumerate(lines, 1):
         if skip_first and line.startswith("[V]", 22):
             continue
@@ -98,7 +87,6 @@ def parse(lines, skip_first):
                 read_report(run, text)
         elif severity in "EF":
             run["errors"].append([number, text])
-    run["lines"] = number
     return run
 
 
@@ -129,10 +117,6 @@ def read_device(run, text):
 
 
 def read_report(run, text):
-    match = AVERAGE.match(text)
-    if match is not None:
-        run["trace"].append([float(match[2]), float(match[3]), float(match[4])])
-        return
     match = WARM_UP.match(text)
     if match is not None:
         run["warmUpQueries"] = int(match[1])
@@ -140,7 +124,6 @@ def read_report(run, text):
     match = QUERIES.match(text)
     if match is not None:
         run["queries"] = int(match[1])
-        run["traceWalltimeS"] = float(match[2])
         return
     match = BINDING.match(text)
     if match is not None:

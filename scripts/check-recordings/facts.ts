@@ -1,6 +1,6 @@
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { TIMED_METRICS } from '../../src/records/harness.ts';
-import type { DerivedValues } from '../../src/trtexec/run-facts.ts';
+import type { DerivedValues } from '../../src/trtexec/log/derived.ts';
 
 /** What a text says: a figure or word as it is there, and where. */
 export interface Fact {
@@ -47,28 +47,17 @@ export type Claims = Map<string, number | string>;
 type Claimed = number | string | boolean | null | undefined;
 
 export function claimsOf({ log }: Pick<ReadRun, 'log'>): Claims {
-  const { banner, build, cudaGraph, device, inputBindings, measurement, options, profile, tensorrtVersion } = log;
+  const { banner, build, device, inputBindings, measurement, options, profile, tensorrtVersion } = log;
   const { buildShapes, shapes, percentiles, ...plain } = options;
   const { inferenceSkipped: _skipped, inferenceStarted: _started, ...figures } = build;
-  const { ecc, ...deviceFigures } = device;
-  const { groupSize, omittedQueries, ...columns } = log.traceAverages ?? { groupSize: null, omittedQueries: 0 };
   const claims: (readonly [string, Claimed])[] = [
     ...Object.entries(plain),
     ...Object.entries(figures),
-    ...prefixed('device.', deviceFigures),
-    ['device.ecc', ecc === null ? null : ecc ? 'enabled' : 'disabled'],
+    ...prefixed('device.', device),
     ['percentiles', percentiles.join(',') || null],
     ['version', tensorrtVersion && [tensorrtVersion.major, tensorrtVersion.minor, tensorrtVersion.patch].join('.')],
     ['warmUpQueries', log.warmUpQueries],
     ['queries', log.queries],
-    ['traceWalltimeS', log.traceWalltimeS],
-    ['capturesStarted', cudaGraph.capturesStarted || null],
-    ['capturesSucceeded', cudaGraph.capturesSucceeded || null],
-    ['averagesOf', groupSize],
-    ['omittedQueries', omittedQueries || null],
-    ...Object.entries(columns).flatMap(([column, values]) =>
-      prefixed(`trace.${column}.`, Object.fromEntries(values.entries())),
-    ),
     ['profile.iterations', profile?.iterations],
     ...Object.entries(shapes).map(([name, shape]) => [`shape.${name}`, shape.join('x')] as const),
     ...Object.entries(inputBindings).map(([name, shape]) => [`binding.${name}`, shape.join('x')] as const),

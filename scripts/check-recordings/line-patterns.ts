@@ -24,11 +24,9 @@ export const PHASE_LINES: readonly LinePattern[] = [
   },
   { pattern: /^Loaded engine (?:with )?size: (\S+) MiB/, keys: ['loadedEngineMib'] },
   { pattern: /^Engine (?:deserialized|loaded) in (\S+) sec/, keys: ['deserializedS'] },
-  { pattern: /^Finished parsing network model\. Parse time: (\S+)/, keys: ['parsedModelS'] },
   { pattern: /^Created execution context with device memory size: (\S+) MiB/, keys: ['contextMemoryMib'] },
   { pattern: /^Warmup completed (\S+) queries over /, keys: ['warmUpQueries'] },
-  { pattern: /^Timing trace has (\S+) queries over (\S+) s/, keys: ['queries', 'traceWalltimeS'] },
-  { pattern: /^\.\.\. Omitting (\S+) lines/, keys: ['omittedQueries'] },
+  { pattern: /^Timing trace has (\S+) queries over /, keys: ['queries'] },
 ];
 
 const SKIP: LinePattern = {
@@ -80,16 +78,9 @@ export const OPTION_LINES: Readonly<Record<OptionSection, readonly LinePattern[]
 /** Below `=== Device Information ===`. */
 export const DEVICE_LINES: readonly LinePattern[] = [
   { pattern: /^Selected Device: (.*\S)/, keys: ['device.name'], isWord: true },
-  { pattern: /^Selected Device ID: (\S+)/, keys: ['device.id'] },
   { pattern: /^Selected Device UUID: (\S+)/, keys: ['device.uuid'], isWord: true },
   { pattern: /^Compute Capability: (\S+)/, keys: ['device.computeCapability'], isWord: true },
-  { pattern: /^SMs: (\S+)/, keys: ['device.sms'] },
   { pattern: /^Device (?:Global )?Memory: (\S+) MiB/, keys: ['device.globalMemoryMib'] },
-  { pattern: /^Shared Memory per SM: (\S+) KiB/, keys: ['device.sharedMemoryPerSmKib'] },
-  { pattern: /^Memory Bus Width: (\S+) bits/, keys: ['device.memoryBusWidthBits'] },
-  { pattern: /^Memory Bus Width: .*\(ECC (enabled|disabled)\)/, keys: ['device.ecc'], isWord: true },
-  { pattern: /^(?:Application )?Compute Clock Rate: (\S+) GHz/, keys: ['device.applicationComputeClockGhz'] },
-  { pattern: /^(?:Application )?Memory Clock Rate: (\S+) GHz/, keys: ['device.applicationMemoryClockGhz'] },
 ];
 
 /** Numbers that TensorRT prints with a remark, on either stream. */

@@ -1,13 +1,6 @@
 import { type Fact, type Facts, isFiniteText, isNumberLike } from './facts.ts';
 import { DEVICE_LINES, type LinePattern, OPTION_LINES, OPTION_SECTIONS, PHASE_LINES } from './line-patterns.ts';
 
-const AVERAGE = /^Average on (\d+) runs - GPU latency: (\S+) ms - Host latency: (\S+) ms/;
-const ENQUEUE = /[(\s]enqueue (\S+) ms\)/;
-const CAPTURES = [
-  ['capturesStarted', 'Capturing CUDA graph for the current execution context'],
-  ['capturesSucceeded', 'Successfully captured CUDA graph for the current'],
-] as const;
-
 /** What the `[I]` lines of one trtexec process say, gathered line by line. */
 export class RunFacts {
   readonly firstLine: number;
@@ -21,7 +14,6 @@ export class RunFacts {
   private readonly command: string | null;
   private readonly facts: Facts = new Map();
   private readonly banner = new Set<string>();
-  private readonly counts = new Map<string, number>();
   private section = '';
   private summary = new SummaryFacts();
   private complete: SummaryFacts | null = null;
@@ -108,39 +100,13 @@ export class RunFacts {
       if (this.summary.isComplete) this.complete = this.summary;
       return;
     }
-    if (text.startsWith('Average on ')) this.takeAverages(text, line);
     const binding = /^Input binding for (.*) with dimensions (\S*) is created/.exec(text);
     if (binding !== null) this.facts.set(`binding.${binding[1]}`, { text: binding[2] ?? '', line });
     const version = /^TensorRT version: (\d+\.\d+\.\d+)/.exec(text)?.[1];
     if (version !== undefined && !this.facts.has('version')) {
       this.facts.set('version', { text: version, line });
     }
-    for (const [key, words] of CAPTURES) {
-      if (text.includes(words)) {
-        this.facts.set(key, { text: String(this.countUp(key) + 1), line });
-      }
-    }
     this.match(PHASE_LINES, text, line);
-  }
-
-  private takeAverages(text: string, line: number): void {
-    const [, runs = '', gpuMs = '', hostMs = ''] = AVERAGE.exec(text) ?? [];
-    const enqueueMs = ENQUEUE.exec(text)?.[1] ?? '';
-    if (!isNumberLike(gpuMs) || !isNumberLike(hostMs)) return;
-    this.facts.set('averagesOf', { text: runs, line });
-    for (const [column, figure] of Object.entries({ gpuMs, hostMs, enqueueMs })) {
-      if (isNumberLike(figure)) {
-        const index = this.countUp(column);
-        this.facts.set(`trace.${column}.${index}`, { text: figure, line });
-      }
-    }
-  }
-
-  /** How often it was called for this key before. */
-  private countUp(key: string): number {
-    const before = this.counts.get(key) ?? 0;
-    this.counts.set(key, before + 1);
-    return before;
   }
 
   private match(patterns: readonly LinePattern[], text: string, line: number): void {

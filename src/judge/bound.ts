@@ -7,7 +7,7 @@ import { median } from '../statistics/order-statistics.ts';
 import { mayWaitForLaunches } from '../trtexec/fitness/host-bound.ts';
 import { shortMs } from '../trtexec/fitness/facts.ts';
 import { isStarved } from './run-trust.ts';
-import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
+import { enqueueClass, type ParsedRun } from '../trtexec/log/derived.ts';
 
 type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
 

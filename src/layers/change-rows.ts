@@ -1,48 +1,36 @@
-import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
+import type { ChangedLayers, LayersDiff } from './diff-layers.ts';
 import { kernelName, knownNodes, type LayerFacts, nodesLabel } from './layer-facts.ts';
 import { describeTacticChange, withoutNumbers } from './layer-name.ts';
 
-export interface ChangeRow {
-  readonly change: LayerChange;
-  /** ONNX nodes with `*` for block numbers: `blocks.*.attn: AV, QK, Scale, Softmax`. */
-  readonly label: string;
-  readonly parts: readonly ChangedLayers[];
-  readonly baseLayers: number;
-  readonly headLayers: number;
-  readonly baseMs: number;
-  readonly headMs: number;
-  readonly deltaMs: number;
-  /** How the kernels changed; null if there is nothing to report. */
-  readonly detail: string | null;
-  /** The kernels changed, and the time changed by more than that of equal kernels varies. Only such rows are causes. */
-  readonly isCause: boolean;
-}
+export type ChangeRow = ReturnType<typeof rowOf>;
 
-export interface ChangeRows {
-  /** Largest contribution first. */
-  readonly rows: readonly ChangeRow[];
-  /** Layers with unknown kernels on at least one side, whose times do not show the reason. */
-  readonly unknown: ChangeRow | null;
-  /** Layers with the same kernel on both sides: the noise of the profiler, or an effect that scales all layers. */
-  readonly unchanged: ChangeRow | null;
-  /** Layers on one side only that no ONNX node links to others, so that they cannot be attributed. */
-  readonly unattributed: ChangeRow | null;
-}
+export type ChangeRows = ReturnType<typeof changeRows>;
 
 /** Groups the parts of a difference across blocks. The rows still add up to the total. */
-export function changeRows(diff: LayersDiff): ChangeRows {
+export function changeRows(diff: LayersDiff) {
   const scatter = relativeScatter(diff.parts);
-  const unchanged = diff.parts.filter(({ change }) => change === 'same');
-  const unknown = diff.parts.filter(({ change }) => change === 'unknown');
-  const loose = diff.parts.filter(isLoose);
-  const settled: readonly LayerChange[] = ['same', 'unknown'];
-  const others = diff.parts.filter((part) => !settled.includes(part.change) && !isLoose(part));
-  const rows = [...Map.groupBy(others, rowKey).values()].map((parts) => rowOf(parts, scatter));
+  const {
+    same = [],
+    unknown = [],
+    loose = [],
+    row = [],
+  } = Object.groupBy(diff.parts, (part) => {
+    if (isLoose(part)) return 'loose';
+    return part.change === 'same' || part.change === 'unknown' ? part.change : 'row';
+  });
+  const sum = (parts: readonly ChangedLayers[]): ChangeRow | null =>
+    parts.length === 0 ? null : rowOf(parts, scatter);
   return {
-    rows: rows.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
-    unknown: unknown.length === 0 ? null : rowOf(unknown, scatter),
-    unchanged: unchanged.length === 0 ? null : rowOf(unchanged, scatter),
-    unattributed: loose.length === 0 ? null : rowOf(loose, scatter),
+    /** Largest contribution first. */
+    rows: [...Map.groupBy(row, rowKey).values()]
+      .map((parts) => rowOf(parts, scatter))
+      .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
+    /** Layers with unknown kernels on at least one side, whose times do not show the reason. */
+    unknown: sum(unknown),
+    /** Layers with the same kernel on both sides: the noise of the profiler, or an effect that scales all layers. */
+    unchanged: sum(same),
+    /** Layers on one side only that no ONNX node links to others, so that they cannot be attributed. */
+    unattributed: sum(loose),
   };
 }
 
@@ -66,48 +54,43 @@ function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
   return [...new Set(isPattern ? names.map(withoutNumbers) : names)].toSorted();
 }
 
-/** The node names of a single part; for several parts, their common names. */
-function labelOf(parts: readonly ChangedLayers[]): string {
-  const [first] = parts;
-  if (first === undefined) return '';
-  const layers = first.base.length > 0 ? first.base : first.head;
-  return nodesLabel(namesOf(layers, parts.length > 1));
-}
-
-function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {
+function rowOf(parts: readonly ChangedLayers[], scatter: number) {
   const sum = (value: (part: ChangedLayers) => number): number => parts.reduce((total, part) => total + value(part), 0);
   const [first] = parts;
   const change = first?.change ?? 'same';
   const deltaMs = sum((part) => part.deltaMs);
+  const layers = first === undefined || first.base.length > 0 ? first?.base : first.head;
+  const isSettled = change === 'same' || change === 'unknown';
   return {
     change,
-    label: labelOf(parts),
-    parts,
+    /** The nodes of one part, or the common names of several: `blocks.*.attn: AV, QK, Scale, Softmax`. */
+    label: nodesLabel(namesOf(layers ?? [], parts.length > 1)),
+    /** How the kernels changed; null if there is nothing to report. */
+    detail: first === undefined ? null : detailOf(first, parts),
+    /** The kernels changed, and the time changed by more than that of equal kernels varies. Only such rows are causes. */
+    isCause: !isSettled && Math.abs(deltaMs) > noiseMs(parts, scatter),
     baseLayers: sum(({ base }) => base.length),
     headLayers: sum(({ head }) => head.length),
     baseMs: sum(({ baseMs }) => baseMs),
     headMs: sum(({ headMs }) => headMs),
     deltaMs,
-    detail: detailOf(parts),
-    isCause: change !== 'same' && change !== 'unknown' && Math.abs(deltaMs) > noiseMs(parts, scatter),
+    parts,
   };
 }
 
-function detailOf(parts: readonly ChangedLayers[]): string | null {
-  const [first] = parts;
-  if (first === undefined) return null;
-  switch (first.change) {
+function detailOf({ base, change, head }: ChangedLayers, parts: readonly ChangedLayers[]): string | null {
+  switch (change) {
     case 'same':
     case 'unknown':
     case 'new':
     case 'gone':
       return null;
     case 'split':
-      return `${first.base.map(kernelName).join()} → ${first.head.length} layers: ${first.head.map(kernelName).join(', ')}`;
+      return `${base.map(kernelName).join()} → ${head.length} layers: ${head.map(kernelName).join(', ')}`;
     case 'merged':
-      return `${first.base.length} layers (${first.base.map(kernelName).join(', ')}) → ${first.head.map(kernelName).join()}`;
+      return `${base.length} layers (${base.map(kernelName).join(', ')}) → ${head.map(kernelName).join()}`;
     case 'regrouped':
-      return `${first.base.length} layers → ${first.head.length} layers, fused in another way`;
+      return `${base.length} layers → ${head.length} layers, fused in another way`;
     case 'precision':
       return costliest(parts, precisionChange);
     case 'tactic':

@@ -25,23 +25,11 @@ export interface ChangedLayers extends LayerMatch {
   readonly deltaMs: number;
 }
 
-export interface LayersDiff {
-  readonly baseMs: number;
-  readonly headMs: number;
-  readonly deltaMs: number;
-  /** Every layer of both sides is in exactly one part, so that the deltas add up to the total. */
-  readonly parts: readonly ChangedLayers[];
-  /**
-   * Median change, in percent, of the layers that kept their kernels, if all changed by the same factor, such as with a
-   * clock; else null.
-   */
-  readonly commonPercent: number | null;
-}
+export type LayersDiff = ReturnType<typeof diffLayers>;
 
 /** Pairs the layers of two engines. Times are per query, with the profiler attached. */
-export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayersDiff {
-  const matches = matchLayers(base, head);
-  const parts = matches.map((match): ChangedLayers => {
+export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]) {
+  const parts = matchLayers(base, head).map((match): ChangedLayers => {
     const baseMs = sumMs(match.base);
     const headMs = sumMs(match.head);
     return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs };
@@ -52,7 +40,12 @@ export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFact
     baseMs,
     headMs,
     deltaMs: headMs - baseMs,
+    /** Every layer of both sides is in exactly one part, so that the deltas add up to the total. */
     parts: parts.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
+    /**
+     * Median change, in percent, of the layers that kept their kernels, if all changed by the same factor, such as with
+     * a clock; else null.
+     */
     commonPercent: commonPercent(parts),
   };
 }

@@ -40,24 +40,9 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
     const isInspected = layer.type !== null || layer.origins.length > 0;
     const names = (isInspected ? undefined : byName.get(layer.name)) ?? namesOf(layer, areNamesNodes);
     if (!isInspected) byName.set(layer.name, names);
-    const { index, name, type, tactic, precisionIn, precisionOut, channels } = layer;
-    const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = names;
-    return {
-      index,
-      name,
-      stableName: stable,
-      kind,
-      type,
-      tactic,
-      precisionIn,
-      precisionOut,
-      channels,
-      origins,
-      nodes,
-      block,
-      isOpaque: opaque,
-      averageMs: layer.averageMs ?? 0,
-    };
+    const { index, name, type, tactic, precisionIn, precisionOut, channels, averageMs } = layer;
+    const stated = { index, name, type, tactic, precisionIn, precisionOut, channels };
+    return { ...stated, ...names, averageMs: averageMs ?? 0 };
   });
 }
 
@@ -89,14 +74,10 @@ function kindOf({ name, type }: JoinedLayer): LayerKind {
   return 'compute';
 }
 
+/** The first of those that occur most often. */
 function mostFrequent(values: readonly string[]): string | null {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  let best: string | null = null;
-  for (const [value, times] of counts) {
-    if (best === null || times > (counts.get(best) ?? 0)) best = value;
-  }
-  return best;
+  const counted = [...Map.groupBy(values, (value) => value)];
+  return counted.toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null;
 }
 
 /** The nodes that identify a layer: those of the network in every precision, else all origins. */

@@ -148,32 +148,19 @@ class Links<Member> {
   }
 
   private root(member: Member): Member {
-    let at = member;
-    for (;;) {
-      const parent = this.parents.get(at);
-      if (parent === undefined || parent === at) break;
-      const above = this.parents.get(parent) ?? parent;
-      this.parents.set(at, above);
-      at = above;
-    }
-    if (!this.parents.has(at)) this.parents.set(at, at);
-    return at;
+    const parent = this.parents.get(member) ?? member;
+    const root = parent === member ? member : this.root(parent);
+    this.parents.set(member, root);
+    return root;
   }
-}
-
-interface NodeOwners {
-  /** The layer that does most of the work of a node. */
-  readonly byNode: ReadonlyMap<string, LayerFacts>;
-  /** Layers that own no node, with the owner of their nodes. */
-  readonly helpers: ReadonlyMap<LayerFacts, LayerFacts>;
 }
 
 /**
  * Assigns each ONNX node to one layer. TensorRT lists a node under every layer with a part of it: half of a norm, a
  * copy of its operand. The owner is the layer named after it, else the one made from the fewest nodes, else the one
- * that takes longest.
+ * that takes longest. Layers that own no node are helpers of the owner of their first one.
  */
-function nodeOwners(layers: readonly LayerFacts[]): NodeOwners {
+function nodeOwners(layers: readonly LayerFacts[]) {
   const byNode = new Map<string, LayerFacts>();
   for (const layer of layers) {
     for (const node of knownNodes(layer)) {

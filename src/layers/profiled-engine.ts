@@ -1,11 +1,10 @@
-import type { LayerProfile, LayerTime } from '../trtexec/log/parsed-log.ts';
 import type { layer, OutputOf } from '../records/output-parts.ts';
 import type { Shapes } from '../records/cell.ts';
 import type { Provenance } from '../records/sweep.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import type { Environment } from '../records/environment.ts';
-import type { EngineLayer, LayerTensor } from '../records/layer-info.ts';
-import type { ParsedRun } from '../trtexec/run-facts.ts';
+import type { EngineLayer, LayerProfile, LayerTensor, LayerTime } from '../records/layer-info.ts';
+import type { ParsedRun } from '../trtexec/log/derived.ts';
 
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;

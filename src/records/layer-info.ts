@@ -29,6 +29,25 @@ export interface LayerInfo {
   readonly layers: readonly EngineLayer[];
 }
 
+export interface LayerTime {
+  readonly index: number;
+  readonly name: string;
+  readonly timeMs: number;
+  readonly averageMs: number;
+  /** Absent before TensorRT 8.4. */
+  readonly medianMs: number | null;
+  readonly percentage: number;
+}
+
+/** Times of each engine layer with the profiler attached: never a measure of the end-to-end time. */
+export interface LayerProfile {
+  /** Profiled iterations, including warmup. */
+  readonly iterations: number;
+  readonly layers: readonly LayerTime[];
+  /** Averages of one whole query, if the table is an excerpt whose last row states them. */
+  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'>;
+}
+
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
 
 export type LayerGrouping = (typeof LAYER_GROUPINGS)[number];

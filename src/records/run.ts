@@ -8,7 +8,8 @@ import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
 import type { RunFlag } from './run-flag.ts';
 import { type Immutable, textOrNull, type BuildId, type CellKey, type RunId, type SweepId } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
-import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
+import type { ParsedRun } from '../trtexec/log/derived.ts';
+import type { ProcessFacts } from '../trtexec/run-facts.ts';
 
 /**
  * `pair`: the newest or the last good engine of a suspect, measured alternately. Such a run never counts for its sweep.

@@ -1,7 +1,7 @@
 import { boundOfRead } from '../judge/bound.ts';
 import type { HarnessReading } from '../records/harness.ts';
 import { metricOf } from '../records/metric.ts';
-import type { ParsedRun } from '../trtexec/run-facts.ts';
+import type { ParsedRun } from '../trtexec/log/derived.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';

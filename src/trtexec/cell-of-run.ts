@@ -10,7 +10,7 @@ import {
 } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
 import { CELL_FLAGS, findFlag, flagsOf } from './flags/flag-table.ts';
-import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
+import { shapesOf, type TrtexecRun } from './log/run-builder.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
 /** The part of a cell that external files state; the rest is derived. */

@@ -1,14 +1,8 @@
 import * as z from 'zod';
-import type { LayerInfo } from '../records/layer-info.ts';
-import type { BoundBy } from '../records/bound.ts';
+import type { LayerInfo, LayerProfile } from '../records/layer-info.ts';
 import { shapesSchema } from '../records/cell.ts';
-import type { HarnessReading } from '../records/harness.ts';
-import type { Outcome } from '../records/outcome.ts';
-import type { RunFlag } from '../records/run-flag.ts';
 import type { Immutable } from '../records/scalars.ts';
-import type { RunTelemetry } from '../records/telemetry.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
-import type { LayerProfile, TrtexecRun } from './log/parsed-log.ts';
 
 /** Columns of `--exportTimes` under the names that trtexec has used since 8.0; all in milliseconds. */
 export const QUERY_TIME_COLUMNS = [
@@ -98,48 +92,3 @@ export interface FitnessLimits {
 }
 
 export const DEFAULT_FITNESS_LIMITS: FitnessLimits = { minQueries: 30, minWarmUpQueries: 10 };
-
-export type EnqueueClass = 'free' | 'near' | 'bound';
-
-/** trtexec gives its own hint from a ratio of 0.8 on. */
-export function enqueueClass(ratio: number): EnqueueClass {
-  if (ratio > 0.8) return 'bound';
-  return ratio >= 0.5 ? 'near' : 'free';
-}
-
-/** Values derived from the output; null if the numbers they need were not printed. */
-export interface DerivedValues {
-  readonly queries: number | null;
-  /** Standard deviation (population) over mean of the GPU compute times, in percent. */
-  readonly cvPercent: number | null;
-  /** Median enqueue time over median GPU compute time. */
-  readonly enqueueRatio: number | null;
-  readonly enqueueClass: EnqueueClass | null;
-  /** Share of the wall time in which the GPU computes. Only for one stream, because streams overlap. */
-  readonly gpuBusy: number | null;
-  /** Time between the ends of two queries minus the mean GPU compute time. Only for one stream. */
-  readonly idleGapMs: number | null;
-  /** The direction whose copies take longer than the GPU computes, by the medians: the bus is the bottleneck. */
-  readonly transferBound: 'h2d' | 'd2h' | null;
-  /** Throughput times the batch; null if the inputs share no leading dimension. */
-  readonly itemsPerS: number | null;
-  /** What limits the throughput; null until its flags are known. */
-  readonly boundBy: BoundBy | null;
-  /** Robust centers of the run's own samples, for comparisons. */
-  readonly gpuComputeCentreMs: number | null;
-  readonly latencyCentreMs: number | null;
-}
-
-export interface ParsedRun {
-  readonly path: string;
-  readonly log: TrtexecRun;
-  /** Null for trtexec. */
-  readonly harness: HarnessReading | null;
-  readonly exports: RunExports;
-  readonly derived: DerivedValues;
-  readonly flags: readonly RunFlag[];
-  /** Null if nobody watched the machine during the run. */
-  readonly telemetry: RunTelemetry | null;
-  readonly outcome: Outcome;
-  readonly notes: readonly string[];
-}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
-import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../src/trtexec/log/run-builder.ts';
 import { ROOT } from './bench.ts';
 import { parseTrtexecLog } from './whole-files.ts';
 

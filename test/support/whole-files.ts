@@ -1,7 +1,7 @@
 import type { Outcome } from '../../src/records/outcome.ts';
 import { TimesReader } from '../../src/trtexec/exports/times.ts';
 import { type JudgedParts, judgeRun } from '../../src/trtexec/log/judge.ts';
-import type { TrtexecLog, TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../src/trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../src/trtexec/log/trtexec-log.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, type ProcessFacts, type QueryTimes } from '../../src/trtexec/run-facts.ts';
 
@@ -26,7 +26,7 @@ export function parseTimes(bytes: Buffer): QueryTimes {
   return reader.end();
 }
 
-export function parseTrtexecLog(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecLog {
+export function parseTrtexecLog(stdout: Buffer | string, stderr: Buffer | string = '') {
   const parser = new TrtexecLogParser();
   parser.push(Buffer.from(stdout), 'stdout');
   parser.push(Buffer.from(stderr), 'stderr');

@@ -9,7 +9,7 @@ import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 

@@ -9,18 +9,17 @@ import {
   type FitnessLimits,
   NO_EXPORTS,
   type RunExports,
-  type ParsedRun,
   type RequestedOptions,
 } from '../../trtexec/run-facts.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 
-import { derive } from '../../trtexec/log/derived.ts';
+import { derive, type ParsedRun } from '../../trtexec/log/derived.ts';
 import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';

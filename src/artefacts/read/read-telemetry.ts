@@ -13,7 +13,7 @@ import {
   samplesOf,
   summariseTelemetry,
 } from '../../tools/nvidia-smi/gpu-samples.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
 
 /** The output of nvidia-smi during a run of bench. */
 export const TELEMETRY_FILE = 'telemetry.csv';

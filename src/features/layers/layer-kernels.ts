@@ -176,29 +176,20 @@ export function selectLayers<Layer extends Selectable>(
   isRegex: boolean,
 ): readonly Layer[] {
   if (pattern === undefined) return layers;
-  const parts = pattern.toLowerCase().split('*');
-  const expression = isRegex ? regexOf(pattern) : null;
-  const holds = (text: string): boolean =>
-    expression === null ? holdsInOrder(text.toLowerCase(), parts) : expression.test(text);
-  return layers.filter((layer) => textsOf(layer).some(holds));
+  const expression = regexOf(isRegex ? pattern : literally(pattern));
+  return layers.filter(({ name, origins, tactic, type }) =>
+    [name, type, tactic, ...origins].some((text) => text !== null && expression.test(text)),
+  );
 }
 
-function textsOf({ name, origins, tactic, type }: Selectable): string[] {
-  return [name, type, tactic, ...origins].flatMap((text) => text ?? []);
-}
-
-function holdsInOrder(text: string, parts: readonly string[]): boolean {
-  let at = 0;
-  return parts.every((part) => {
-    const found = text.indexOf(part, at);
-    at = found + part.length;
-    return found !== -1;
-  });
+/** A pattern for texts with these parts in their order; `*` matches anything. */
+function literally(text: string): string {
+  return text.replaceAll(/[$()+./?[\\\]^{|}]/g, '\\$&').replaceAll('*', '.*');
 }
 
 function regexOf(pattern: string): RegExp {
   try {
-    return new RegExp(pattern, 'iu');
+    return new RegExp(pattern, 'isu');
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
     throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {

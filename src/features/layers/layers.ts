@@ -235,45 +235,36 @@ function layersDiffOutput(
   diff: LayersDiff,
   { rows, unknown, unchanged, unattributed }: ChangeRows,
 ): LayersDiffOutput {
-  const timed = hasTimes(base) && hasTimes(head);
-  return {
-    schemaVersion: 1,
-    base: sideOutput(base, timed ? diff.baseMs : null),
-    head: sideOutput(head, timed ? diff.headMs : null),
-    deltaMs: timed && base.total === undefined && head.total === undefined ? diff.deltaMs : null,
-    commonPercent: diff.commonPercent,
-    rows: rows.map((row) => rowOutput(row, timed)),
-    unknown: unknown && rowOutput(unknown, timed),
-    unchanged: unchanged && rowOutput(unchanged, timed),
-    unattributed: unattributed && rowOutput(unattributed, timed),
+  const isTimed = hasTimes(base) && hasTimes(head);
+  const side = (engine: ProfiledEngine, ms: number): LayersDiffOutput['base'] => {
+    const listedMs = isTimed ? ms : null;
+    const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
+    return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
   };
-}
-
-function sideOutput(engine: ProfiledEngine, listedMs: number | null): LayersDiffOutput['base'] {
-  const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
-  return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
-}
-
-function rowOutput(row: ChangeRow, timed: boolean): LayersDiffOutput['rows'][number] {
-  const { change, label, detail, isCause, baseLayers, headLayers, parts } = row;
-  return {
-    change,
-    label,
-    detail,
-    isCause,
-    baseLayers,
-    headLayers,
-    baseMs: timed ? row.baseMs : null,
-    headMs: timed ? row.headMs : null,
-    deltaMs: timed ? row.deltaMs : null,
-    parts: parts.map((part) => ({
+  const times = ({ baseMs, headMs, deltaMs }: Times) =>
+    isTimed ? { baseMs, headMs, deltaMs } : { baseMs: null, headMs: null, deltaMs: null };
+  const row = (changed: ChangeRow): LayersDiffOutput['rows'][number] => ({
+    ...changed,
+    ...times(changed),
+    parts: changed.parts.map((part) => ({
       base: part.base.map(({ name }) => name),
       head: part.head.map(({ name }) => name),
       baseKernels: part.base.map(({ tactic }) => tactic),
       headKernels: part.head.map(({ tactic }) => tactic),
-      baseMs: timed ? part.baseMs : null,
-      headMs: timed ? part.headMs : null,
-      deltaMs: timed ? part.deltaMs : null,
+      ...times(part),
     })),
+  });
+  return {
+    schemaVersion: 1,
+    base: side(base, diff.baseMs),
+    head: side(head, diff.headMs),
+    deltaMs: isTimed && base.total === undefined && head.total === undefined ? diff.deltaMs : null,
+    commonPercent: diff.commonPercent,
+    rows: rows.map(row),
+    unknown: unknown && row(unknown),
+    unchanged: unchanged && row(unchanged),
+    unattributed: unattributed && row(unattributed),
   };
 }
+
+type Times = Pick<ChangeRow, 'baseMs' | 'headMs' | 'deltaMs'>;

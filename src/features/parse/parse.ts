@@ -31,7 +31,7 @@ import {
 } from '../../selection/find-runs.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import type { ParsedRun } from '../../trtexec/run-facts.ts';
+import type { ParsedRun } from '../../trtexec/log/derived.ts';
 import type { ParseOptions } from './command.ts';
 
 export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {

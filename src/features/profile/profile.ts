@@ -5,6 +5,7 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
@@ -16,11 +17,11 @@ import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { askNsys, exportArgs, fileName, refuseOverwrite } from '../../tools/nsys/nsys-args.ts';
+import { askNsys, captureWith, fileName, refuseOverwrite } from '../../tools/nsys/nsys-args.ts';
 import { kernelsText, selectLayers } from '../layers/index.ts';
-import { NO_NSYS, captureOfCell, captured, readCapture, trtexecShown } from './capture-of-cell.ts';
+import { NO_NSYS, captureOfCell, readCapture } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureTarget, NOT_CAPTURED, type ProfileOutput, captureTarget, engineInCache } from './target.ts';
+import { NOT_CAPTURED, type ProfileOutput, captureTarget, notCaptured, nsysSteps } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -81,36 +82,24 @@ async function layerLine(
   io: Io,
 ): Promise<ProfileOutput> {
   const target = await captureTarget(name, store, options, io);
-  const cached = await engineInCache(target, store);
-  const engine = target.build.enginePath ?? cached?.path ?? null;
-  const model = fileName(target.cell.model);
-  const chosen = chosenLayer(target, store, layer);
-  const is11 = (parseTensorrtVersion(target.plan.tensorrt)?.major ?? 0) >= 11;
-  const argv = layerNcuArgs(
-    chosen,
-    options.output ?? `${model}_layer`,
-    is11,
-    [trtexecShown(target, options)],
-    target.run.args,
-    engine ?? `${model}.plan`,
-  );
+  const { cell, engine, plan, run, trtexec } = target;
+  const model = fileName(cell.model);
+  const chosen = chosenLayer(cell, store, layer);
+  const is11 = (parseTensorrtVersion(plan.tensorrt)?.major ?? 0) >= 11;
+  const output = options.output ?? `${model}_layer`;
+  const argv = layerNcuArgs(chosen, output, is11, [trtexec], run.args, engine ?? `${model}.plan`);
   return {
-    ...NOT_CAPTURED,
-    cell: target.cell.key,
-    label: cellLabel(target.cell),
-    tensorrt: target.plan.tensorrt,
-    nsysVersion: null,
-    engine,
-    steps: [{ kind: 'capture', variables: target.run.env, argv: ['ncu', ...argv] }],
+    ...notCaptured(target),
+    steps: [{ kind: 'capture', variables: run.env, argv: ['ncu', ...argv] }],
     notes: [
       `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
-      ...(target.cell.cudaGraph ? ['without a CUDA graph, whose launch is outside the NVTX ranges of layers'] : []),
+      ...(cell.cudaGraph ? ['without a CUDA graph, whose launch is outside the NVTX ranges of layers'] : []),
     ],
   };
 }
 
 /** The slowest of the layers that the name selects, or of all layers. If no layers are known, the name itself. */
-function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: string | true): string {
+function chosenLayer(cell: KeyedCell, store: OpenStore | null, name: string | true): string {
   const engine = store === null ? null : profiledCell(store.db, cell, null, '');
   const layers = layerFactsOf(engine?.layers ?? []).toSorted((a, b) => b.averageMs - a.averageMs);
   if (layers.length === 0 && name !== true) return name;
@@ -126,31 +115,20 @@ function chosenLayer({ cell }: CaptureTarget, store: OpenStore | null, name: str
 
 /** Captures a time window of another harness, or prints the steps. */
 async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
-  const { force, maxSize, output = 'trace', window: stated = '' } = options;
-  const window = readWindow(stated);
+  const { force, maxSize, output = 'trace', window = '' } = options;
+  const variables = trtllmVariables(window);
   // The window limits the capture of a server.
-  if (window === null || words.length === 0) {
+  if (variables === null || words.length === 0) {
     throw new UsageError('write a window and a command: --preset trtllm --window 100-150 -- trtllm-bench ...');
   }
-  const [variables, argv] = [trtllmVariables(window), trtllmArgs(output, words)];
+  const args = trtllmArgs(output, words);
   const found = await askNsys(io.env);
-  const base: ProfileOutput = {
-    ...NOT_CAPTURED,
-    cell: null,
-    label: null,
-    tensorrt: null,
-    nsysVersion: found?.version ?? null,
-    engine: null,
-    steps: [
-      { kind: 'capture', variables, argv: ['nsys', ...argv] },
-      { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(output)] },
-    ],
-    notes: [],
-  };
+  const steps = nsysSteps(args, variables, output);
+  const base: ProfileOutput = { ...NOT_CAPTURED, nsysVersion: found?.version ?? null, steps, notes: [], files: [] };
   if (options.dryRun === true) return base;
   if (found === null) throw new EnvironmentLackingError(NO_NSYS);
-  refuseOverwrite(io.cwd, output, force === true);
-  await captured(argv, output, { ...io, env: { ...io.env, ...variables } });
+  refuseOverwrite(io.cwd, { output, force });
+  await captureWith({ ...io, env: { ...io.env, ...variables } }, args, output);
   return { ...base, dryRun: false, ...(await readCapture(output, null, maxSize, io)) };
 }
 
@@ -187,24 +165,17 @@ export function captureText(report: ProfileOutput, look: Look): string[] {
   ];
 }
 
-/** A range of iterations of a TensorRT-LLM engine: `100-150`. */
-interface ProfilingWindow {
-  readonly from: number;
-  readonly to: number;
-}
-
-export function readWindow(text: string): ProfilingWindow | null {
-  const [, from, to] = /^(\d{1,9})-(\d{1,9})$/.exec(text.trim()) ?? [];
-  if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
-  return { from: Number(from), to: Number(to) };
-}
-
 /** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
 const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
-/** Variables for the environment of nsys, which passes them on. */
-export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
-  return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
+/**
+ * Variables for the environment of nsys, which passes them on.
+ * @param window a range of iterations, such as `100-150`
+ * @returns null if it is none
+ */
+export function trtllmVariables(window: string): Record<string, string> | null {
+  const [range, from, to] = /^(\d{1,9})-(\d{1,9})$/.exec(window.trim()) ?? [];
+  return range === undefined || Number(from) >= Number(to) ? null : { TLLM_PROFILE_START_STOP: range };
 }
 
 /**

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { enginesFolderOf } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
 import { UsageError } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type OutputOf, count, id, output } from '../../records/output-parts.ts';
@@ -18,16 +18,7 @@ import { planOf } from '../../store/sweeps/sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
-import {
-  CAPTURED_DLA_QUERIES,
-  CAPTURED_QUERIES,
-  type CaptureRequest,
-  type NsysDialect,
-  captureArgs,
-  exportArgs,
-  fileName,
-  shownBuildArgs,
-} from '../../tools/nsys/nsys-args.ts';
+import { exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { captured } from '../layers/index.ts';
 import { type Prepared, prepare, readMatrix } from '../plan/index.ts';
 import type { ProfileOptions } from './command.ts';
@@ -42,9 +33,11 @@ export interface CaptureTarget {
   readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
   /** From the named matrix; null for a cell of the store. */
   readonly prepared: Prepared | null;
+  /** Path of its engine; null if the engine is not built. */
+  readonly engine: string | null;
+  /** The trtexec for a command line that is only shown. */
+  readonly trtexec: string;
 }
-
-const SEARCHED_SWEEPS = 20;
 
 export async function captureTarget(
   name: string | undefined,
@@ -52,7 +45,28 @@ export async function captureTarget(
   options: ProfileOptions,
   io: Io,
 ): Promise<CaptureTarget> {
-  if (options.matrix !== undefined) return ofMatrix(name, options.matrix, store, options, io);
+  const { matrix } = options;
+  const found = matrix === undefined ? ofStore(name, store) : await ofMatrix(name, matrix, store, options, io);
+  const { cell, measured, plan, prepared } = found;
+  const planned = plan.cells.find((each) => each.cell.key === cell.key);
+  const build = plan.builds.find(({ buildRef }) => buildRef === planned?.buildRef);
+  const ofCell = plan.runs.filter(({ cellKey }) => cellKey === cell.key);
+  const other = ofCell[0]?.harness ?? null;
+  if (other !== null) {
+    throw new UsageError(
+      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+    );
+  }
+  const run = ofCell.find(({ role }) => role === 'timed');
+  if (build === undefined || run === undefined) throw new Error(`the plan has no run of the cell ${cell.key}`);
+  const engine = build.enginePath ?? (await engineInCache(cell, build, measured, store));
+  const shown = options.trtexec ?? prepared?.program?.shownAs ?? measured?.stored.program.trtexec ?? 'trtexec';
+  return { ...found, build, run, engine, trtexec: shown };
+}
+
+type FoundCell = Pick<CaptureTarget, 'cell' | 'measured' | 'plan' | 'prepared'>;
+
+function ofStore(name: string | undefined, store: OpenStore | null): FoundCell {
   if (name === undefined) {
     throw new UsageError('name a cell: bench profile CELL --nsys; `bench ls cells` lists the cells');
   }
@@ -66,7 +80,7 @@ export async function captureTarget(
       `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
-  return { ...ofPlan(measured.stored.plan, cell), measured, prepared: null };
+  return { cell, measured, plan: measured.stored.plan, prepared: null };
 }
 
 async function ofMatrix(
@@ -75,20 +89,16 @@ async function ofMatrix(
   store: OpenStore | null,
   { tensorrt, trtexec }: ProfileOptions,
   io: Io,
-): Promise<CaptureTarget> {
+): Promise<FoundCell> {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
   const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(cells, name);
-  const stated = {
-    filter: `key=${cell.key}`,
-    repeats: 1,
-    builds: 1,
-    profile: false,
-    ...defined({ tensorrt, trtexec }),
-  };
+  const filter = `key=${cell.key}`;
+  const stated = { filter, repeats: 1, builds: 1, profile: false, ...defined({ tensorrt, trtexec }) };
   const prepared = await prepare(path, stated, 'models maybe later', io);
-  const measured = store === null ? null : newestPlanned(store.db, cell);
-  return { ...ofPlan(prepared.plan, cell), measured, prepared };
+  return { cell, measured: store && newestPlanned(store.db, cell), plan: prepared.plan, prepared };
 }
+
+const SEARCHED_SWEEPS = 20;
 
 function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['measured'] {
   for (const sweep of sweepsOfCell(db, key, SEARCHED_SWEEPS)) {
@@ -98,74 +108,22 @@ function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['me
   return null;
 }
 
-function ofPlan(plan: Plan, { key }: KeyedCell): Pick<CaptureTarget, 'build' | 'cell' | 'plan' | 'run'> {
-  const { builds, cells, runs } = plan;
-  const other = runs.find((each) => each.cellKey === key)?.harness ?? null;
-  if (other !== null) {
-    throw new UsageError(
-      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
-    );
-  }
-  const planned = cells.find(({ cell }) => cell.key === key);
-  const build = builds.find(({ buildRef }) => buildRef === planned?.buildRef);
-  const run = runs.find(({ cellKey, role }) => cellKey === key && role === 'timed');
-  if (planned === undefined || build === undefined || run === undefined) {
-    throw new Error(`the plan has no run of the cell ${key}`);
-  }
-  return { plan, cell: planned.cell, build, run };
-}
-
 /** The engine with which the cell was measured, if it is cached and its build is unchanged. */
-export async function engineInCache(
-  { build, cell, measured }: CaptureTarget,
+async function engineInCache(
+  cell: KeyedCell,
+  build: PlannedBuild,
+  measured: CaptureTarget['measured'],
   store: OpenStore | null,
-): Promise<CachedEngine | null> {
-  if (store === null || measured === null) return null;
+): Promise<string | null> {
   // The engine of a recording is only a placeholder.
-  if (measured.sweep.provenance !== 'measured') return null;
-  const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
-  if (!isSame) return null;
+  if (store === null || measured === null || measured.sweep.provenance !== 'measured') return null;
+  if (!measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef)) return null;
   const cache = new EngineCache(enginesFolderOf(store.path));
   for (const key of engineKeysOf(store.db, measured.sweep.sweepId, [cell.key])) {
     const engines = await cache.builds((note) => note.engineKey === key && note.number === build.number);
-    for (const engine of engines) if (await cache.isWhole(engine)) return engine;
+    for (const engine of engines) if (await cache.isWhole(engine)) return engine.path;
   }
   return null;
-}
-
-export function captureRequest({ cell }: CaptureTarget, options: ProfileOptions): CaptureRequest {
-  const dla = options.dla === true;
-  return {
-    output: options.output ?? `${fileName(cell.model)}_profile`,
-    replaces: options.force === true,
-    hasGraph: cell.cudaGraph === true,
-    gpuMetrics: options.gpuMetrics === true,
-    dla,
-    iterations: options.iterations ?? (dla ? CAPTURED_DLA_QUERIES : CAPTURED_QUERIES),
-  };
-}
-
-/** Steps in order; omits the build of a cached engine. */
-export function captureSteps(
-  { build, cell, run }: CaptureTarget,
-  request: CaptureRequest,
-  dialect: NsysDialect,
-  trtexec: string,
-  cached: CachedEngine | null,
-): CaptureStep[] {
-  const stand = `${fileName(cell.model)}.plan`;
-  const engine = build.enginePath ?? cached?.path ?? stand;
-  const isBuilt = build.enginePath !== null || cached !== null;
-  const variables = {};
-  return [
-    ...(isBuilt ? [] : [{ kind: 'build' as const, variables, argv: [trtexec, ...shownBuildArgs(build.args, stand)] }]),
-    {
-      kind: 'capture',
-      variables: run.env,
-      argv: ['nsys', ...captureArgs(request, dialect, [trtexec], run.args, engine)],
-    },
-    { kind: 'export', variables, argv: ['nsys', ...exportArgs(request.output)] },
-  ];
 }
 
 const argv = z.array(z.string());
@@ -192,8 +150,33 @@ export const profileOutput = output('bench profile --json', {
 
 export type ProfileOutput = OutputOf<typeof profileOutput>;
 
-/** Variables and command line of a step. */
-export type CaptureStep = ProfileOutput['steps'][number];
+/** Output before anything was captured, and without a cell. */
+export const NOT_CAPTURED = {
+  schemaVersion: 1,
+  dryRun: true,
+  cell: null,
+  label: null,
+  tensorrt: null,
+  nsysVersion: null,
+  engine: null,
+  notes: [],
+  files: [],
+  runId: null,
+  kernels: null,
+} as const;
 
-/** Output before anything was captured. */
-export const NOT_CAPTURED = { schemaVersion: 1, dryRun: true, files: [], runId: null, kernels: null } as const;
+export function notCaptured({ cell, engine, plan: { tensorrt } }: CaptureTarget) {
+  return { ...NOT_CAPTURED, cell: cell.key, label: cellLabel(cell), tensorrt, engine };
+}
+
+/** The steps of nsys, in order. @param args of the capture, with the variables of its environment */
+export function nsysSteps(
+  args: readonly string[],
+  variables: ProfileOutput['steps'][number]['variables'],
+  report: string,
+): ProfileOutput['steps'] {
+  return [
+    { kind: 'capture', variables, argv: ['nsys', ...args] },
+    { kind: 'export', variables: {}, argv: ['nsys', ...exportArgs(report)] },
+  ];
+}

@@ -2,8 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 import * as z from 'zod';
 
-import type { EngineLayer } from '../../records/layer-info.ts';
-import type { LayerProfile, LayerTime } from '../../trtexec/log/parsed-log.ts';
+import type { EngineLayer, LayerProfile, LayerTime } from '../../records/layer-info.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { joinPieces, packedPieces, unpackTimes } from '../../trtexec/samples/sample-codec.ts';
 

@@ -2,7 +2,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
-import { EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
@@ -13,12 +14,12 @@ import { printable } from '../../text/printable.ts';
 export interface CaptureRequest {
   /** Name of the report without its extension. */
   readonly output: string;
-  readonly replaces: boolean;
+  readonly iterations: number;
   /** True if a graph is launched as a whole, so that its kernels are visible only with tracing of each node. */
   readonly hasGraph: boolean;
-  readonly gpuMetrics: boolean;
-  readonly dla: boolean;
-  readonly iterations: number;
+  readonly force?: boolean | undefined;
+  readonly gpuMetrics?: boolean | undefined;
+  readonly dla?: boolean | undefined;
 }
 
 export const CAPTURED_QUERIES = 50;
@@ -30,10 +31,10 @@ export function captureProblem(
   { accelerators, gpuMetrics: option, version }: NsysDialect,
 ): string | null {
   const which = `Nsight Systems ${version ?? ''}`.trim();
-  if (dla && accelerators === null) {
+  if (dla === true && accelerators === null) {
     return `${which} has no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself`;
   }
-  return gpuMetrics && option === null
+  return gpuMetrics === true && option === null
     ? `${which} has neither --gpu-metrics-devices nor --gpu-metrics-device: a newer one has`
     : null;
 }
@@ -51,18 +52,19 @@ export function captureArgs(
   runArgs: readonly string[],
   engine: string,
 ): string[] {
-  const output = ['-o', request.output, ...(request.replaces ? ['-f', 'true'] : [])];
-  const trace = request.dla
+  const output = ['-o', request.output, ...(request.force === true ? ['-f', 'true'] : [])];
+  const isDla = request.dla === true;
+  const trace = isDla
     ? dlaTrace(dialect)
     : ['--capture-range', 'cudaProfilerApi', ...(request.hasGraph ? ['--cuda-graph-trace=node'] : [])];
-  const metrics = request.gpuMetrics && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
+  const metrics = request.gpuMetrics === true && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
   return [
     'profile',
     ...output,
     ...trace,
     ...metrics,
     ...program,
-    ...(request.dla ? [] : ['--profilingVerbosity=detailed']),
+    ...(isDla ? [] : ['--profilingVerbosity=detailed']),
     ...capturedRun(engine, request.iterations),
     ...ownArgs(runArgs),
   ];
@@ -174,11 +176,30 @@ interface NsysContext {
 const CAPTURE_TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/** Runs nsys and shows its output only if it fails. Returns null if it wrote the file `result`, else the problem. */
-export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
+/** nsys failed; its last lines say why. */
+export class CaptureError extends BenchError {
+  override readonly name = 'CaptureError';
+  readonly exitCode = EXIT_CODES.incomplete;
+
+  override get lines(): readonly string[] {
+    return this.message.split('\n');
+  }
+}
+
+/**
+ * Runs nsys and shows its output only if it fails.
+ * @param result the file that it writes
+ * @throws CaptureError that begins with `problem`
+ */
+export async function runNsys(
+  { spawn, env, cwd, signal }: NsysContext,
+  args: readonly string[],
+  result: string,
+  problem: string,
+): Promise<void> {
   // Remove an older file, which must not be taken for the new one.
   rmSync(resolve(cwd, result), { force: true });
-  return inTemporaryFolder('nsys', async (folder) => {
+  await inTemporaryFolder('nsys', async (folder) => {
     const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
     const ended = await spawn(
       { file: 'nsys', args, cwd, env, stdoutPath, stderrPath, timeoutMs: CAPTURE_TIMEOUT_MS, isTimed: true },
@@ -187,11 +208,16 @@ export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: re
     );
     if (ended.cancelled || signal.aborted) throw new InterruptedError('interrupted');
     if (ended.startProblem !== null) throw new EnvironmentLackingError(`nsys: ${ended.startProblem}`);
-    if (ended.exitCode === 0 && existsSync(resolve(cwd, result))) return null;
+    if (ended.exitCode === 0 && existsSync(resolve(cwd, result))) return;
     const exit = ended.timedOut ? 'it took too long' : `exit code ${ended.exitCode ?? ended.signal}, no ${result}`;
     const lines = [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS));
-    return [exit, ...lines.map((line) => `  ${line}`)].join('\n');
+    throw new CaptureError([`${problem}: ${exit}`, ...lines.map((line) => `  ${line}`)].join('\n'));
   });
+}
+
+/** @throws CaptureError without a report */
+export function captureWith(context: NsysContext, args: readonly string[], output: string): Promise<void> {
+  return runNsys(context, args, `${output}.nsys-rep`, 'nsys captured nothing');
 }
 
 export function capturedFiles(cwd: string, output: string): { report: string; sqlite: string } {
@@ -199,9 +225,9 @@ export function capturedFiles(cwd: string, output: string): { report: string; sq
 }
 
 /** @throws UsageError if a capture would overwrite existing files */
-export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
+export function refuseOverwrite(cwd: string, { output, force }: Pick<CaptureRequest, 'output' | 'force'>): void {
   const taken = Object.values(capturedFiles(cwd, output)).find((path) => existsSync(path));
-  if (replaces || taken === undefined) return;
+  if (force === true || taken === undefined) return;
   throw new UsageError(
     `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
   );

@@ -79,7 +79,7 @@ function idleAxes({ build, cell }: MatrixCell): Mistake[] {
 function precisionFlags(entry: MatrixCell, cell: KeyedCell, dialect: Dialect, mistakes: Mistake[]): readonly string[] {
   if (cell.precision === 'unstated') return [];
   const spelling = dialect.precision(cell.precision, cell.precisionVia);
-  if (spelling.kind === 'flags') return spelling.flags;
+  if (!('problem' in spelling)) return spelling;
   mistakes.push({ at: entry.precisionAt, problem: spelling.problem });
   return [];
 }
@@ -93,8 +93,8 @@ function shapeFlags({ profiles }: BuildRequest, dialect: Dialect, entry: MatrixC
     ...(['min', 'opt', 'max'] as const).flatMap((limit) => {
       const limits: Shapes = Object.fromEntries(Object.entries(profile).map(([input, shape]) => [input, shape[limit]]));
       const spelling = dialect.shapes(limits);
-      if (spelling.kind === 'flags') return [`--${limit}Shapes=${spelling.flags.join('')}`];
-      if (limit === 'min') mistakes.push({ at: entry.at, problem: spelling.problem });
+      if (typeof spelling === 'string') return [`--${limit}Shapes=${spelling}`];
+      if (limit === 'min') mistakes.push({ at: entry.at, ...spelling });
       return [];
     }),
   ]);

@@ -6,17 +6,8 @@ import { compareTensorrtVersions, formatTensorrtVersion, isAtLeast, type Tensorr
 const OLDEST_VERSION = '8.4';
 const NEWEST_KNOWN_MAJOR = 11;
 
-export type Spelling =
-  | { readonly kind: 'flags'; readonly flags: readonly string[] }
-  | { readonly kind: 'impossible'; readonly problem: string };
-
-function flags(...list: readonly string[]): Spelling {
-  return { kind: 'flags', flags: list };
-}
-
-function impossible(problem: string): Spelling {
-  return { kind: 'impossible', problem };
-}
+/** Flags, or why there are none. */
+export type Spelling = readonly string[] | { readonly problem: string };
 
 /**
  * Translates a matrix to the trtexec flags of one version. Defaults changed in 11.0, so every setting is written out if
@@ -64,24 +55,22 @@ export class Dialect {
   }
 
   intent(cell: Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>): string[] {
-    const list: string[] = [];
-    if (this.is11) {
-      if (!cell.cudaGraph) list.push('--noCudaGraph');
-      if (cell.dataTransfers) list.push('--includeDataTransfers');
-      if (!cell.spinWait) list.push('--noSpinWait');
-    } else {
-      if (cell.cudaGraph) list.push('--useCudaGraph');
-      if (!cell.dataTransfers) list.push('--noDataTransfers');
-      if (cell.spinWait) list.push('--useSpinWait');
-    }
-    list.push(`${this.has('--infStreams') ? '--infStreams' : '--streams'}=${cell.streams}`);
-    return list;
+    const { is11 } = this;
+    const switches = [
+      [cell.cudaGraph, is11, '--useCudaGraph', '--noCudaGraph'],
+      [cell.dataTransfers, !is11, '--includeDataTransfers', '--noDataTransfers'],
+      [cell.spinWait, is11, '--useSpinWait', '--noSpinWait'],
+    ] as const;
+    return [
+      ...switches.flatMap(([isOn, byDefault, on, off]) => ((isOn ?? false) === byDefault ? [] : [isOn ? on : off])),
+      `${this.has('--infStreams') ? '--infStreams' : '--streams'}=${cell.streams}`,
+    ];
   }
 
   precision(precision: Precision, via: PrecisionRoute): Spelling {
     switch (via) {
       case 'engine':
-        return flags();
+        return [];
       case 'flag':
         return this.precisionByFlag(precision);
       case 'autocast':
@@ -92,13 +81,13 @@ export class Dialect {
   }
 
   private precisionByFlag(precision: Precision): Spelling {
-    if (precision === 'tf32') return flags();
-    if (precision === 'fp32') return flags('--noTF32');
+    if (precision === 'tf32') return [];
+    if (precision === 'fp32') return ['--noTF32'];
     const flag = `--${precision}`;
-    if (this.has(flag)) return flags(flag);
-    if (!this.is11) return impossible(this.lacks(flag));
+    if (this.has(flag)) return [flag];
+    if (!this.is11) return { problem: this.lacks(flag) };
     const instead = precision === 'best' ? 'a named precision' : instead11(precision);
-    return impossible(`TensorRT 11 removed ${flag}: the precision is in the ONNX file now; use ${instead}`);
+    return { problem: `TensorRT 11 removed ${flag}: the precision is in the ONNX file now; use ${instead}` };
   }
 
   /**
@@ -108,14 +97,14 @@ export class Dialect {
   private precisionOfModel(precision: Precision): Spelling {
     const tf32 = precision === 'fp32' ? ['--noTF32'] : [];
     if (precision === 'best') {
-      return impossible('"best" lets trtexec choose by flag: write precisions: {best: flag}');
+      return { problem: '"best" lets trtexec choose by flag: write precisions: {best: flag}' };
     }
-    if (this.is11) return flags(...tf32);
-    if (this.has('--stronglyTyped')) return flags('--stronglyTyped', ...tf32);
-    if (precision === 'fp32' || precision === 'tf32') return flags(...tf32);
+    if (this.is11) return tf32;
+    if (this.has('--stronglyTyped')) return ['--stronglyTyped', ...tf32];
+    if (precision === 'fp32' || precision === 'tf32') return tf32;
     const flag = `--${precision}`;
-    if (!this.has(flag)) return impossible(this.lacks(flag));
-    return precision === 'fp16' || precision === 'bf16' ? flags(flag) : flags(flag, '--fp16');
+    if (!this.has(flag)) return { problem: this.lacks(flag) };
+    return precision === 'fp16' || precision === 'bf16' ? [flag] : [flag, '--fp16'];
   }
 
   /** Why a flag cannot be used. */
@@ -142,18 +131,18 @@ export class Dialect {
   }
 
   /** `name:dims,name:dims`. The last colon separates, because names may contain colons. */
-  shapes(shapes: Shapes): Spelling {
+  shapes(shapes: Shapes): string | { readonly problem: string } {
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {
       if (/[,'\s]/.test(input)) {
-        return impossible(`input "${input}": trtexec does not support a name with a comma, a quote or a space`);
+        return { problem: `input "${input}": trtexec does not support a name with a comma, a quote or a space` };
       }
       if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
-        return impossible(`input "${input}" is a scalar: trtexec ${this.name} does not support it`);
+        return { problem: `input "${input}" is a scalar: trtexec ${this.name} does not support it` };
       }
       parts.push(`${input}:${dimensions.join('x')}`);
     }
-    return flags(parts.join(','));
+    return parts.join(',');
   }
 }
 

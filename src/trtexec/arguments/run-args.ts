@@ -6,19 +6,16 @@ import { isAtLeast } from '../../text/version.ts';
 import { LAYERS_FILE, pluginFlags, runFlags, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
 
-const TIMES_FILE = 'times.json';
-const PROFILE_FILE = 'profile.json';
-
 export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile') {
   const { build, cell, inputFiles, method } = entry;
   const mistakes: Mistake[] = [];
   const shapes = dialect.shapes(cell.shapes);
-  if (shapes.kind === 'impossible') mistakes.push({ at: entry.at, problem: shapes.problem });
-  const shapeText = shapes.kind === 'flags' ? shapes.flags.join('') : '';
+  if (typeof shapes !== 'string') mistakes.push({ at: entry.at, ...shapes });
   const inputs = Object.entries(inputFiles).map(([input, { value }]) => `${input}:${value}`);
+  const times = method.exportTimes ? ['--exportTimes=times.json'] : [];
   const args = [
     `--loadEngine=${PLACEHOLDERS.engine}`,
-    ...(shapeText === '' ? [] : [`--shapes=${shapeText}`]),
+    ...(typeof shapes === 'string' && shapes !== '' ? [`--shapes=${shapes}`] : []),
     ...(build.profiles.length > 1 ? [`--useProfile=${profileFor(cell.shapes, build.profiles)}`] : []),
     ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
     `--warmUp=${method.warmUpMs}`,
@@ -28,7 +25,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     ...dialect.percentiles(method.percentiles),
     ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
     ...pluginFlags(entry, dialect, 'run', mistakes),
-    ...(role === 'timed' ? timedExports(method.exportTimes) : profileExports(cell, dialect)),
+    ...(role === 'timed' ? times : profileExports(cell, dialect)),
   ];
   return { args, mistakes };
 }
@@ -39,16 +36,12 @@ function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'],
   return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;
 }
 
-function timedExports(exportTimes: boolean): string[] {
-  return exportTimes ? [`--exportTimes=${TIMES_FILE}`] : [];
-}
-
 /** A profile run measures nothing else, because the profiler slows down everything. */
 function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
   return [
     '--dumpProfile',
     ...dialect.separateProfile(),
-    `--exportProfile=${PROFILE_FILE}`,
+    '--exportProfile=profile.json',
     `--exportLayerInfo=${LAYERS_FILE}`,
     ...verbosityArgs(cell),
   ];

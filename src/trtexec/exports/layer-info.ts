@@ -55,17 +55,11 @@ const ORIGIN_END = /\](?=[\u001e\u001f]|\[ONNX Layer: |$)/g;
 
 /** The ONNX nodes in a layer's `Metadata`, which are joined by U+001E, U+001F or nothing. */
 export function parseOrigins(metadata: string): string[] {
-  const ends = [...metadata.matchAll(ORIGIN_END)].map(({ index }) => index);
-  const origins: string[] = [];
-  let from = 0;
-  for (const end of ends) {
-    const open = metadata.indexOf(ORIGIN, from);
-    if (open === -1) break;
-    if (open + ORIGIN.length > end) continue;
-    origins.push(metadata.slice(open + ORIGIN.length, end));
-    from = end + 1;
-  }
-  return origins;
+  // Behind the last end is nothing, or an entry that was cut.
+  const entries = metadata.split(ORIGIN_END).slice(0, -1);
+  return entries
+    .filter((entry) => entry.includes(ORIGIN))
+    .map((entry) => entry.slice(entry.indexOf(ORIGIN) + ORIGIN.length));
 }
 
 function tensors(value: unknown): LayerTensor[] {

@@ -1,6 +1,6 @@
 import { ExportFormatError } from '../../errors.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import type { LayerProfile, LayerTime } from '../log/parsed-log.ts';
+import type { LayerProfile, LayerTime } from '../../records/layer-info.ts';
 import { escapeName, parseTensorrtJson } from './json-repair.ts';
 
 /**

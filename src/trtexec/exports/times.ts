@@ -1,8 +1,8 @@
 import { ExportFormatError } from '../../errors.ts';
-import type { Measurement } from '../../records/harness.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
+import { isAtLeast } from '../../text/version.ts';
+import type { TrtexecRun } from '../log/run-builder.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
 import { parseJson } from './json-repair.ts';
 
@@ -77,11 +77,7 @@ function rowsIn(text: string, before: number): readonly unknown[] {
   }
 }
 
-interface LoggedQueries {
-  readonly queries: number | null;
-  readonly tensorrtVersion: TensorrtVersion | null;
-  readonly measurement: Measurement | null;
-}
+type LoggedQueries = Pick<TrtexecRun, 'measurement' | 'queries' | 'tensorrtVersion'>;
 
 /** Relative tolerance: both files print the same times with six digits. */
 const PRINTED = 1e-3;

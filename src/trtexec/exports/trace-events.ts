@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { LayerProfile } from '../log/parsed-log.ts';
+import type { LayerProfile } from '../../records/layer-info.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { parseJson } from './json-repair.ts';

@@ -4,24 +4,19 @@ import { type ComputeTimes, type FitnessFacts, isAlone, percent, shortMs } from 
 import { isHostStarved } from './host-bound.ts';
 import { shortList } from '../../text/printable.ts';
 
-interface Limits {
-  readonly meanRatio: number;
-  readonly share: number;
-}
-
 /**
  * Two processes on one GPU take turns: some queries take as long as usual, others wait for a whole time slice. All 12
  * recorded contended cells have a mean of at least 2.17 times the undisturbed time and 8 % of queries beyond 1.5 times
  * that. The most extreme of 160 undisturbed cells had 1.02 times and 0.1 %; cells without a free CPU had 1.30 times and
  * 1.5 %.
  */
-const CERTAIN: Limits = { meanRatio: 1.5, share: 0.03 };
-const LIKELY: Limits = { meanRatio: 1.1, share: 0.01 };
+const CERTAIN: SlowQueries = { meanRatio: 1.5, share: 0.03 };
+const LIKELY: SlowQueries = { meanRatio: 1.1, share: 0.01 };
 /**
  * Limits if nvidia-smi named another process. A process that used the GPU for 7 % of the time caused 1.096 times and
  * 0.6 %.
  */
-const SEEN: Limits = { meanRatio: 1.03, share: 0.002 };
+const SEEN: SlowQueries = { meanRatio: 1.03, share: 0.002 };
 /** Slow enqueues are the cause if they explain at least this share of the mean's excess over the undisturbed time. */
 const OF_HOST = 0.6;
 
@@ -117,7 +112,7 @@ function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag
   return { id: 'contended', effect: 'explained', value: null, evidence };
 }
 
-function exceeds({ share, meanRatio }: SlowQueries, limits: Limits): boolean {
+function exceeds({ share, meanRatio }: SlowQueries, limits: SlowQueries): boolean {
   return meanRatio >= limits.meanRatio && share >= limits.share;
 }
 
@@ -152,14 +147,10 @@ const SLOW = 1.5;
 /** An enqueue is slow when it takes this many times its own median. */
 const SLOW_ENQUEUE = 1.3;
 
-interface SlowQueries {
-  /** Share of all queries, from 0 to 1. */
-  readonly share: number;
-  /** Mean GPU time of all queries, as a multiple of the undisturbed one. */
-  readonly meanRatio: number;
-}
+/** The share of slow queries, from 0 to 1, and the mean GPU time of all, as a multiple of the undisturbed one. */
+type SlowQueries = ReturnType<typeof slowQueriesOf>;
 
-function slowQueriesOf({ inOrder, fastMs, meanMs }: ComputeTimes): SlowQueries {
+function slowQueriesOf({ inOrder, fastMs, meanMs }: ComputeTimes) {
   const slow = inOrder.filter((ms) => ms > SLOW * fastMs).length;
   return { share: slow / inOrder.length, meanRatio: meanMs / fastMs };
 }

@@ -1,8 +1,9 @@
 import type { Environment } from '../../records/environment.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import type { TrtexecRun } from '../log/parsed-log.ts';
-import type { DerivedValues, QueryTimes } from '../run-facts.ts';
+import type { TrtexecRun } from '../log/run-builder.ts';
+import { type DerivedValues, twoLevels } from '../log/derived.ts';
+import type { QueryTimes } from '../run-facts.ts';
 
 export interface FitnessFacts {
   readonly log: TrtexecRun;
@@ -16,29 +17,21 @@ export interface FitnessFacts {
 }
 
 /** The GPU compute times of a run's queries, in milliseconds. */
-export interface ComputeTimes {
-  readonly inOrder: Float64Array;
-  readonly sorted: Float64Array;
-  readonly medianMs: number;
-  /** The 10 % quantile: the time of an undisturbed query. */
-  readonly fastMs: number;
-  readonly meanMs: number;
-}
+export type ComputeTimes = NonNullable<ReturnType<typeof computeTimesOf>>;
 
 /** The distribution of fewer queries means nothing. */
 const LEAST_QUERIES = 30;
 
 /** Null if there are no exported times, or too few. */
-export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
+export function computeTimesOf(times: QueryTimes | null) {
   const inOrder = times?.columns.computeMs;
   if (inOrder === undefined || inOrder.length < LEAST_QUERIES) return null;
   const sorted = inOrder.toSorted();
-  const medianMs = at(sorted, 0.5);
+  /** The time of an undisturbed query. */
   const fastMs = at(sorted, 0.1);
   if (!(fastMs > 0)) return null;
-  let sum = 0;
-  for (const value of inOrder) sum += value;
-  return { inOrder, sorted, medianMs, fastMs, meanMs: sum / inOrder.length };
+  const meanMs = inOrder.reduce((sum, value) => sum + value, 0) / inOrder.length;
+  return { inOrder, sorted, medianMs: at(sorted, 0.5), fastMs, meanMs };
 }
 
 /** The value below which the given share of the values lies. */
@@ -91,20 +84,6 @@ export function profiled({ log }: Pick<FitnessFacts, 'log'>): RunFlag | null {
   return { id: 'profilingOn', effect: 'barred', value: null, evidence };
 }
 
-const RULE = {
-  leastQueries: 100,
-  /** This share of the queries at either end counts as outliers. */
-  trimmed: 0.01,
-  /** Each level has at least this share of the other queries. */
-  leastShare: 0.1,
-  /** Least distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
-  leastApart: 0.08,
-  /**
-   * The same distance in standard deviations within the levels: 2.6 for a normal distribution, 3.5 for a uniform one.
-   */
-  deviations: 6,
-} as const;
-
 /**
  * If the larger level's share exceeds a half by this much, the median lies in that level, and it will in the next run,
  * too.
@@ -120,49 +99,6 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${most.toPrecision(3)} ms, the others at ${other.toPrecision(3)} ms`;
   const effect = Math.abs(share - 0.5) >= FIRM_SHARE ? 'explained' : 'widened';
   return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
-}
-
-/**
- * The lower level's share of the queries, and both levels; null if there is only one. The split is by least squares
- * (Otsu 1979).
- */
-export function twoLevels(sorted: Float64Array) {
-  if (sorted.length < RULE.leastQueries) return null;
-  const trimmed = Math.ceil(RULE.trimmed * sorted.length);
-  const values = sorted.subarray(trimmed, sorted.length - trimmed);
-  // Nearly all runs end here: the spread of their queries is less than the distance of two levels.
-  const [least = 0] = values;
-  if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
-  const { low, lower, upper, deviation } = cut(values);
-  const isClear =
-    Math.min(low, values.length - low) >= RULE.leastShare * values.length &&
-    upper / lower - 1 >= RULE.leastApart &&
-    upper - lower >= RULE.deviations * deviation;
-  return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
-}
-
-/** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
-function cut(values: Float64Array) {
-  const [origin = 0] = values;
-  let sum = 0;
-  let squares = 0;
-  for (const value of values) {
-    sum += value - origin;
-    squares += (value - origin) ** 2;
-  }
-  const n = values.length;
-  let below = 0;
-  let best = { low: 1, between: -1, lower: 0, upper: 0 };
-  for (let low = 1; low < n; low += 1) {
-    below += (values[low - 1] ?? 0) - origin;
-    const lower = below / low;
-    const upper = (sum - below) / (n - low);
-    const between = low * (n - low) * (upper - lower) ** 2;
-    if (between > best.between) best = { low, between, lower, upper };
-  }
-  const { low, lower, upper } = best;
-  const within = squares - low * lower ** 2 - (n - low) * upper ** 2;
-  return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
 }
 
 /** From this step on, in percent of the median, the timer counts as coarse. A single time may be off by half a step. */

@@ -147,7 +147,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
 }
 
 function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
-  if (!log.warmUpUnknown) return null;
+  if (log.warmUpQueries !== null) return null;
   return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
 }
 

@@ -2,18 +2,15 @@ import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics 
 import type { TensorrtVersion } from '../../text/version.ts';
 import { finishStatistics, METRIC_NAMES, type Summary } from './report.ts';
 
-/** What a run prints about its queries. */
+/** What a run prints about its queries; the counts are those of the warm-up and of the timing trace. */
 interface PrintedCounts {
-  /** From `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed. */
-  readonly batch: number | null;
-  /** From the timing trace. */
   readonly queries: number | null;
   readonly warmUpQueries: number | null;
   readonly measurement: Measurement | null;
 }
 
 /** Queries as executions of the whole batch, with a list of the numbers that are computed rather than printed. */
-export interface CountedQueries extends Omit<PrintedCounts, 'batch'> {
+export interface CountedQueries extends PrintedCounts {
   /** Formulas with their numbers, by the name of the computed value. */
   readonly derived: Readonly<Record<string, string>>;
   /** Images in a query; null if the shapes state it. */
@@ -33,64 +30,53 @@ function isSameCount(a: number, b: number): boolean {
 /**
  * Counts queries. With an implicit batch (TensorRT 7 to 8) trtexec counts images, which are divided by the batch if
  * that fits the total compute time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
+ * @param batch from `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed
  */
-export function countQueries(printed: PrintedCounts): CountedQueries {
-  const { batch, measurement, queries } = printed;
-  const timed = timedQueries(measurement);
-  const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
-  if (measurement !== null && timed === null) {
+export function countQueries(printed: PrintedCounts, batch: number | null): CountedQueries {
+  const { measurement, queries, warmUpQueries } = printed;
+  const asPrinted = { ...printed, derived: {}, imagesPerQuery: null, contradiction: null };
+  if (measurement === null) return asPrinted;
+  const { gpuTotalS, hostWalltimeS, throughputQps } = measurement;
+  const mean = measurement.gpuComputeMs.mean ?? 0;
+  if (gpuTotalS === null || mean <= 0) {
     // Without total and mean, queries look like images, and counts that were multiplied by 0 are lost.
-    const known = queries === 0 ? { queries: null, warmUpQueries: null } : {};
-    return { ...asPrinted({ ...printed, measurement: null }), ...known };
+    return { ...asPrinted, measurement: null, ...(queries === 0 ? { queries: null, warmUpQueries: null } : {}) };
   }
-  if (batch !== null && batch > 1 && timed !== null && counted !== null && !isSameCount(counted, timed.queries)) {
-    if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
-    const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
-    return { ...asPrinted(printed), contradiction: `${both}, do not fit ${timed.formula} = ${shown(timed.queries)}` };
-  }
-  if (timed === null || counted !== 0) return asPrinted(printed);
-  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
-  const whole = asPrinted({ ...printed, queries: Math.round(timed.queries), warmUpQueries: null });
-  return { ...whole, derived: { ...whole.derived, queries: timed.formula } };
-}
-
-function asPrinted({ measurement, queries, warmUpQueries }: Omit<PrintedCounts, 'batch'>): CountedQueries {
-  const same = { queries, warmUpQueries, imagesPerQuery: null, contradiction: null };
-  if (measurement?.throughputQps !== 0 || queries === null || queries <= 0 || measurement.hostWalltimeS <= 0) {
-    return { ...same, measurement, derived: ofRate(queries, measurement, '') };
-  }
-  const { hostWalltimeS } = measurement;
-  const derived = { throughputQps: `${queries} queries / ${hostWalltimeS} s` };
-  return { ...same, measurement: { ...measurement, throughputQps: queries / hostWalltimeS }, derived };
-}
-
-function perBatch({ measurement, queries, warmUpQueries }: PrintedCounts, batch: number): CountedQueries {
-  const divided = (value: number | null): number | null => (value === null ? null : value / batch);
-  const images = { queries, warmUpQueries, throughputQps: measurement?.throughputQps ?? null };
-  const formulas = Object.entries(images).flatMap(([name, value]) =>
-    value === null ? [] : [[name, `${value} images / batch ${batch}`]],
-  );
-  return {
-    measurement: measurement === null ? null : { ...measurement, throughputQps: measurement.throughputQps / batch },
-    queries: divided(queries),
-    warmUpQueries: divided(warmUpQueries),
-    derived: { ...Object.fromEntries(formulas), ...ofRate(queries, measurement, ` / batch ${batch}`) },
-    imagesPerQuery: batch,
-    contradiction: null,
+  const [timed, formula] = [(1000 * gpuTotalS) / mean, `${gpuTotalS} s / ${mean} ms`];
+  const counted = queries ?? throughputQps * hostWalltimeS;
+  const isOff = batch !== null && batch > 1 && !isSameCount(counted, timed);
+  const size = isOff && isSameCount(counted / batch, timed) ? batch : 1;
+  const contradiction =
+    isOff && size === 1
+      ? `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}, do not fit ${formula} = ${shown(timed)}`
+      : null;
+  const derived: Record<string, string> = {};
+  const ofBatch = (name: string, images: number): number => {
+    if (size > 1) derived[name] = `${images} images / batch ${size}`;
+    return images / size;
   };
-}
-
-/** Without the line of the timing trace, the count follows from the rate. */
-function ofRate(queries: number | null, measurement: Measurement | null, by: string): CountedQueries['derived'] {
-  if (queries !== null || measurement === null) return {};
-  return { queries: `${measurement.throughputQps} qps × ${measurement.hostWalltimeS} s${by}` };
-}
-
-function timedQueries(measurement: Measurement | null): { readonly queries: number; readonly formula: string } | null {
-  const { gpuTotalS = null, gpuComputeMs } = measurement ?? {};
-  const mean = gpuComputeMs?.mean ?? 0;
-  if (gpuTotalS === null || mean <= 0) return null;
-  return { queries: (1000 * gpuTotalS) / mean, formula: `${gpuTotalS} s / ${mean} ms` };
+  let count = queries === null ? null : ofBatch('queries', queries);
+  let warmUps = warmUpQueries === null ? null : ofBatch('warmUpQueries', warmUpQueries);
+  let qps = ofBatch('throughputQps', throughputQps);
+  if (count === null) {
+    derived['queries'] = `${throughputQps} qps × ${hostWalltimeS} s${size === 1 ? '' : ` / batch ${size}`}`;
+  }
+  const isLost = counted === 0 && contradiction === null;
+  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
+  if (isLost) [count, warmUps] = [Math.round(timed), null];
+  if (qps === 0 && count !== null && count > 0 && hostWalltimeS > 0) {
+    derived['throughputQps'] = `${count} queries / ${hostWalltimeS} s`;
+    qps = count / hostWalltimeS;
+  }
+  if (isLost) derived['queries'] = formula;
+  return {
+    measurement: { ...measurement, throughputQps: qps },
+    queries: count,
+    warmUpQueries: warmUps,
+    derived,
+    imagesPerQuery: size === 1 ? null : size,
+    contradiction,
+  };
 }
 
 function shown(value: number, digits = 6): number {
@@ -98,7 +84,8 @@ function shown(value: number, digits = 6): number {
 }
 
 interface LoggedNumbers {
-  readonly draft: Pick<Summary, 'gpuTotalS' | 'hostWalltimeS' | 'metrics' | 'throughputQps'>;
+  readonly metrics: Summary['metrics'];
+  readonly measurement: Measurement;
   /** From the timing trace; null if it was not printed. */
   readonly queries: number | null;
   readonly traceWalltimeS: number | null;
@@ -114,31 +101,30 @@ const SUMMED = 3e-8;
  * The first contradiction between the printed numbers; null if there is none. It reveals lost bytes and foreign text. A
  * missing number contradicts nothing, unless it is always printed.
  */
-export function contradictionIn(logged: LoggedNumbers): string | null {
-  const { draft, queries } = logged;
+export function contradictionIn({ metrics, version, ...logged }: LoggedNumbers): string | null {
   const statistics: Statistics = Object.fromEntries(
     TIMED_METRICS.flatMap((metric) => {
-      const finished = finishStatistics(draft.metrics[metric]);
+      const finished = finishStatistics(metrics[metric]);
       return finished === null ? [] : [[metric, finished]];
     }),
   );
-  const tolerance = PRINTED + SUMMED * (queries ?? (draft.throughputQps ?? 0) * (draft.hostWalltimeS ?? 0));
+  const { throughputQps, hostWalltimeS } = logged.measurement;
+  const counted = logged.queries ?? throughputQps * hostWalltimeS;
   return (
-    lackingLine(logged, statistics) ??
+    lackingLine(version, statistics) ??
     disorder(statistics) ??
-    wrongSum(statistics, tolerance) ??
-    wrongCount(logged, statistics)
+    wrongSum(statistics, PRINTED + SUMMED * counted) ??
+    wrongCount(logged, counted)
   );
 }
 
 /** Since 8.0 all lines of a summary are always printed. */
 const COMPLETE_SINCE = 8;
 
-function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): string | null {
+function lackingLine(version: TensorrtVersion | null, found: Statistics): string | null {
   if ((version?.major ?? 0) < COMPLETE_SINCE) return null;
   const lacking = TIMED_METRICS.find((metric) => (found[metric]?.mean ?? null) === null);
   if (lacking !== undefined) return `its summary has no complete line "${METRIC_NAMES[lacking]}"`;
-  if (draft.gpuTotalS === undefined) return 'its summary has no "Total GPU Compute Time"';
   const [first, ...others] = TIMED_METRICS.map((metric) => Object.keys(found[metric]?.percentiles ?? {}).join(', '));
   const other = others.find((list) => list !== first);
   return other === undefined ? null : `its lines have different percentiles: ${first} and ${other}`;
@@ -198,20 +184,18 @@ function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, toleran
   return null;
 }
 
-function wrongCount({ draft, queries, traceWalltimeS }: LoggedNumbers, found: Statistics): string | null {
-  const { throughputQps, hostWalltimeS, gpuTotalS } = draft;
-  if (hostWalltimeS === undefined || throughputQps === undefined) return null;
+function wrongCount(
+  { measurement, traceWalltimeS }: Pick<LoggedNumbers, 'measurement' | 'traceWalltimeS'>,
+  counted: number,
+): string | null {
+  const { throughputQps, hostWalltimeS, gpuTotalS, gpuComputeMs } = measurement;
   const apart = Math.abs((traceWalltimeS ?? hostWalltimeS) - hostWalltimeS);
   if (apart > PRINTED * Math.max(Math.abs(traceWalltimeS ?? 0), Math.abs(hostWalltimeS))) {
     return `the timing trace covers ${traceWalltimeS} s, the summary ${hostWalltimeS} s`;
   }
-  const counted = queries ?? throughputQps * hostWalltimeS;
-  // TensorRT 7 prints 0 for dynamic shapes.
-  if (throughputQps === 0) return null;
   if (!isSameCount(throughputQps * hostWalltimeS, counted)) {
     return `${throughputQps} qps over ${hostWalltimeS} s are not the ${counted} queries of the timing trace`;
   }
-  const mean = found.gpuComputeMs?.mean ?? null;
-  if (gpuTotalS === undefined || mean === null || isSameCount((1000 * gpuTotalS) / mean, counted)) return null;
-  return `${shown(counted)} queries of ${mean} ms are not a total GPU compute time of ${gpuTotalS} s`;
+  if (isSameCount((1000 * (gpuTotalS ?? 0)) / (gpuComputeMs.mean ?? 1), counted)) return null;
+  return `${shown(counted)} queries of ${gpuComputeMs.mean} ms are not a total GPU compute time of ${gpuTotalS} s`;
 }

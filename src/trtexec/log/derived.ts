@@ -1,29 +1,64 @@
 import { itemsPerS } from '../../records/cell.ts';
-import type { Measurement } from '../../records/harness.ts';
+import type { BoundBy } from '../../records/bound.ts';
+import type { HarnessReading, Measurement } from '../../records/harness.ts';
+import type { Outcome } from '../../records/outcome.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { type DerivedValues, enqueueClass, type QueryTimes } from '../run-facts.ts';
-import { twoLevels } from '../fitness/facts.ts';
-import { shapesOf, type TrtexecRun } from './parsed-log.ts';
+import type { QueryTimes, RunExports } from '../run-facts.ts';
+import { shapesOf, type TrtexecRun } from './run-builder.ts';
 
-export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {
-  const { measurement } = run;
-  const enqueue = measurement?.enqueueMs?.median ?? null;
-  const compute = measurement?.gpuComputeMs.median ?? null;
-  const enqueueRatio = enqueue !== null && compute ? enqueue / compute : null;
-  const oneStream = run.options.streams === null || run.options.streams === 1;
+export interface ParsedRun {
+  readonly path: string;
+  readonly log: TrtexecRun;
+  /** Null for trtexec. */
+  readonly harness: HarnessReading | null;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  readonly flags: readonly RunFlag[];
+  /** Null if nobody watched the machine during the run. */
+  readonly telemetry: RunTelemetry | null;
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
+}
+
+export type EnqueueClass = 'free' | 'near' | 'bound';
+
+/** trtexec gives its own hint from a ratio of 0.8 on. */
+export function enqueueClass(ratio: number): EnqueueClass {
+  if (ratio > 0.8) return 'bound';
+  return ratio >= 0.5 ? 'near' : 'free';
+}
+
+export type DerivedValues = ReturnType<typeof derive>;
+
+/**
+ * Values derived from the output; null if the numbers they need were not printed.
+ * @param boundBy what limits the throughput; null until its flags are known
+ */
+export function derive(run: TrtexecRun, times: QueryTimes | null, boundBy: BoundBy | null = null) {
+  const { measurement, options } = run;
+  const { enqueueMs = null, gpuComputeMs = null, gpuTotalS = null, hostWalltimeS = 0 } = measurement ?? {};
+  const enqueueRatio = enqueueMs !== null && gpuComputeMs?.median ? enqueueMs.median / gpuComputeMs.median : null;
+  // Streams overlap.
+  const isOneStream = options.streams === null || options.streams === 1;
   return {
     queries: queryCount(run),
-    cvPercent: coefficientOfVariancePercent(times) ?? unstableHint(run),
+    /** Standard deviation (population) over mean of the GPU compute times, in percent. */
+    cvPercent: coefficientOfVariancePercent(times) ?? run.hints.find(({ id }) => id === 'unstable')?.value ?? null,
+    /** Median enqueue time over median GPU compute time. */
     enqueueRatio,
     enqueueClass: enqueueRatio === null ? null : enqueueClass(enqueueRatio),
-    gpuBusy:
-      oneStream && measurement !== null && measurement.gpuTotalS !== null
-        ? measurement.gpuTotalS / measurement.hostWalltimeS
-        : null,
-    idleGapMs: oneStream ? idleGapMs(measurement) : null,
+    /** Share of the wall time in which the GPU computes. Only for one stream. */
+    gpuBusy: isOneStream && gpuTotalS !== null ? gpuTotalS / hostWalltimeS : null,
+    /** Time between the ends of two queries minus the mean GPU compute time. Only for one stream. */
+    idleGapMs: isOneStream ? idleGapMs(measurement) : null,
+    /** The direction whose copies take longer than the GPU computes, by the medians: the bus is the bottleneck. */
     transferBound: measurement === null ? null : transferBound(measurement),
+    /** Throughput times the batch; null if the inputs share no leading dimension. */
     itemsPerS: itemsOf(run),
-    boundBy: null,
+    boundBy,
+    /** Robust centers of the run's own samples, for comparisons. */
     gpuComputeCentreMs: centreOf(times?.columns.computeMs),
     latencyCentreMs: centreOf(times?.columns.latencyMs),
   };
@@ -55,16 +90,69 @@ function centreOf(values: Float64Array | undefined): number | null {
   return twoLevels(sorted) === null ? sortedCentre(sorted) : null;
 }
 
+const LEVELS = {
+  leastQueries: 100,
+  /** This share of the queries at either end counts as outliers. */
+  trimmed: 0.01,
+  /** Each level has at least this share of the other queries. */
+  leastShare: 0.1,
+  /** Least distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
+  leastApart: 0.08,
+  /**
+   * The same distance in standard deviations within the levels: 2.6 for a normal distribution, 3.5 for a uniform one.
+   */
+  deviations: 6,
+} as const;
+
+/**
+ * The lower level's share of the queries, and both levels; null if there is only one. The split is by least squares
+ * (Otsu 1979).
+ */
+export function twoLevels(sorted: Float64Array) {
+  if (sorted.length < LEVELS.leastQueries) return null;
+  const trimmed = Math.ceil(LEVELS.trimmed * sorted.length);
+  const values = sorted.subarray(trimmed, sorted.length - trimmed);
+  // Nearly all runs end here: the spread of their queries is less than the distance of two levels.
+  const [least = 0] = values;
+  if ((values.at(-1) ?? 0) < (1 + LEVELS.leastApart) * least) return null;
+  const { low, lower, upper, deviation } = cut(values);
+  const isClear =
+    Math.min(low, values.length - low) >= LEVELS.leastShare * values.length &&
+    upper / lower - 1 >= LEVELS.leastApart &&
+    upper - lower >= LEVELS.deviations * deviation;
+  return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
+}
+
+/** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
+function cut(values: Float64Array) {
+  const [origin = 0] = values;
+  let sum = 0;
+  let squares = 0;
+  for (const value of values) {
+    sum += value - origin;
+    squares += (value - origin) ** 2;
+  }
+  const n = values.length;
+  let below = 0;
+  let best = { low: 1, between: -1, lower: 0, upper: 0 };
+  for (let low = 1; low < n; low += 1) {
+    below += (values[low - 1] ?? 0) - origin;
+    const lower = below / low;
+    const upper = (sum - below) / (n - low);
+    const between = low * (n - low) * (upper - lower) ** 2;
+    if (between > best.between) best = { low, between, lower, upper };
+  }
+  const { low, lower, upper } = best;
+  const within = squares - low * lower ** 2 - (n - low) * upper ** 2;
+  return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
+}
+
 /** From the timing trace; otherwise from throughput and wall time, which agree to a small fraction of a query. */
 export function queryCount(run: TrtexecRun): number | null {
   if (run.queries !== null) return run.queries;
   const { measurement } = run;
   if (measurement === null) return null;
   return Math.round(measurement.throughputQps * measurement.hostWalltimeS);
-}
-
-function unstableHint(run: TrtexecRun): number | null {
-  return run.hints.find(({ id }) => id === 'unstable')?.value ?? null;
 }
 
 function coefficientOfVariancePercent(times: QueryTimes | null): number | null {

@@ -1,6 +1,13 @@
+import type { Evidence } from '../../records/outcome.ts';
 import type { LogMessage } from './log-lines.ts';
-import { type BuildFacts, finiteOrNull, printedPattern } from './printed-facts.ts';
-import type { Hint } from './parsed-log.ts';
+import { finiteOrNull, type PhaseFacts, printedPattern } from './printed-facts.ts';
+
+export interface Hint extends Evidence {
+  /** An ID of `HINT_RULES`. */
+  readonly id: string;
+  /** The hint's number, such as the coefficient of variance in percent. */
+  readonly value: number | null;
+}
 
 interface HintRule {
   readonly id: string;
@@ -80,6 +87,6 @@ type RemarkForNumber = (typeof REMARKS_FOR_NUMBERS)[number];
 export function remarkNumbers({
   deserializedS,
   refitMs,
-}: BuildFacts): Readonly<Record<RemarkForNumber, number | null>> {
+}: Pick<PhaseFacts, 'deserializedS' | 'refitMs'>): Readonly<Record<RemarkForNumber, number | null>> {
   return { engine_loaded_s: deserializedS, engine_refitted_ms: refitMs };
 }

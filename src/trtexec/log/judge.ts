@@ -8,7 +8,7 @@ import type { RunRole } from '../../records/run.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
 import { OF_TIMING_CACHE, withoutLines } from './failure-rules.ts';
-import type { TrtexecRun } from './parsed-log.ts';
+import type { TrtexecRun } from './run-builder.ts';
 
 export function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
   return { kind: 'failed', reason, evidence };

@@ -185,14 +185,7 @@ function holdsPrefix(bytes: Buffer, from: number, end: number): boolean {
 
 const MARKER_RESULTS = ['RUNNING', 'PASSED', 'FAILED', 'WAIVED', 'TASK_BEGIN', 'TASK_END', 'TASK_ABORT'] as const;
 
-type MarkerResult = (typeof MARKER_RESULTS)[number];
-
-export interface Marker {
-  readonly result: MarkerResult;
-  /** The version that trtexec was compiled against; null for markers of TensorRT before 8, which lack it. */
-  readonly version: TensorrtVersion | null;
-  readonly commandLine: string;
-}
+export type Marker = NonNullable<ReturnType<typeof parseMarker>>;
 
 const MARKER = /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
 
@@ -231,12 +224,14 @@ export function markerStart(text: string): number {
 }
 
 /** Parses a `&&&& RESULT TensorRT.trtexec [TensorRT vN] [bB] # argv` line; null for any other text. */
-export function parseMarker(text: string): Marker | null {
+export function parseMarker(text: string) {
   const match = MARKER.exec(text);
   const result = match?.[1];
   if (match === null || !isOneOf(MARKER_RESULTS, result)) return null;
   const digits = match[3];
-  return { result, version: digits === undefined ? null : decodeMarkerVersion(digits), commandLine: match[4] ?? '' };
+  /** The version that trtexec was compiled against; null for markers of TensorRT before 8, which lack it. */
+  const version = digits === undefined ? null : decodeMarkerVersion(digits);
+  return { result, version, commandLine: match[4] ?? '' };
 }
 
 /** Version of the first marker that has one; null if none has. */

@@ -1,15 +1,26 @@
 import type { PhaseLimits, RunPhase, TimeLimit } from '../../records/time-limit.ts';
 
+interface Phase {
+  readonly phase: RunPhase;
+  readonly limit: keyof PhaseLimits;
+  readonly texts: readonly string[];
+}
+
+const BEFORE_OUTPUT: Phase = { phase: 'before its first output', limit: 'firstOutputS', texts: [] };
+const SETTING_UP: Phase = { phase: 'while setting up', limit: 'loadS', texts: [] };
+
 /**
- * Output at the start of each phase, for 8.x to 11.x. Without these lines the previous phase continues, and only the
- * limit of the whole process applies. `Warmup completed` appears when both warm-up and timed part are over.
+ * The phases with the output at their start, for 8.x to 11.x. Without these lines the previous phase continues, and only
+ * the limit of the whole process applies. `Warmup completed` appears when both warm-up and timed part are over.
  */
-const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly string[] }[] = [
-  { phase: 'while parsing the model', texts: ['] Start parsing network model'] },
-  { phase: 'while building', texts: ['] Finished parsing network model'] },
-  { phase: 'while loading the engine', texts: ['] Engine built in ', '] Created engine with size'] },
-  { phase: 'in warm-up or the timed part', texts: ['] Starting inference'] },
-  { phase: 'after the timed part', texts: ['] Warmup completed ', '] Skipped inference phase'] },
+const PHASES: readonly Phase[] = [
+  BEFORE_OUTPUT,
+  SETTING_UP,
+  { phase: 'while parsing the model', limit: 'loadS', texts: ['] Start parsing network model'] },
+  { phase: 'while building', limit: 'loadS', texts: ['] Finished parsing network model'] },
+  { phase: 'while loading the engine', limit: 'loadS', texts: ['] Engine built in ', '] Created engine with size'] },
+  { phase: 'in warm-up or the timed part', limit: 'timedPartS', texts: ['] Starting inference'] },
+  { phase: 'after the timed part', limit: 'endS', texts: ['] Warmup completed ', '] Skipped inference phase'] },
 ];
 
 /** Limit for an unfinished line: a tensor dump may be one line of many megabytes. */
@@ -19,10 +30,9 @@ const MAX_LINE_CHARACTERS = 4096;
 export class PhaseWatch {
   private readonly limits: PhaseLimits;
   private readonly wholeS: number | null;
-  private phase: RunPhase = 'before its first output';
+  private current = BEFORE_OUTPUT;
   private since = 0;
   private partSince = 0;
-  private next = 0;
   private readonly open = { stdout: '', stderr: '' };
   private lastLine: string | null = null;
 
@@ -33,7 +43,7 @@ export class PhaseWatch {
 
   read(text: string, stream: 'stdout' | 'stderr', elapsedS: number): void {
     if (text === '') return;
-    if (this.phase === 'before its first output') this.enter('while setting up', elapsedS);
+    if (this.current === BEFORE_OUTPUT) this.enter(SETTING_UP, elapsedS);
     const whole = this.open[stream] + text;
     const end = whole.lastIndexOf('\n');
     this.open[stream] = whole.slice(end + 1).slice(-MAX_LINE_CHARACTERS);
@@ -42,13 +52,13 @@ export class PhaseWatch {
   }
 
   get isInferring(): boolean {
-    return this.phase === 'in warm-up or the timed part';
+    return this.current.phase === 'in warm-up or the timed part';
   }
 
   /** The limit that is exceeded at that time; null if none. */
   passed(elapsedS: number): TimeLimit | null {
     if (this.wholeS !== null && elapsedS >= this.wholeS) return this.whole(elapsedS);
-    const limitS = this.limitOf(this.phase);
+    const limitS = this.limits[this.current.limit];
     if (limitS === null || elapsedS - this.partSince < limitS) return null;
     return { ...this.at(elapsedS), of: 'phase', limitS };
   }
@@ -60,40 +70,22 @@ export class PhaseWatch {
   private at(elapsedS: number): Omit<TimeLimit, 'of' | 'limitS'> {
     const open = this.open.stdout.trim() || this.open.stderr.trim();
     const lastLine = this.lastLine ?? (open === '' ? null : open);
-    return { phase: this.phase, inPhaseS: elapsedS - this.since, lastLine };
+    return { phase: this.current.phase, inPhaseS: elapsedS - this.since, lastLine };
   }
 
   private findMarks(text: string, elapsedS: number): void {
-    for (let place = this.next; place < MARKS.length; place += 1) {
-      const mark = MARKS[place];
-      if (mark?.texts.some((words) => text.includes(words)) === true) {
-        this.next = place + 1;
-        this.enter(mark.phase, elapsedS);
-      }
+    for (const phase of PHASES.slice(PHASES.indexOf(this.current) + 1)) {
+      if (phase.texts.some((words) => text.includes(words))) this.enter(phase, elapsedS);
     }
   }
 
-  private enter(phase: RunPhase, elapsedS: number): void {
-    this.phase = phase;
-    this.since = elapsedS;
+  private enter(phase: Phase, elapsedS: number): void {
     // Setup, parsing, building and loading share one limit, from the first output on.
-    if (phase === 'while setting up' || !BEFORE_INFERENCE.includes(phase)) this.partSince = elapsedS;
-  }
-
-  private limitOf(phase: RunPhase): number | null {
-    const { firstOutputS, loadS, timedPartS, endS } = this.limits;
-    if (phase === 'before its first output') return firstOutputS;
-    if (BEFORE_INFERENCE.includes(phase)) return loadS;
-    return phase === 'in warm-up or the timed part' ? timedPartS : endS;
+    if (phase.limit !== this.current.limit) this.partSince = elapsedS;
+    this.current = phase;
+    this.since = elapsedS;
   }
 }
-
-const BEFORE_INFERENCE: readonly RunPhase[] = [
-  'while setting up',
-  'while parsing the model',
-  'while building',
-  'while loading the engine',
-];
 
 function lastLineOf(text: string): string | null {
   const lines = text.slice(-MAX_LINE_CHARACTERS).split('\n');

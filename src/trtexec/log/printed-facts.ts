@@ -1,5 +1,4 @@
 import type { BuildShape } from '../../records/cell.ts';
-import type { Immutable } from '../../records/scalars.ts';
 import { keysOf } from '../../text/unknown-values.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 
@@ -35,24 +34,13 @@ export function isoOfStamp(stamp: string): string | null {
 /** trtexec's options banner: section, key, and the value that was really used. */
 export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The known lines of the banner, normalized over versions; null if not printed. */
-export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
-
-/** The banner while it is parsed: an open map, as versions use different keys. */
-export type BannerDraft = Record<string, Record<string, string>>;
-
-/** Takes one line of an options section, `Key: value`; ignores other text. */
-export function readBannerLine(draft: BannerDraft, section: string, text: string): void {
+/** Splits `Key: value`; null for other text. */
+export function keyAndValue(text: string): readonly [key: string, value: string] | null {
   const colon = text.indexOf(':');
-  if (colon <= 0) return;
-  const key = text.slice(0, colon).trim();
-  const value = text.slice(colon + 1).trim();
-  const keys: Record<string, string> = (draft[section] ??= Object.create(null));
-  // Shapes are printed on one line per input: join them.
-  keys[key] = keys[key] ? `${keys[key]},${value}` : value;
+  return colon <= 0 ? null : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
 }
 
-/** Normalizes the banner: the same fields for every version from 7.x to 11.x. */
+/** The known lines of the banner: the same fields for every version from 7.x to 11.x; null if not printed. */
 export function effectiveOptions(banner: Banner) {
   const build = banner['Build Options'] ?? {};
   const inference = banner['Inference Options'] ?? {};
@@ -123,94 +111,60 @@ function shapeList<T>(text = '', parse: (dimensions: string) => T | null): Recor
   return shapes;
 }
 
-/** What a process printed about its engine; null if it did not. */
-export class BuildFacts {
+/** What a process printed once about its engine and its queries; null if it did not. */
+export class PhaseFacts {
   engineBuiltS: number | null = null;
   /** Size of the engine that this process built. */
   createdEngineMib: number | null = null;
   /** Size of the engine that this process loaded; whole MiB, as the library prints it. */
   loadedEngineMib: number | null = null;
   deserializedS: number | null = null;
-  parsedModelS: number | null = null;
   contextMemoryMib: number | null = null;
   /** Mean of ten refits with the same weights that the engine was built with (`--timeRefit`). */
   refitMs: number | null = null;
   /** The most GPU memory that the builder's allocators held at once; whole MiB. */
   peakMemoryMib: number | null = null;
+  warmUpQueries: number | null = null;
+  queries: number | null = null;
+  traceWalltimeS: number | null = null;
   inferenceSkipped = false;
   inferenceStarted = false;
 }
 
 /** Lines that are printed once per phase; `(N)` is their number. The order differs by version. */
-const BUILD_LINES = {
+const PHASE_LINES = {
   engineBuiltS: 'Engine built in (N) sec',
   createdEngineMib: 'Created engine with size: (N) MiB',
   loadedEngineMib: 'Loaded engine (?:with )?size: (N) MiB',
   deserializedS: 'Engine (?:deserialized|loaded) in (N) sec',
-  parsedModelS: 'Finished parsing network model\\. Parse time: (N)',
   // Strategies that do not reserve the memory of the largest profile print the second form.
   contextMemoryMib:
     '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
   peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
   refitMs: 'Engine refitted in (N) ms',
+  warmUpQueries: 'Warmup completed (N) queries over ',
+  queries: 'Timing trace has (N) queries over ',
+  traceWalltimeS: 'Timing trace has \\d+ queries over (N) s',
 } as const;
-const BUILD_PATTERNS = keysOf(BUILD_LINES).map((fact) => [fact, printedPattern(BUILD_LINES[fact])] as const);
+const PHASE_PATTERNS = keysOf(PHASE_LINES).map((fact) => [fact, printedPattern(PHASE_LINES[fact])] as const);
 
 /** Takes one `[I]` line outside the banner and the report. */
-export function readBuildLine(draft: BuildFacts, text: string): void {
+export function readPhaseLine(draft: PhaseFacts, text: string): void {
   draft.inferenceStarted ||= text.startsWith('Starting inference');
   draft.inferenceSkipped ||= text.startsWith('Skipped inference phase since');
-  for (const [fact, pattern] of BUILD_PATTERNS) {
+  for (const [fact, pattern] of PHASE_PATTERNS) {
     const match = pattern.exec(text);
     if (match !== null) draft[fact] = finiteOrNull(match[1]);
   }
 }
 
-/** The `=== Device Information ===` block. Clock rates are nominal, not measured. */
-export class DeviceFacts {
-  name: string | null = null;
-  id: number | null = null;
-  uuid: string | null = null;
-  computeCapability: string | null = null;
-  sms: number | null = null;
-  globalMemoryMib: number | null = null;
-  sharedMemoryPerSmKib: number | null = null;
-  memoryBusWidthBits: number | null = null;
-  ecc: boolean | null = null;
-  applicationComputeClockGhz: number | null = null;
-  applicationMemoryClockGhz: number | null = null;
-}
-
-/** Lines that are taken as they are. */
-const TEXT_LINES = new Map<string, 'name' | 'uuid' | 'computeCapability'>([
-  ['Selected Device', 'name'],
-  ['Selected Device UUID', 'uuid'],
-  ['Compute Capability', 'computeCapability'],
-]);
-/** Lines whose first number counts. The clock lines changed their names in 8.6. */
-const NUMBER_LINES = new Map<string, Exclude<keyof DeviceFacts, 'name' | 'uuid' | 'computeCapability' | 'ecc'>>([
-  ['Selected Device ID', 'id'],
-  ['SMs', 'sms'],
-  ['Device Global Memory', 'globalMemoryMib'],
-  ['Device Memory', 'globalMemoryMib'],
-  ['Shared Memory per SM', 'sharedMemoryPerSmKib'],
-  ['Memory Bus Width', 'memoryBusWidthBits'],
-  ['Application Compute Clock Rate', 'applicationComputeClockGhz'],
-  ['Compute Clock Rate', 'applicationComputeClockGhz'],
-  ['Application Memory Clock Rate', 'applicationMemoryClockGhz'],
-  ['Memory Clock Rate', 'applicationMemoryClockGhz'],
-]);
-
-/** Takes one line of the block; false if it is not part of the block. */
-export function readDeviceLine(draft: DeviceFacts, text: string): boolean {
-  const [, label = '', value = ''] = /^(.+?): (.*)$/.exec(text) ?? [];
-  const textKey = TEXT_LINES.get(label.trim());
-  const numberKey = NUMBER_LINES.get(label.trim());
-  if (textKey !== undefined) draft[textKey] = value.trim();
-  else if (numberKey !== undefined) draft[numberKey] = finiteOrNull(value.trim().split(' ')[0]);
-  else return false;
-  if (numberKey === 'memoryBusWidthBits') {
-    draft.ecc = value.includes('ECC enabled') ? true : value.includes('ECC disabled') ? false : null;
-  }
-  return true;
+/** @param lines of the `=== Device Information ===` block, by their labels */
+export function deviceFacts(lines: ReadonlyMap<string, string>) {
+  const memory = lines.get('Device Global Memory') ?? lines.get('Device Memory');
+  return {
+    name: lines.get('Selected Device') ?? null,
+    uuid: lines.get('Selected Device UUID') ?? null,
+    computeCapability: lines.get('Compute Capability') ?? null,
+    globalMemoryMib: finiteOrNull(memory?.split(' ')[0]),
+  };
 }

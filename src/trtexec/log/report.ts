@@ -7,54 +7,8 @@ import {
   type TimeStatistics,
 } from '../../records/harness.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import type { LayerProfile, LayerTime, TraceAverages } from './parsed-log.ts';
-import { finiteOrNull, parseStreamNumber, printedPattern } from './printed-facts.ts';
-
-/** trtexec before 9.1 prints every group. Groups beyond this number are counted but not kept. */
-const MAX_GROUPS = 100_000;
-
-const AVERAGE = printedPattern(
-  'Average on (\\d+) runs - GPU latency: (N) ms - Host latency: (N) ms(?: \\((?:end to end (?:N) ms(?:, )?)?(?:enqueue (N) ms)?\\))?',
-);
-const WARM_UP = printedPattern('Warmup completed (\\d+) queries over (N) ms');
-const QUERIES = printedPattern('Timing trace has (\\d+) queries over (N) s');
-const OMITTED = /^\.\.\. Omitting (\d+) lines/;
-
-/** What is printed between `Starting inference` and the summary. */
-export class Trace {
-  warmUpQueries: number | null = null;
-  queries: number | null = null;
-  walltimeS: number | null = null;
-  private readonly averages: {
-    -readonly [Key in keyof TraceAverages]: TraceAverages[Key] extends number ? number : number[];
-  } = { groupSize: 0, gpuMs: [], hostMs: [], enqueueMs: [], omittedQueries: 0 };
-
-  /** False for a line that is not part of it. */
-  read(text: string): boolean {
-    const warmUp = WARM_UP.exec(text);
-    const queries = QUERIES.exec(text);
-    const omitted = OMITTED.exec(text);
-    if (text.startsWith('Average on ')) this.readAverage(text);
-    else if (warmUp !== null) this.warmUpQueries = finiteOrNull(warmUp[1]);
-    else if (omitted !== null) this.averages.omittedQueries = Number(omitted[1]);
-    else if (queries === null) return false;
-    else [this.queries, this.walltimeS] = [finiteOrNull(queries[1]), finiteOrNull(queries[2])];
-    return true;
-  }
-
-  private readAverage(text: string): void {
-    const [, groupSize, gpuMs = '', hostMs = '', enqueueMs] = AVERAGE.exec(text) ?? [];
-    if (groupSize === undefined || this.averages.gpuMs.length >= MAX_GROUPS) return;
-    this.averages.groupSize = Number(groupSize);
-    this.averages.gpuMs.push(parseStreamNumber(gpuMs));
-    this.averages.hostMs.push(parseStreamNumber(hostMs));
-    if (enqueueMs !== undefined) this.averages.enqueueMs.push(parseStreamNumber(enqueueMs));
-  }
-
-  finish(): TraceAverages | null {
-    return this.averages.gpuMs.length === 0 ? null : this.averages;
-  }
-}
+import type { LayerProfile, LayerTime } from '../../records/layer-info.ts';
+import { parseStreamNumber, printedPattern } from './printed-facts.ts';
 
 const FIELD_NAMES = ['min', 'max', 'mean', 'median'] as const;
 
@@ -153,40 +107,40 @@ export class Summary {
 
   /** Null if incomplete or not finite. */
   finish(): Measurement | null {
-    const { hostWalltimeS, throughputQps, gpuTotalS, metrics } = this;
+    const { hostWalltimeS, throughputQps, gpuTotalS } = this;
     // The wall time is among the last lines: until it is read, the rest need not be checked.
     if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
-    const [latencyMs, gpuComputeMs] = [finishStatistics(metrics.latencyMs), finishStatistics(metrics.gpuComputeMs)];
+    const { latencyMs, gpuComputeMs, ...others } = this.timed(finishStatistics);
     if (latencyMs === null || gpuComputeMs === null) return null;
     if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
-    return {
-      throughputQps,
-      latencyMs,
-      enqueueMs: finishStatistics(metrics.enqueueMs),
-      h2dMs: transferOrNull(finishStatistics(metrics.h2dMs)),
-      gpuComputeMs,
-      d2hMs: transferOrNull(finishStatistics(metrics.d2hMs)),
-      hostWalltimeS,
-      gpuTotalS: finiteOrNone(gpuTotalS),
-    };
+    return { throughputQps, latencyMs, gpuComputeMs, ...others, hostWalltimeS, gpuTotalS: finiteOrNone(gpuTotalS) };
   }
 
   /** What there is of a summary; null if it has no number. */
   excerpt(): Excerpt | null {
     const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
-    const excerpt = {
+    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
+    if (!isTotal && TIMED_METRICS.every((metric) => partialStatistics(metrics[metric]) === null)) return null;
+    return {
       throughputQps: finiteOrNone(throughputQps),
       hostWalltimeS: finiteOrNone(hostWalltimeS),
       gpuTotalS: finiteOrNone(gpuTotalS),
-      latencyMs: partialStatistics(metrics.latencyMs),
-      enqueueMs: partialStatistics(metrics.enqueueMs),
-      h2dMs: partialStatistics(metrics.h2dMs),
-      gpuComputeMs: partialStatistics(metrics.gpuComputeMs),
-      d2hMs: partialStatistics(metrics.d2hMs),
+      ...this.timed(partialStatistics),
     };
-    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
-    if (!isTotal && TIMED_METRICS.every((metric) => excerpt[metric] === null)) return null;
-    return { ...excerpt, h2dMs: transferOrNull(excerpt.h2dMs), d2hMs: transferOrNull(excerpt.d2hMs) };
+  }
+
+  /** The metrics as they are measured. With data transfers off trtexec prints zeros: zero means "not measured". */
+  private timed<Statistics extends PartialStatistics>(of: (draft: StatisticsDraft | undefined) => Statistics | null) {
+    const { latencyMs, enqueueMs, h2dMs, gpuComputeMs, d2hMs } = this.metrics;
+    const transfer = (statistics: Statistics | null) =>
+      statistics?.max === 0 && statistics.min === 0 ? null : statistics;
+    return {
+      latencyMs: of(latencyMs),
+      enqueueMs: of(enqueueMs),
+      h2dMs: transfer(of(h2dMs)),
+      gpuComputeMs: of(gpuComputeMs),
+      d2hMs: transfer(of(d2hMs)),
+    };
   }
 }
 
@@ -223,11 +177,6 @@ export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatis
   const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
   if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
   return { min, max, mean, median, percentiles };
-}
-
-/** With data transfers off trtexec prints zeros: zero means "not measured". */
-function transferOrNull<Statistics extends PartialStatistics>(statistics: Statistics | null): Statistics | null {
-  return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
 }
 
 const PROFILE_HEADING = /^=== Profile \((\d+) iterations ?\) ===/;

@@ -1,26 +1,24 @@
 import { omittedBytesIn } from '../../text/printable.ts';
+import type { Shapes } from '../../records/cell.ts';
 import type { Evidence } from '../../records/outcome.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';
-import type { Hint, TrtexecRun } from './parsed-log.ts';
+import { contradictionIn, type CountedQueries, countQueries } from './check-numbers.ts';
+import { FailureDraft } from './failure-rules.ts';
+import { findHints, type Hint } from './hints.ts';
+import type { LogMessage, Marker } from './log-lines.ts';
 import {
-  type BannerDraft,
-  BuildFacts,
-  DeviceFacts,
-  type EffectiveOptions,
+  deviceFacts,
   effectiveOptions,
   finiteOrNull,
   isoOfStamp,
+  keyAndValue,
   parseDimensions,
-  readBannerLine,
-  readBuildLine,
-  readDeviceLine,
+  PhaseFacts,
+  readPhaseLine,
 } from './printed-facts.ts';
-import { FailureDraft } from './failure-rules.ts';
-import { contradictionIn, type CountedQueries, countQueries } from './check-numbers.ts';
-import { findHints } from './hints.ts';
-import type { LogMessage, Marker } from './log-lines.ts';
-import { ProfileTable, Summary, Trace } from './report.ts';
+import { ProfileTable, Summary } from './report.ts';
 
 const HEADING = /^=== (.+?) ===/;
 export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
@@ -44,23 +42,20 @@ export class RunBuilder {
   private isPrefixed = false;
   /** True after the heading of the options without a prefix, which help texts have, too. */
   private awaitsOptions = false;
-  private firstLine: number;
-  private lastLine: number;
   private startMarker: Marker | null = null;
   private endMarker: Marker | null = null;
   /** The command that somebody typed, which precedes the output. */
   private typedCommand: string | null = null;
-  private closingMarker: TrtexecRun['closingMarker'] = null;
+  private closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null = null;
   private version: TensorrtVersion | null = null;
   private helpPrinted = false;
   private omittedBytes = 0;
   private section: string | null = null;
   private readonly sections = new Set<string>();
-  private readonly banner: BannerDraft = Object.create(null);
+  private readonly banner: Record<string, Record<string, string>> = Object.create(null);
   private readonly inputBindings: Record<string, number[]> = Object.create(null);
-  private readonly device = new DeviceFacts();
-  private readonly build = new BuildFacts();
-  private readonly trace = new Trace();
+  private readonly device = new Map<string, string>();
+  private readonly phases = new PhaseFacts();
   private summary = new Summary();
   private measured: Summary | null = null;
   /** The numbers of complete summaries before the last one, as JSON. */
@@ -71,11 +66,6 @@ export class RunBuilder {
   private readonly failures = new FailureDraft();
   private readonly errors: Evidence[] = [];
   private readonly layerText = new LayerTextReader();
-
-  constructor(firstLine: number) {
-    this.firstLine = firstLine;
-    this.lastLine = firstLine;
-  }
 
   get saysAnything(): boolean {
     return this.speaks || this.failures.found.length > 0;
@@ -96,11 +86,9 @@ export class RunBuilder {
     return heading !== undefined && this.sections.has(heading);
   }
 
-  start(marker: Marker, line: number): void {
+  start(marker: Marker): void {
     this.startMarker = marker;
     this.version = marker.version;
-    this.firstLine = line;
-    this.lastLine = line;
     this.speaks = true;
   }
 
@@ -109,19 +97,16 @@ export class RunBuilder {
     return this.startMarker === null || this.startMarker.commandLine === commandLine;
   }
 
-  close(marker: Marker, line: number): void {
+  close(marker: Marker): void {
+    const { result, version } = marker;
     this.speaks = true;
-    this.lastLine = Math.max(this.lastLine, line);
-    this.version ??= marker.version;
+    this.version ??= version;
     this.endMarker = marker;
-    if (marker.result === 'PASSED' || marker.result === 'FAILED' || marker.result === 'WAIVED') {
-      this.closingMarker = marker.result;
-    }
+    if (result === 'PASSED' || result === 'FAILED' || result === 'WAIVED') this.closingMarker = result;
   }
 
   read(message: LogMessage): void {
     const { severity } = message;
-    if (message.stream === 'stdout') this.lastLine = Math.max(this.lastLine, message.line);
     if (severity === null) {
       this.readUnprefixed(message);
       return;
@@ -178,7 +163,7 @@ export class RunBuilder {
   }
 
   private readFailure(message: LogMessage): void {
-    this.failures.read(message, () => this.options().loadEngine !== null && this.build.deserializedS === null);
+    this.failures.read(message, () => this.options().loadEngine !== null && this.phases.deserializedS === null);
   }
 
   private keepError({ stream, line, text }: LogMessage): void {
@@ -211,14 +196,21 @@ export class RunBuilder {
       this.section = null;
       return;
     }
+    const pair = keyAndValue(text);
     if (this.section !== null && OPTION_SECTION.test(this.section)) {
-      if (!fromLibrary) readBannerLine(this.banner, this.section, text);
+      if (!fromLibrary && pair !== null) this.readOption(this.section, ...pair);
       return;
     }
+    if (this.section === 'Device Information' && pair !== null) this.device.set(...pair);
     // An empty line ends a section, but some tools remove it.
-    if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
     if (this.section === 'Profile' && this.profile?.read(text) === true) return;
     this.readReport(message);
+  }
+
+  private readOption(section: string, key: string, value: string): void {
+    const keys: Record<string, string> = (this.banner[section] ??= Object.create(null));
+    // Shapes are printed on one line per input: join them.
+    keys[key] = keys[key] ? `${keys[key]},${value}` : value;
   }
 
   private enter(heading: string, text: string): void {
@@ -231,7 +223,6 @@ export class RunBuilder {
 
   private readReport(message: LogMessage): void {
     const { text } = message;
-    if (this.trace.read(text)) return;
     if (this.summary.read(text)) {
       // The last complete report of a run counts.
       if (this.summary.finish() === null) return;
@@ -249,12 +240,12 @@ export class RunBuilder {
     }
     const binding = INPUT_BINDING.exec(text);
     if (binding !== null) this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
-    readBuildLine(this.build, text);
+    readPhaseLine(this.phases, text);
     this.keepHints(message);
   }
 
   /** Since 10.0 the banner omits the engine if one is loaded. */
-  private options(): EffectiveOptions {
+  private options() {
     const options = effectiveOptions(this.banner);
     const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.commandLine ?? '')?.[1];
     return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
@@ -271,19 +262,16 @@ export class RunBuilder {
   }
 
   private contradiction(counted: CountedQueries): string | null {
-    if (this.measured === null || counted.measurement === null) return null;
+    const { measurement, queries } = counted;
+    if (this.measured === null || measurement === null) return null;
     const newest = JSON.stringify(this.measured);
     if ([...this.earlierSummaries].some((summary) => summary !== newest)) {
       return 'it printed two different performance summaries';
     }
     if (counted.contradiction !== null) return counted.contradiction;
-    const { throughputQps } = counted.measurement;
-    return contradictionIn({
-      draft: { ...this.measured, throughputQps },
-      queries: counted.queries,
-      traceWalltimeS: this.trace.walltimeS,
-      version: this.version,
-    });
+    const { metrics } = this.measured;
+    const { traceWalltimeS } = this.phases;
+    return contradictionIn({ metrics, measurement, queries, traceWalltimeS, version: this.version });
   }
 
   private keepHints(message: LogMessage): void {
@@ -294,54 +282,60 @@ export class RunBuilder {
     }
   }
 
-  finish(): TrtexecRun {
-    const count = (id: string): number => this.hintCounts.get(id) ?? 0;
-    const causes = this.failures.finishCauses(count('cache_fail') > 0);
-    const { queries, warmUpQueries } = this.trace;
-    const measurement = this.measured?.finish() ?? null;
-    const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement });
+  finish() {
+    const cacheFailed = this.hintCounts.has('cache_fail');
+    const causes = this.failures.finishCauses(cacheFailed);
+    const { queries, warmUpQueries, traceWalltimeS: _, ...build } = this.phases;
+    const printed = { queries, warmUpQueries, measurement: this.measured?.finish() ?? null };
+    const counted = countQueries(printed, this.batch());
+    // With two processes in one log, nobody can say whose numbers these are.
+    const measurement = this.overlaps ? null : counted.measurement;
+    const isExcerpt = !this.overlaps && measurement === null;
     return {
+      /** The text after `#` in the marker. trtexec joined it without quotes, so it cannot be split reliably. */
       commandLine: this.commandLine,
-      firstLine: this.firstLine,
-      lastLine: this.lastLine,
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
       startedByMarker: this.isMarked,
+      /** The time of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null if invalid. */
       startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
+      /** True if another trtexec wrote to the same log at the same time, so that no number can be attributed. */
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
+      /** Minimum number of bytes removed from the middle of a long log; 0 for a whole log. */
       omittedBytes: this.omittedBytes,
       banner: this.banner,
       options: this.options(),
-      device: this.device,
-      build: this.build,
+      device: deviceFacts(this.device),
+      build,
+      /** Actual input shapes, from the bindings. */
       inputBindings: this.inputBindings,
-      cudaGraph: {
-        capturesStarted: count('graph_capturing'),
-        capturesSucceeded: count('graph_ok'),
-        captureFailed: count('graph_fail') > 0,
-      },
-      warmUpQueries: counted.warmUpQueries,
-      queries: counted.queries,
-      imagesPerQuery: counted.imagesPerQuery,
-      derived: counted.derived,
-      traceWalltimeS: this.trace.walltimeS,
-      traceAverages: this.trace.finish(),
-      // With two processes in one log, nobody can say whose numbers these are.
-      measurement: this.overlaps ? null : counted.measurement,
-      excerpt: this.overlaps || counted.measurement !== null ? null : (this.measured ?? this.summary).excerpt(),
-      warmUpUnknown: counted.warmUpQueries === null,
+      ...counted,
+      measurement,
+      /** Numbers of an incomplete summary; null if there is a measurement, or no number at all. */
+      excerpt: isExcerpt ? (this.measured ?? this.summary).excerpt() : null,
+      /** Two contradicting numbers of this run, in words; null if there are none. */
       contradiction: this.contradiction(counted),
       profile: this.profile?.finish() ?? null,
       layerInfo: this.layerText.finish(),
       hints: this.hints,
+      /** Lines that name a cause of failure, most specific first. */
       failures: this.failures.finish(causes),
+      /** The first lines that say why something failed, whether or not their reason is known. */
       causes,
+      /** `[E]` and `[F]` lines, the first 100. */
       errors: this.errors,
     };
   }
 }
 
+export type TrtexecRun = Immutable<ReturnType<RunBuilder['finish']>>;
+
 export function silentRun(): TrtexecRun {
-  return new RunBuilder(0).finish();
+  return new RunBuilder().finish();
+}
+
+/** The input shapes: as requested, else from the engine's bindings. */
+export function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
+  return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
 }

@@ -1,8 +1,7 @@
 import type { LogStream } from '../../records/outcome.ts';
-import type { TrtexecLog } from './parsed-log.ts';
 import { FailureDraft } from './failure-rules.ts';
 import { LogLineReader, type LogMessage, type Marker, markerStart, parseMarker } from './log-lines.ts';
-import { RunBuilder, TYPED_COMMAND } from './run-builder.ts';
+import { RunBuilder, type TrtexecRun, TYPED_COMMAND } from './run-builder.ts';
 
 /**
  * Reads the output of trtexec 7.x to 11.x in constant memory. Push the bytes of stdout first, then those of stderr; a
@@ -31,15 +30,13 @@ export class TrtexecLogParser {
     this.readers[stream].push(chunk);
   }
 
-  end(): TrtexecLog {
+  end() {
     this.readers.stdout.end();
     this.readers.stderr.end();
-    const { stdout, stderr } = this.readers;
-    return {
-      runs: this.builders.filter((builder) => builder.saysAnything).map((builder) => builder.finish()),
-      processes: this.processes,
-      lineCount: { stdout: stdout.lineCount, stderr: stderr.lineCount },
-    };
+    const runs: TrtexecRun[] = this.builders
+      .filter(({ saysAnything }) => saysAnything)
+      .map((builder) => builder.finish());
+    return { runs, processes: this.processes };
   }
 
   private readStdout(message: LogMessage): void {
@@ -49,10 +46,10 @@ export class TrtexecLogParser {
       return;
     }
     const marker = parseMarker(message.text.slice(start));
-    if (marker !== null) this.readMarker(marker, message);
+    if (marker !== null) this.readMarker(marker);
   }
 
-  private readMarker(marker: Marker, message: LogMessage): void {
+  private readMarker(marker: Marker): void {
     switch (marker.result) {
       case 'RUNNING': {
         if (this.childExpected) this.childExpected = false;
@@ -63,8 +60,8 @@ export class TrtexecLogParser {
         // A script's output before its first run is not a run; warnings may precede their marker.
         if (this.builders.at(-1)?.speaks === false) this.builders.pop();
         const early = this.builders.at(-1);
-        const builder = early?.warnsOnly === true ? early : this.add(message.line);
-        builder.start(marker, message.line);
+        const builder = early?.warnsOnly === true ? early : this.add();
+        builder.start(marker);
         this.open.push(builder);
         break;
       }
@@ -77,9 +74,9 @@ export class TrtexecLogParser {
         if (this.open.length > 1) this.open.pop();
         break;
       default: {
-        const current = this.current(message.line);
+        const current = this.current();
         if (!current.awaits(marker)) this.findOverlap(marker, current);
-        current.close(marker, message.line);
+        current.close(marker);
         this.open.pop();
       }
     }
@@ -91,8 +88,8 @@ export class TrtexecLogParser {
     if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
   }
 
-  private add(line: number): RunBuilder {
-    const builder = new RunBuilder(line);
+  private add(): RunBuilder {
+    const builder = new RunBuilder();
     this.builders.push(builder);
     return builder;
   }
@@ -101,18 +98,18 @@ export class TrtexecLogParser {
    * A repeated banner or a typed command starts another run in a log without markers. In a marked run, a repeated
    * banner shows an overlap.
    */
-  private currentFor({ severity, text, line }: LogMessage): RunBuilder {
-    const run = this.current(line);
-    if (severity === null && !run.isMarked && run.informs && TYPED_COMMAND.test(text)) return this.add(line);
+  private currentFor({ severity, text }: LogMessage): RunBuilder {
+    const run = this.current();
+    if (severity === null && !run.isMarked && run.informs && TYPED_COMMAND.test(text)) return this.add();
     if (severity !== 'I' || !run.hasSection(text)) return run;
-    if (!run.isMarked) return this.add(line);
+    if (!run.isMarked) return this.add();
     run.overlaps = true;
     return run;
   }
 
   /** The innermost open run; otherwise the last one, to which trailing lines belong; otherwise a new one. */
-  private current(line: number): RunBuilder {
-    return this.open.at(-1) ?? this.builders.at(-1) ?? this.add(line);
+  private current(): RunBuilder {
+    return this.open.at(-1) ?? this.builders.at(-1) ?? this.add();
   }
 
   /** stderr has no markers: if there are several runs, the time in the prefix determines the run. */
@@ -123,7 +120,7 @@ export class TrtexecLogParser {
       const running = this.builders.findLast(({ firstTime }) => firstTime !== null && sortableTime(firstTime) <= key);
       this.lastStderr = running ?? this.builders[0] ?? null;
     }
-    this.lastStderr ??= this.builders[0] ?? this.add(0);
+    this.lastStderr ??= this.builders[0] ?? this.add();
     return this.lastStderr;
   }
 }

@@ -8,51 +8,23 @@ import { ask } from '../../process/ask.ts';
 import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 
-export type TrtexecFacts =
-  | { readonly kind: 'missing'; readonly problem: string }
-  | {
-      readonly kind: 'found';
-      readonly path: string;
-      readonly help:
-        | { readonly kind: 'version'; readonly version: TensorrtVersion }
-        | { readonly kind: 'failed'; readonly problem: string };
-      readonly library: LibraryFacts;
-    };
+export type TrtexecFacts = Awaited<ReturnType<typeof trtexecFacts>>['trtexec'];
 
-export type LibraryFacts =
-  | {
-      readonly kind: 'found';
-      readonly path: string;
-      /** From the file name, such as `10.6.0`. */
-      readonly version: string | null;
-    }
-  | {
-      readonly kind: 'missing';
-      /** Such as `libnvinfer.so.10`. */
-      readonly name: string;
-      /** A folder next to trtexec that has the library, although the loader does not look there. */
-      readonly nearby: string | null;
-    }
-  | { readonly kind: 'unknown'; readonly why: string };
+export type LibraryFacts = ReturnType<typeof found> | ReturnType<typeof missing> | ReturnType<typeof unknown>;
 
 interface FactsLookup extends TrtexecLookup {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
 
-export interface TrtexecFindings {
-  readonly trtexec: TrtexecFacts;
-  readonly linkedCuda: number | null;
-}
-
 /** Where trtexec is, whether it runs, and which library it will load. Uses no GPU. */
-export async function trtexecFacts(lookup: FactsLookup): Promise<TrtexecFindings> {
+export async function trtexecFacts(lookup: FactsLookup) {
   let path: string;
   try {
     path = findTrtexec(lookup);
   } catch (error) {
     if (!(error instanceof EnvironmentLackingError)) throw error;
-    return { trtexec: { kind: 'missing', problem: error.message }, linkedCuda: null };
+    return { trtexec: { kind: 'missing' as const, problem: error.message }, linkedCuda: null };
   }
   const [help, linked] = await Promise.all([
     helpOf(path, lookup),
@@ -62,28 +34,27 @@ export async function trtexecFacts(lookup: FactsLookup): Promise<TrtexecFindings
   const isScript = linked.kind === 'refused' && /not a dynamic executable/.test(linked.problem);
   const version = help.kind === 'version' ? help.version : null;
   const library: LibraryFacts = isScript
-    ? { kind: 'unknown', why: 'it is a script, or linked statically: what it loads shows in its log' }
+    ? unknown('it is a script, or linked statically: what it loads shows in its log')
     : await libraryOf(path, links, version, lookup);
   const cuda = /libcudart\.so\.(\d+)/.exec(links)?.[1];
-  return { trtexec: { kind: 'found', path, help, library }, linkedCuda: cuda === undefined ? null : Number(cuda) };
+  const linkedCuda = cuda === undefined ? null : Number(cuda);
+  return { trtexec: { kind: 'found' as const, path, help, library }, linkedCuda };
 }
 
-type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
-
-async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup): Promise<Help> {
+async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup) {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const both = AbortSignal.any([signal, inTime]);
     const { version } = await probeTrtexec(program, spawnProcess, both);
-    return { kind: 'version', version };
+    return { kind: 'version' as const, version };
   } catch (error) {
     signal.throwIfAborted();
     if (inTime.aborted) {
-      return { kind: 'failed', problem: `${path} --help did not end in ${timeoutMs / 1000} s` };
+      return { kind: 'failed' as const, problem: `${path} --help did not end in ${timeoutMs / 1000} s` };
     }
     if (!(error instanceof EnvironmentLackingError)) throw error;
-    return { kind: 'failed', problem: error.message };
+    return { kind: 'failed' as const, problem: error.message };
   }
 }
 
@@ -102,20 +73,14 @@ async function libraryOf(
     const [, name = '', target = ''] = linked;
     return target === 'not found' ? missing(name, trtexec) : found(target);
   }
-  if (process.platform === 'win32') {
-    return { kind: 'unknown', why: 'which DLL it loads is not looked up on Windows' };
-  }
-  if (version === null) {
-    return { kind: 'unknown', why: 'which library it loads is not known: its version is not' };
-  }
+  if (process.platform === 'win32') return unknown('which DLL it loads is not looked up on Windows');
+  if (version === null) return unknown('which library it loads is not known: its version is not');
   const name = `libnvinfer.so.${version.major}`;
   const folders = (lookup.env['LD_LIBRARY_PATH'] ?? '').split(delimiter).filter(Boolean);
   const onPath = folders.map((folder) => join(folder, name)).find(isThere);
   if (onPath !== undefined) return found(onPath);
   const cache = await askLdconfig(lookup);
-  if (cache === null) {
-    return { kind: 'unknown', why: `${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer` };
-  }
+  if (cache === null) return unknown(`${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer`);
   const cached = cache.find(([cachedName]) => cachedName === name);
   return cached === undefined ? missing(name, trtexec) : found(cached[1]);
 }
@@ -131,17 +96,23 @@ async function askLdconfig({ env, timeoutMs }: FactsLookup): Promise<[string, st
   );
 }
 
-function found(path: string): LibraryFacts {
+/** The version is that of the file name, such as `10.6.0`. */
+function found(path: string) {
   const real = isThere(path) ? realpathSync(path) : path;
   const version = /\.so\.(\d+\.\d+(?:\.\d+)*)$/.exec(basename(real))?.[1] ?? null;
-  return { kind: 'found', path: real, version };
+  return { kind: 'found' as const, path: real, version };
 }
 
-function missing(name: string, trtexec: string): LibraryFacts {
+/** `nearby` is a folder next to trtexec that has the library, although the loader does not look there. */
+function missing(name: string, trtexec: string) {
   const folder = dirname(realpathSync(trtexec));
   const near = [folder, join(folder, '..', 'lib'), join(folder, '..', '..', 'lib')];
   const nearby = near.find((place) => namesIn(place).includes(name)) ?? null;
-  return { kind: 'missing', name, nearby: nearby === null ? null : realpathSync(nearby) };
+  return { kind: 'missing' as const, name, nearby: nearby === null ? null : realpathSync(nearby) };
+}
+
+function unknown(why: string) {
+  return { kind: 'unknown' as const, why };
 }
 
 function isThere(path: string): boolean {

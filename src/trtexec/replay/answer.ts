@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
+import { UsageError } from '../../errors.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 import { type Recording, type RecordingSet, findRecordings, meaningOf, readRecordingSet } from './recording-set.ts';
@@ -17,66 +18,51 @@ export interface ReplaySettings {
   readonly reportPath: string | null;
 }
 
-export interface Answer {
-  readonly stdout: Buffer;
-  readonly stderr: Buffer;
-  readonly exitCode: number;
-  readonly signal: NodeJS.Signals | null;
-  readonly wallS: number;
-}
+export type Answer = ReturnType<typeof replayed>;
 
-/** Exit code for what was never recorded. trtexec itself only uses 0 and 1. */
-const NOT_RECORDED = 2;
-
-/** Answers a trtexec command line from recordings, with the log, byte-exact exports and the exit code. */
-export function answer(args: readonly string[], settings: ReplaySettings): Answer {
-  const set = readRecordingSet(settings.folder);
+/**
+ * Answers a trtexec command line from recordings, with the log, byte-exact exports and the exit code.
+ * @throws UsageError for what was never recorded
+ */
+export function answer(args: readonly string[], { cwd, folder, index, reportPath }: ReplaySettings): Answer {
+  const set = readRecordingSet(folder);
   const meaning = meaningOf(args);
   if (meaning === null) return replayed(set, 'help');
   const flags = flagsOf(args);
-  const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set, settings.cwd);
-  if (build !== null && 'problem' in build) return refusal(build.problem);
-  const match = findRecordings(set, meaning, build?.build ?? null);
-  if (match.kind === 'missing') return refusal(match.problem);
-  const recording = match.recordings[settings.index];
+  const isBuild = meaning.kind === 'build';
+  const build = isBuild ? null : loadedBuild(flags.get('--loadEngine') ?? '', set, cwd);
+  const match = findRecordings(set, meaning, build);
+  if (match.kind === 'missing') throw new UsageError(match.problem);
+  const recording = match.recordings[index];
   if (recording === undefined) {
-    return refusal(
-      `"${set.name}" has ${match.recordings.length} recordings of this cell; number ${settings.index + 1} was asked for`,
+    throw new UsageError(
+      `"${set.name}" has ${match.recordings.length} recordings of this cell; number ${index + 1} was asked for`,
     );
   }
-  writeExports(set, recording, flags, settings.cwd);
-  const given = replayed(set, recording.folder);
-  if (settings.reportPath !== null) {
-    const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
-    writeFileSync(settings.reportPath, `${JSON.stringify(report)}\n`);
-    writeTelemetry(set, recording, dirname(settings.reportPath));
+  writeExports(set, recording, flags, cwd);
+  const engine = flags.get('--saveEngine');
+  if (isBuild && engine !== undefined) {
+    writeFileSync(resolve(cwd, engine), engineToken(set.enginePool, recording.build));
   }
-  return given;
+  if (reportPath !== null) {
+    const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
+    writeFileSync(reportPath, `${JSON.stringify(report)}\n`);
+    writeTelemetry(set, recording, dirname(reportPath));
+  }
+  return replayed(set, recording.folder);
 }
 
-function refusal(problem: string): Answer {
-  return {
-    stdout: Buffer.alloc(0),
-    stderr: Buffer.from(`replay error: ${problem}\n`),
-    exitCode: NOT_RECORDED,
-    signal: null,
-    wallS: 0,
-  };
-}
-
-function loadedBuild(path: string, set: RecordingSet, cwd: string): { build: string } | { problem: string } {
+function loadedBuild(path: string, set: RecordingSet, cwd: string): string {
   let text: string;
   try {
     text = readFileSync(resolve(cwd, path), 'utf8');
-  } catch {
-    return { problem: `${path}: engine not found` };
+  } catch (error) {
+    throw new UsageError(`${path}: engine not found`, { cause: error });
   }
   const token = readEngineToken(text);
-  if (token === null) return { problem: `${path} is not an engine of a replay` };
-  if (token.pool !== set.enginePool) {
-    return { problem: `${path} is an engine of "${token.pool}", "${set.name}" was recorded with others` };
-  }
-  return { build: token.build };
+  if (token === null) throw new UsageError(`${path} is not an engine of a replay`);
+  if (token.pool === set.enginePool) return token.build;
+  throw new UsageError(`${path} is an engine of "${token.pool}", "${set.name}" was recorded with others`);
 }
 
 const EXPORTS: Readonly<Record<string, string>> = {
@@ -91,10 +77,6 @@ function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMa
     const content = target === undefined ? null : readRecorded(set, recording.folder, name);
     if (target !== undefined && content !== null) writeFileSync(resolve(cwd, target), content);
   }
-  const engine = flags.get('--saveEngine');
-  if (engine !== undefined && recording.meaning.kind === 'build') {
-    writeFileSync(resolve(cwd, engine), engineToken(set.enginePool, recording.build));
-  }
 }
 
 /** Writes the telemetry of the recording: that of this machine would mean nothing. */
@@ -106,7 +88,7 @@ function writeTelemetry(set: RecordingSet, recording: Recording, folder: string)
   }
 }
 
-function replayed(set: RecordingSet, folder: string): Answer {
+function replayed(set: RecordingSet, folder: string) {
   const parsed: unknown = JSON.parse(readRecorded(set, folder, 'run.json')?.toString() ?? '{}');
   const facts = isRecord(parsed) ? parsed : {};
   return {

@@ -1,44 +1,41 @@
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
+import * as z from 'zod';
+
 import { type Mistake, UsageError } from '../../errors.ts';
 import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import type { CellKey, Immutable } from '../../records/scalars.ts';
-import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
-const RECORDING_SET_VERSION = 1;
-
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
-export interface Recording {
-  readonly folder: string;
+const recordingSchema = z.object({
+  folder: z.string(),
   /** The build whose engine the run loaded; a build names itself. */
-  readonly build: string;
-  readonly meaning: Meaning;
-  readonly omitted: readonly string[];
-}
+  build: z.string(),
+  /** As `meaningOf` gives it. */
+  meaning: z.unknown(),
+  omitted: z.array(z.string()),
+});
 
-export interface RecordedModel {
-  /** By input name; -1 for a dynamic dimension. */
-  readonly inputs: Readonly<Record<string, readonly number[]>>;
-  /** The ONNX files from which its engines were built, by file name. `identity` represents their content. */
-  readonly onnx: Readonly<Record<string, { readonly precision: string; readonly identity: string }>>;
-}
+export type Recording = Immutable<z.infer<typeof recordingSchema>>;
 
 /** A named set of recordings: `manifest.json` and the folders next to it. */
-export interface RecordingSet {
-  readonly name: string;
-  readonly folder: string;
-  readonly description: string;
-  readonly tensorrt: string;
+const recordingSetSchema = z.object({
+  schemaVersion: z.literal(1),
+  name: z.string(),
+  tensorrt: z.string(),
   /** Sets of one pool were recorded with the same engines, so one can load what another built. */
-  readonly enginePool: string;
-  readonly environment: Readonly<Record<string, string | number | null>>;
-  readonly models: Readonly<Record<string, RecordedModel>>;
-  readonly recordings: readonly Recording[];
-}
+  enginePool: z.string(),
+  environment: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  /** The ONNX files from which the engines of a model were built, by file name. */
+  models: z.record(z.string(), z.object({ onnx: z.record(z.string(), z.unknown()) })),
+  recordings: z.array(recordingSchema),
+});
+
+export type RecordingSet = Immutable<z.infer<typeof recordingSetSchema>> & { readonly folder: string };
 
 /** @throws UsageError if the folder has no readable manifest */
 export function readRecordingSet(folder: string): RecordingSet {
@@ -49,22 +46,12 @@ export function readRecordingSet(folder: string): RecordingSet {
   } catch (error) {
     throw new UsageError(`${path}: manifest of recordings not found`, { cause: error });
   }
-  if (!isManifest(parsed)) throw new UsageError(`${path}: not a manifest of this version`);
-  return { ...parsed, folder };
+  const { data } = recordingSetSchema.safeParse(parsed);
+  if (data === undefined) throw new UsageError(`${path}: not a manifest of this version`);
+  return { ...data, folder };
 }
 
-/** Checks the fields of a manifest. */
-function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
-  return (
-    isRecord(value) &&
-    value['schemaVersion'] === RECORDING_SET_VERSION &&
-    typeof value['name'] === 'string' &&
-    isRecord(value['models']) &&
-    Array.isArray(value['recordings'])
-  );
-}
-
-export type Match =
+type Match =
   | { readonly kind: 'found'; readonly recordings: readonly Recording[] }
   | { readonly kind: 'missing'; readonly problem: string };
 
@@ -143,18 +130,13 @@ export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly Mat
       mistakes.push({ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` });
       continue;
     }
-    for (const run of firstOfEachRole(plan, cell.key)) {
-      const problem = runProblem(set, run, plan, builds.get(run.buildRef) ?? null);
-      if (problem !== null) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
+    for (const role of ['timed', 'profile'] as const) {
+      const run = plan.runs.find((each) => each.role === role && each.cellKey === cell.key);
+      const problem = run && runProblem(set, run, plan, builds.get(run.buildRef));
+      if (problem) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
     }
   }
   return [...new Map(mistakes.map((mistake) => [mistake.problem, mistake])).values()];
-}
-
-function firstOfEachRole({ runs }: Plan, cellKey: CellKey): PlannedRun[] {
-  return (['timed', 'profile'] as const).flatMap(
-    (role) => runs.find((run) => run.role === role && run.cellKey === cellKey) ?? [],
-  );
 }
 
 /** Number of runs of a cell that a set can answer: no recording is used twice. */
@@ -167,28 +149,20 @@ export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): n
   return match.kind === 'found' ? match.recordings.length : 0;
 }
 
-interface CheckedBuild {
-  readonly build: string | null;
-  readonly problem: string | null;
-}
-
-function checkBuild(set: RecordingSet, build: PlannedBuild): CheckedBuild {
+function checkBuild(set: RecordingSet, build: PlannedBuild): { build: string | null; problem: string | null } {
   const meaning = meaningOf(build.args);
   if (meaning === null) return { build: null, problem: 'recordings have no answer for a given engine' };
   const match = findRecordings(set, meaning, null);
-  if (match.kind === 'found' && match.recordings.length < build.of) {
-    const there = match.recordings.length;
-    const problem = `"${set.name}" has ${there} recorded build${there === 1 ? '' : 's'} of this engine, ${build.of} were asked for`;
-    return { build: null, problem };
-  }
-  return match.kind === 'found'
-    ? { build: match.recordings[0]?.build ?? null, problem: null }
-    : { build: null, problem: match.problem };
+  if (match.kind === 'missing') return { build: null, problem: match.problem };
+  const there = match.recordings.length;
+  if (there >= build.of) return { build: match.recordings[0]?.build ?? null, problem: null };
+  const problem = `"${set.name}" has ${there} recorded build${there === 1 ? '' : 's'} of this engine, ${build.of} were asked for`;
+  return { build: null, problem };
 }
 
-function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: CheckedBuild | null): string | null {
+function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked?: ReturnType<typeof checkBuild>) {
   const meaning = meaningOf(run.args);
-  if (checked === null || meaning === null) return null;
+  if (checked === undefined || meaning === null) return null;
   if (checked.build === null) return checked.problem;
   const match = findRecordings(set, meaning, checked.build);
   if (match.kind === 'missing') return match.problem;

@@ -1,17 +1,13 @@
 import { writeSync } from 'node:fs';
 
-import { BenchError, errorCode } from '../../errors.ts';
+import { BenchError, errorCode, UsageError } from '../../errors.ts';
 import { answer } from './answer.ts';
 
 /** Acts as trtexec for `--replay`. Settings come from the environment, because all arguments are trtexec's. */
 function main(): void {
   const { env } = process;
   const folder = env['BENCH_REPLAY_SET'];
-  if (folder === undefined) {
-    process.stderr.write('replay error: BENCH_REPLAY_SET names no folder of recordings\n');
-    process.exitCode = 2;
-    return;
-  }
+  if (folder === undefined) throw new UsageError('BENCH_REPLAY_SET names no folder of recordings');
   const given = answer(process.argv.slice(2), {
     folder,
     cwd: process.cwd(),
@@ -43,5 +39,6 @@ try {
 } catch (error) {
   if (!(error instanceof BenchError)) throw error;
   process.stderr.write(`replay error: ${error.message}\n`);
+  // trtexec itself only uses 0 and 1.
   process.exitCode = 2;
 }

@@ -12,8 +12,8 @@ import {
   nsysDialect,
   shownBuildArgs,
 } from '../../../src/tools/nsys/nsys-args.ts';
-import { NOT_CAPTURED } from '../../../src/features/profile/target.ts';
-import { captureText, readWindow, trtllmArgs, trtllmVariables } from '../../../src/features/profile/profile.ts';
+import { NOT_CAPTURED, nsysSteps } from '../../../src/features/profile/target.ts';
+import { captureText, trtllmArgs, trtllmVariables } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
 
@@ -25,8 +25,7 @@ function guide(row: string): string {
   return line.slice(`| ${row} | `.length, -' |'.length);
 }
 
-const NOTHING_MORE = { replaces: false, hasGraph: false, gpuMetrics: false, dla: false };
-const FOO: CaptureRequest = { ...NOTHING_MORE, output: 'foo_profile', iterations: 50 };
+const FOO: CaptureRequest = { hasGraph: false, output: 'foo_profile', iterations: 50 };
 const TIMED = '--warmUp=200 --duration=3 --iterations=10 --infStreams=1 --percentile=90,95,99 --exportTimes=times.json';
 const RUN = ['--loadEngine={engine}', ...TIMED.split(' ')];
 
@@ -62,15 +61,11 @@ describe('the commands of the guide, to the character', () => {
   test('the window of a TensorRT-LLM harness', () => {
     const line = guide('AT-17, LLM').slice(1, -1);
     const command = line.slice(line.indexOf('trtllm-bench')).split(' ');
-    expect(readWindow('100-150')).toEqual({ from: 100, to: 150 });
-    const about = { cell: null, label: null, tensorrt: null, nsysVersion: null, engine: null, notes: [] };
-    const variables = trtllmVariables({ from: 100, to: 150 });
-    const step = { kind: 'capture', variables, argv: ['nsys', ...trtllmArgs('trace', command)] } as const;
-    expect(captureText({ ...NOT_CAPTURED, ...about, steps: [step] }, makeLook(80, false)).at(-1)).toBe(
-      line.replaceAll("'", ''),
-    );
+    const [step] = nsysSteps(trtllmArgs('trace', command), trtllmVariables('100-150') ?? {}, 'trace');
+    const report = { ...NOT_CAPTURED, notes: [], files: [], steps: step === undefined ? [] : [step] };
+    expect(captureText(report, makeLook(80, false)).at(-1)).toBe(line.replaceAll("'", ''));
     const wrong = ['150-100', '100', '100-100', 'a-b', '-1-5', ''];
-    expect(wrong.map(readWindow)).toEqual(wrong.map(() => null));
+    expect(wrong.map(trtllmVariables)).toEqual(wrong.map(() => null));
   });
 });
 
@@ -102,11 +97,11 @@ describe('what versions of Nsight Systems spell in other ways', () => {
   test('one that cannot says so, with what can', () => {
     const desktop = nsysDialect('2024.6.1', '--capture-range=\n nvmedia elsewhere\n');
     expect(desktop).toMatchObject({ gpuMetrics: null, accelerators: null });
-    expect(captureProblem({ dla: true, gpuMetrics: false }, desktop)).toBe(
+    expect(captureProblem({ dla: true }, desktop)).toBe(
       'Nsight Systems 2024.6.1 has no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself',
     );
-    expect(captureProblem({ dla: false, gpuMetrics: true }, desktop)).toContain('2024.6.1');
-    expect(captureProblem({ dla: false, gpuMetrics: false }, desktop)).toBe(null);
+    expect(captureProblem({ gpuMetrics: true }, desktop)).toContain('2024.6.1');
+    expect(captureProblem({}, desktop)).toBe(null);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';
-import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../../src/trtexec/log/run-builder.ts';
 import { onlyRun } from '../../support/recordings.ts';
 import { judged } from '../../support/whole-files.ts';
 
@@ -40,7 +40,7 @@ describe('an implicit batch of N: trtexec counts images', () => {
 
   test('N of the last line alone, where the log has no other', () => {
     const run = parse(TEGRA);
-    expect([derive(run, null).queries, derive(run, null).itemsPerS, run.warmUpUnknown]).toEqual([7707, 41087.7, true]);
+    expect([derive(run, null).queries, derive(run, null).itemsPerS, run.warmUpQueries]).toEqual([7707, 41087.7, null]);
     expect(outcomeOf(run)).toBe('measured');
   });
 
@@ -65,7 +65,7 @@ test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say h
     .replace('886 qps', '0 qps');
   const run = parse(explicit);
   const derived = { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' };
-  expect(run).toMatchObject({ queries: 667, warmUpQueries: null, warmUpUnknown: true, derived });
+  expect(run).toMatchObject({ queries: 667, warmUpQueries: null, derived });
   expect([run.measurement?.throughputQps, outcomeOf(run)]).toEqual([expect.closeTo(667 / 3.01129, 10), 'measured']);
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
+import type { TrtexecRun } from '../../../src/trtexec/log/run-builder.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
 import { parseTrtexecLog } from '../../support/whole-files.ts';
 

@@ -25,15 +25,7 @@ test('banner, device and engine lines of a run from a loaded engine', () => {
     percentiles: [90, 95, 99],
     exportTimes: 'runs/formats/enqueue-bound/times.json',
   });
-  expect(run.device).toMatchObject({
-    name: 'NVIDIA H200',
-    computeCapability: '9.0',
-    sms: 132,
-    globalMemoryMib: 143155,
-    memoryBusWidthBits: 6016,
-    ecc: true,
-    applicationComputeClockGhz: 1.98,
-  });
+  expect(run.device).toMatchObject({ name: 'NVIDIA H200', computeCapability: '9.0', globalMemoryMib: 143155 });
   expect(run.build).toMatchObject({ deserializedS: 0.0199755, contextMemoryMib: 1.5 });
   expect([run.inputBindings, run.warmUpQueries, run.queries]).toEqual([{ input: [8, 3, 32, 32] }, 2953, 14680]);
 });
@@ -50,25 +42,19 @@ test('a build: shapes of the profile, seconds and size', () => {
   expect([run.build.peakMemoryMib, run.measurement]).toEqual([5, null]);
 });
 
-test('a captured graph, and an enqueue-bound run with its evidence', () => {
-  const { cudaGraph } = recordedRun('formats/graph');
-  expect(cudaGraph).toEqual({ capturesStarted: 1, capturesSucceeded: 1, captureFailed: false });
+test('an enqueue-bound run with its evidence', () => {
   const bound = recordedRun('formats/enqueue-bound');
   expect([bound.hints.map(({ id }) => id), bound.hints[1]?.value]).toEqual([['enqueue_bound', 'unstable'], 3.9241]);
 });
 
 test('several streams capture several graphs', () => {
-  const run = recordedRun('formats/streams-4-graph');
-  expect(run.cudaGraph.capturesSucceeded).toBe(4);
-  expect(run.hints.map(({ id }) => id)).toContain('multi_stream');
+  const ids = recordedRun('formats/streams-4-graph').hints.map(({ id }) => id);
+  expect(ids.filter((id) => id === 'graph_ok')).toHaveLength(4);
+  expect(ids).toContain('multi_stream');
 });
 
-test('two runs in one log are two runs with their own numbers and places', () => {
+test('two runs in one log are two runs with their own numbers', () => {
   const { runs } = parseTrtexecLog(readFixture('formats/two-runs-one-log/stdout.log.br'));
-  expect(runs.map(({ firstLine, lastLine }) => [firstLine, lastLine])).toEqual([
-    [1, 498],
-    [499, 994],
-  ]);
   expect(runs.map(({ options }) => options.shapes['input']?.[0])).toEqual([8, 32]);
   expect(runs.map(({ closingMarker }) => closingMarker)).toEqual(['PASSED', 'PASSED']);
 });
@@ -176,8 +162,6 @@ test('the report of TensorRT 7 has headings, and no mean of the enqueue times', 
   const percentiles = { '99': 5.68823 };
   expect(measurement?.latencyMs).toEqual({ min: 4.39917, max: 8.58171, mean: 4.48906, median: 4.44601, percentiles });
   expect(measurement?.enqueueMs).toEqual({ min: 4.32037, max: 8.43929, mean: null, median: 4.39526, percentiles: {} });
-  const line = 'Average on 10 runs - GPU latency: 4.5 ms - Host latency: 5 ms (end to end 9 ms, enqueue 0.5 ms)';
-  expect(onlyRun(`[05/24/2020-13:24:18] [I] ${line}\n`).traceAverages?.enqueueMs).toEqual([0.5]);
 });
 
 test('a report that is cut in the middle, and nan and inf, are no measurement', () => {
