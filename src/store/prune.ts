@@ -109,13 +109,12 @@ export function pruneSweep(
     .immediate();
 }
 
-export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]> {
-  const rows = $client
-    .prepare<[], { sweepId: SweepId; runId: RunId }>(
-      `SELECT r.sweep_id AS sweepId, p.run_id AS runId
-       FROM pruned_runs p JOIN runs r ON r.run_id = p.run_id WHERE p.artefacts ORDER BY p.run_id`,
-    )
-    .all();
+const ofItsRun = eq(prunedRuns.runId, runs.runId);
+
+export function prunedFolders(db: StoreDatabase): Map<string, string[]> {
+  const isPruned = eq(prunedRuns.artefacts, true);
+  const pruned = db.select({ sweepId: runs.sweepId, runId: runs.runId }).from(runs).innerJoin(prunedRuns, ofItsRun);
+  const rows = pruned.where(isPruned).orderBy(asc(runs.runId)).all();
   const bySweep = Map.groupBy(rows, ({ sweepId }) => sweepId);
   return new Map([...bySweep].map(([sweepId, own]) => [sweepId, own.map(({ runId }) => runId)]));
 }
@@ -140,14 +139,13 @@ export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$
 
 /** The runs of a sweep that have, or had, a folder of artefacts. `isPruned`: the files were pruned. */
 export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
-  return db
-    .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
-    .from(runs)
-    .leftJoin(prunedRuns, eq(prunedRuns.runId, runs.runId))
-    .where(and(eq(runs.sweepId, sweepId), isNotNull(runs.artefactFolder)))
-    .orderBy(asc(runs.runId))
-    .all()
-    .map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
+  const { artefactFolder, runId, startedAt } = runs;
+  const all = db.select({ runId, startedAt, pruned: prunedRuns.artefacts }).from(runs).leftJoin(prunedRuns, ofItsRun);
+  const rows = all
+    .where(and(eq(runs.sweepId, sweepId), isNotNull(artefactFolder)))
+    .orderBy(asc(runId))
+    .all();
+  return rows.map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }
 
 /** Other stores in the same folder, which share the folder of artefacts. Excludes backups. */
