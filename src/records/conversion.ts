@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { evidenceSchema, FAILURE_REASONS } from './outcome.ts';
-
 import { type Precision, PRECISIONS, type Shapes } from './cell.ts';
 
 export const CONVERTERS = ['autocast', 'modelopt'] as const;

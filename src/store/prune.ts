@@ -111,12 +111,10 @@ export function pruneSweep(
 
 const ofItsRun = eq(prunedRuns.runId, runs.runId);
 
-export function prunedFolders(db: StoreDatabase): Map<string, string[]> {
-  const isPruned = eq(prunedRuns.artefacts, true);
+/** The runs whose artefacts were pruned. */
+export function prunedRunsOf(db: StoreDatabase) {
   const pruned = db.select({ sweepId: runs.sweepId, runId: runs.runId }).from(runs).innerJoin(prunedRuns, ofItsRun);
-  const rows = pruned.where(isPruned).orderBy(asc(runs.runId)).all();
-  const bySweep = Map.groupBy(rows, ({ sweepId }) => sweepId);
-  return new Map([...bySweep].map(([sweepId, own]) => [sweepId, own.map(({ runId }) => runId)]));
+  return pruned.where(eq(prunedRuns.artefacts, true)).orderBy(asc(runs.runId)).all();
 }
 
 export function freeBytes({ $client }: StoreDatabase): number {
@@ -150,35 +148,34 @@ export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
 
 /** Other stores in the same folder, which share the folder of artefacts. Excludes backups. */
 export class SiblingStores {
-  private readonly clients: Database.Database[] = [];
+  private readonly clients: readonly Database.Database[];
 
   constructor(path: string) {
     const names = readdirSync(dirname(path)).filter(
-      (name) => name.endsWith('.sqlite') && !name.endsWith('.backup.sqlite') && name !== basename(path),
+      (name) => /(?<!\.backup)\.sqlite$/.test(name) && name !== basename(path),
     );
-    for (const name of names) {
-      const client = openStoreAt(join(dirname(path), name));
-      if (client !== null) this.clients.push(client);
-    }
+    this.clients = names.flatMap((name) => openStoreAt(join(dirname(path), name)) ?? []);
   }
 
   runsOf(sweepId: SweepId): Set<string> {
     return new Set(
-      this.clients.flatMap((client) =>
-        client.prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?').pluck().all(sweepId),
-      ),
+      this.clients.flatMap((client) => idsIn(client, 'SELECT run_id FROM runs WHERE sweep_id = ?', sweepId)),
     );
   }
 
   hasSweep(sweepId: SweepId): boolean {
     return this.clients.some(
-      (client) => client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
+      (client) => idsIn(client, 'SELECT sweep_id FROM sweeps WHERE sweep_id = ?', sweepId).length > 0,
     );
   }
 
   close(): void {
     for (const client of this.clients) client.close();
   }
+}
+
+function idsIn(client: Database.Database, query: string, sweepId: SweepId): string[] {
+  return client.prepare<[string], string>(query).pluck().all(sweepId);
 }
 
 function openStoreAt(path: string): Database.Database | null {
