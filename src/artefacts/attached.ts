@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { constants, copyFile, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
+import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { constants, copyFile, mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { type Digest, digestOf } from '../files/files.ts';
@@ -54,30 +54,19 @@ interface FoundAttachment {
   readonly runId: RunId;
   readonly name: string;
   readonly path: string;
-  readonly modifiedAt: Date;
 }
 
-async function attachedUnder(folder: string, depth = 2): Promise<FoundAttachment[]> {
-  const found: FoundAttachment[] = [];
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) {
-    if (!entry.isDirectory()) continue;
-    const path = join(folder, entry.name);
-    const runId = runOfAttached(entry.name);
-    if (runId !== null) found.push(...(await filesIn(path, runId)));
-    else if (depth > 1) found.push(...(await attachedUnder(path, depth - 1)));
-  }
-  return found;
-}
-
-async function filesIn(folder: string, runId: RunId): Promise<FoundAttachment[]> {
-  const found: FoundAttachment[] = [];
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (!entry.isFile() || isTemporary(entry.name)) continue;
-    const path = join(folder, entry.name);
-    found.push({ runId, name: entry.name, path, modifiedAt: (await stat(path)).mtime });
-  }
-  return found;
+/** Attachments in folders at most two levels below. */
+function attachedUnder(folder: string, depth = 2): FoundAttachment[] {
+  const entries =
+    existsSync(folder) && statSync(folder).isDirectory() ? readdirSync(folder, { withFileTypes: true }) : [];
+  return entries.flatMap((entry) => {
+    const [path, runId] = [join(folder, entry.name), runOfAttached(entry.name)];
+    if (!entry.isDirectory()) return [];
+    if (runId === null) return depth > 1 ? attachedUnder(path, depth - 1) : [];
+    const files = readdirSync(path, { withFileTypes: true }).filter((file) => file.isFile() && !isTemporary(file.name));
+    return files.map(({ name }) => ({ runId, name, path: join(path, name) }));
+  });
 }
 
 interface AttachContext {
@@ -114,33 +103,22 @@ export async function attachFile(
   }
   await makeOwnFolder(artefactsFolder);
   const target = attachedPathOf(artefactsFolder, { sweepId, runId, name });
-  const attachment: Attachment = {
-    runId,
-    name,
-    kind: attachmentKind(name),
-    ...(await copyAttached(path, target)),
-    attachedAt: now().toISOString(),
-    prunedAt: null,
-  };
+  const copied = await copyAttached(path, target);
+  const kind = attachmentKind(name);
+  const attachment = { runId, name, kind, ...copied, attachedAt: now().toISOString(), prunedAt: null };
   saveAttachment(db, attachment);
   return attachment;
 }
 
-/**
- * Adds the attachments under a folder to runs that are already in the store, as when a lost store is rebuilt. Returns
- * how many it added.
- */
+/** Adds the attachments under a folder to runs that are already in the store, as when a lost store is rebuilt. */
 export async function takeAttached(
   { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
   folder: string,
-): Promise<number> {
-  let taken = 0;
-  for (const { runId, name, path, modifiedAt } of await attachedUnder(folder)) {
+): Promise<void> {
+  for (const { runId, name, path } of attachedUnder(folder)) {
     if (sweepOfRun(db, runId) === null || nameProblem(name) !== null) continue;
     if (attachmentsOf(db, runId).some((each) => each.name === name)) continue;
-    const now = (): Date => modifiedAt;
+    const now = (): Date => statSync(path).mtime;
     await attachFile({ db, artefactsFolder, now }, runId, path, name);
-    taken += 1;
   }
-  return taken;
 }

@@ -83,10 +83,8 @@ function isOwnFile(path: string): boolean {
 async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
   const sweep = findSweep(db, sweepId);
   if (sweep === null) return;
-  const plan = planOf(db, sweepId);
-  const parsed: unknown = plan === null ? null : JSON.parse(plan);
-  const importedAt = importTimeOf(db, sweepId);
-  await writeSweepManifest(to, { sweep, plan: parsed, importedAt });
+  const plan: unknown = JSON.parse(planOf(db, sweepId) ?? 'null');
+  await writeSweepManifest(to, { sweep, plan, importedAt: importTimeOf(db, sweepId) });
   const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
   if (gone.length === 0) return;
   await writePrunedNote(sweepFolderOf(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });

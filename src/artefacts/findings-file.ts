@@ -40,20 +40,17 @@ export async function writeFindings(
   const bySweep = Map.groupBy(findingsReportedIn(db, kept), ({ reportedSweepId }) => reportedSweepId);
   for (const sweepId of kept) {
     const findings = bySweep.get(sweepId) ?? [];
-    const ids = findings.map(({ findingId }) => findingId);
-    const marks = acknowledgementsOf(db, ids);
-    const file: FindingsFile = {
-      schemaVersion: 2,
-      sweepId,
-      judged: judged.get(sweepId) ?? null,
-      findings,
-      acknowledgements: [...marks.values()],
-    };
+    const marks = acknowledgementsOf(
+      db,
+      findings.map(({ findingId }) => findingId),
+    );
+    const about = { schemaVersion: 2 as const, sweepId, judged: judged.get(sweepId) ?? null };
+    const file: FindingsFile = { ...about, findings, acknowledgements: [...marks.values()] };
     const folder = sweepFolderOf(artefactsFolder, sweepId);
-    const isEmpty = file.judged === null && findings.length === 0;
-    if (isEmpty && !existsSync(join(folder, FINDINGS_FILE))) continue;
+    const path = join(folder, FINDINGS_FILE);
+    if (file.judged === null && findings.length === 0 && !existsSync(path)) continue;
     refuseLink(folder);
-    await writeNote(join(folder, FINDINGS_FILE), file);
+    await writeNote(path, file);
   }
 }
 
@@ -62,15 +59,10 @@ export async function writeFindings(
  * stored. Returns the sweeps that have findings.
  */
 export function readFindings(db: StoreDatabase, sweepFolders: readonly { readonly path: string }[]): SweepId[] {
-  const restored: SweepId[] = [];
-  for (const { path } of sweepFolders) {
-    // Skip a damaged file: the results do not depend on it.
-    const file = readJson(join(path, FINDINGS_FILE), findingsFileSchema);
-    if (file === null) continue;
-    restoreFindings(db, file);
-    restored.push(file.sweepId);
-  }
-  return restored;
+  // Skips damaged files: the results do not depend on them.
+  const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
+  for (const file of files) restoreFindings(db, file);
+  return files.map(({ sweepId }) => sweepId);
 }
 
 /** Reads findings into the store and also writes them next to the artefacts here. */

@@ -119,11 +119,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * around trtexec may print its environment.
  * @param isScrubbed false for file names that cannot contain secrets
  */
-export async function scrubFolder(
-  folder: string,
-  env: Variables,
-  isScrubbed: (name: string) => boolean = () => true,
-): Promise<void> {
+export async function scrubFolder(folder: string, env: Variables, isScrubbed = (_name: string) => true): Promise<void> {
   const secrets = secretsOf(env);
   if (secrets.length === 0) return;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

@@ -88,22 +88,13 @@ export class RunFiles {
   }
 }
 
-interface FileProblem {
-  readonly kind: 'missing' | 'damaged';
-  readonly file: string;
-}
-
 const KEPT_LOG = 'stdout.log';
 
 /** Which files of a run are missing, or differ from the hash in the store. */
-export async function verifyRunFolder(
-  folder: string,
-  stored: readonly StoredArtefact[],
-  isQuick: boolean,
-): Promise<FileProblem[]> {
+export async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean) {
   const files = await folderFiles(folder);
   const [only] = stored;
-  const problems: FileProblem[] = [];
+  const problems: { readonly kind: 'missing' | 'damaged'; readonly file: string }[] = [];
   for (const artefact of stored) {
     const file = files.get(artefact.name) ?? (only === artefact ? files.get(KEPT_LOG) : undefined);
     if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });

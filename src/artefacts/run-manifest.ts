@@ -159,7 +159,7 @@ export function emptyManifest(): RunManifest {
   return runManifestSchema.parse({ schemaVersion: RUN_MANIFEST_VERSION });
 }
 
-export type ManifestReading =
+type ManifestReading =
   | { readonly kind: 'read'; readonly manifest: RunManifest }
   | { readonly kind: 'faulty'; readonly problem: string };
 

@@ -25,16 +25,10 @@ export interface SweepManifest {
 }
 
 /** `sweep.json`: the store's record of a sweep, to restore it from the artefacts. */
-export async function writeSweepManifest(
-  artefactsFolder: string,
-  { sweep, plan, importedAt }: SweepManifest,
-): Promise<void> {
-  const content = {
-    schemaVersion: SWEEP_MANIFEST_VERSION,
-    ...sweep,
-    plan: plan ?? undefined,
-    importedAt: importedAt ?? undefined,
-  };
+export async function writeSweepManifest(artefactsFolder: string, manifest: SweepManifest): Promise<void> {
+  const { sweep, plan, importedAt } = manifest;
+  const others = { plan: plan ?? undefined, importedAt: importedAt ?? undefined };
+  const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, ...others };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
   await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
 }

@@ -52,12 +52,16 @@ async function isPlainFile(path: string, bytes: number): Promise<boolean> {
 
 /** The first stored bytes of a file; empty if it cannot be read. Does not wait for a pipe. */
 export function headOfFile(path: string, bytes: number): Buffer {
+  return partOfFile(path, bytes, () => null);
+}
+
+/** @param placeIn where the part begins in a file of this size; null for the start of anything */
+function partOfFile(path: string, bytes: number, placeIn: (size: number) => number | null): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   try {
-    const { O_RDONLY, O_NONBLOCK } = constants;
-    const file = openSync(path, O_RDONLY | O_NONBLOCK);
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      return buffer.subarray(0, readSync(file, buffer));
+      return buffer.subarray(0, readSync(file, buffer, 0, bytes, placeIn(fstatSync(file).size)));
     } finally {
       closeSync(file);
     }
@@ -92,18 +96,7 @@ export async function unpackedHead(
 
 /** The last `most` bytes of a file as text; empty if it cannot be read. */
 export function tailOfFile(path: string, most: number): string {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const { size } = fstatSync(file);
-      const buffer = Buffer.allocUnsafe(Math.min(size, most));
-      return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, size - buffer.length));
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return '';
-  }
+  return partOfFile(path, most, (size) => Math.max(0, size - most)).toString('utf8');
 }
 
 /** The last lines of a file that are not empty; none if it cannot be read. */

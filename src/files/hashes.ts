@@ -3,6 +3,7 @@ import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
 import { sha256OfFile } from './files.ts';
+import { sizeOf } from './folders.ts';
 
 /** A protobuf string entry `key: "location"`, and the tag of the value that follows. */
 const LOCATION = Buffer.from([0x0a, 0x08, ...Buffer.from('location'), 0x12]);
@@ -18,12 +19,9 @@ export async function hashModel(path: string): Promise<string> {
   let tail: Uint8Array = new Uint8Array();
   for await (const chunk of readBytes(path)) {
     hash.update(chunk);
-    for (const name of [
-      ...locationsIn(Buffer.concat([tail, chunk.subarray(0, LONGEST_ENTRY)])),
-      ...locationsIn(chunk),
-    ]) {
-      locations.add(name);
-    }
+    // An entry may begin at the end of the chunk before.
+    const seam = Buffer.concat([tail, chunk.subarray(0, LONGEST_ENTRY)]);
+    for (const name of [...locationsIn(seam), ...locationsIn(chunk)]) locations.add(name);
     tail = chunk.subarray(Math.max(0, chunk.length - LONGEST_ENTRY));
   }
   for (const name of [...locations].toSorted()) {
@@ -42,11 +40,8 @@ export function modelBytes(path: string): number {
   const { size } = statSync(path);
   if (size > SEARCHED_BYTES) return size;
   const locations = new Set(locationsIn(readFileSync(path)));
-  return [...locations].reduce((sum, name) => {
-    const data = join(dirname(path), name);
-    const found = isExternalDataOf(path, data) ? statSync(data, { throwIfNoEntry: false }) : undefined;
-    return sum + (found?.size ?? 0);
-  }, size);
+  const data = [...locations].map((name) => join(dirname(path), name)).filter((one) => isExternalDataOf(path, one));
+  return data.reduce((sum, one) => sum + sizeOf(one), size);
 }
 
 function readBytes(path: string): AsyncIterable<Buffer> {

@@ -39,6 +39,10 @@ function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis
   };
 }
 
+function withValue(flag: string, value: string | null): AxisFlags | null {
+  return value === null ? null : { [flag]: value };
+}
+
 function wholeNumber(flag: string, most: number): NamedAxis {
   return {
     flags: [flag],
@@ -66,10 +70,7 @@ export const NAMED_AXES = {
     flags: ['--weightStreamingBudget'],
     byDefault: null,
     takes: 'off, auto, a share of the weights (50%) or their size with its unit (512M, 2G)',
-    spell: (word) => {
-      const code = budgetCode(word);
-      return code === null ? null : { '--weightStreamingBudget': code };
-    },
+    spell: (word) => withValue('--weightStreamingBudget', budgetCode(word)),
     wordOf: budgetWord,
   },
   allocationStrategy: oneFlag('--allocationStrategy', ALLOCATION_STRATEGIES),
@@ -80,10 +81,7 @@ export const NAMED_AXES = {
     flags: ['--memPoolSize'],
     byDefault: null,
     takes: 'pools with their sizes, such as workspace:512M or workspace:2G,dlaSRAM:1M',
-    spell: (word) => {
-      const pools = poolsInMib(word);
-      return pools === null ? null : { '--memPoolSize': pools };
-    },
+    spell: (word) => withValue('--memPoolSize', poolsInMib(word)),
     wordOf: (value) => value.replaceAll(/:(\d+)(?=,|$)/g, ':$1MiB'),
   },
   loader: {

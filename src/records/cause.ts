@@ -38,13 +38,7 @@ export const causeSchema = z.strictObject({
 
 export type Cause = Immutable<z.infer<typeof causeSchema>>;
 
-export const firstCauseSchema = causeSchema.pick({
-  kind: true,
-  certainty: true,
-  title: true,
-  explainsPercent: true,
-  gainedPercent: true,
-});
+export const firstCauseSchema = causeSchema.omit({ evidence: true, confirm: true, rank: true });
 
 export type FirstCause = Immutable<z.infer<typeof firstCauseSchema>>;
 

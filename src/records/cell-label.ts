@@ -8,20 +8,13 @@ import { type MetricId, metricOf } from './metric.ts';
  * are untrusted.
  */
 export function cellLabel(cell: Cell): string {
+  const { axisFlags, model, precision, precisionVia } = cell;
   const shapes = Object.entries(cell.shapes);
   const onlyShape = shapes.length === 1 ? shapes[0]?.[1].join('x') : undefined;
   const shape = onlyShape ?? shapes.map(([input, dims]) => `${input}:${dims.join('x')}`).join(',');
-  return [
-    cell.model,
-    cell.precision === 'unstated' ? '' : cell.precision,
-    cell.precisionVia === 'flag' ? '(flag)' : '',
-    shape,
-    ...optionWords(cell),
-    ...flagWords(cell.axisFlags),
-    harnessWords(cell),
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
+  const network = [model, precision === 'unstated' ? '' : precision, precisionVia === 'flag' ? '(flag)' : '', shape];
+  const words = [...network, ...optionWords(cell), ...flagWords(axisFlags), harnessWords(cell)];
+  return words.filter((word) => word !== '').join(' ');
 }
 
 /** The precision in tables; empty for a program of another kind without one. */

@@ -105,11 +105,8 @@ export function itemsPerS(shapes: Shapes, throughputQps: number | null): number 
 export const ENV_AXIS = 'env.';
 
 export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(axisFlags)
-      .filter(([name]) => name.startsWith(ENV_AXIS))
-      .map(([name, value]) => [name.slice(ENV_AXIS.length), value]),
-  );
+  const ofAxes = Object.entries(axisFlags).filter(([name]) => name.startsWith(ENV_AXIS));
+  return Object.fromEntries(ofAxes.map(([name, value]) => [name.slice(ENV_AXIS.length), value]));
 }
 
 /** Cells of one kind have similar noise: without a CUDA graph it includes host time, and a neighbor adds noise. */
@@ -134,15 +131,8 @@ export interface BuildShape {
 /** Limits of one optimization profile, by input. */
 export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
-interface Outside {
-  readonly input: string;
-  /** 0-based dimension; null when the ranks differ. */
-  readonly place: number | null;
-  readonly problem: string;
-}
-
-/** First dimension outside of the profile; null when all are inside. */
-export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | null {
+/** First dimension outside of the profile, from 0 (null when the ranks differ); null when all are inside. */
+export function outsideProfile(shapes: Shapes, profile: BuildShapes) {
   for (const [input, shape] of Object.entries(shapes)) {
     const limits = profile[input];
     if (limits === undefined) continue;

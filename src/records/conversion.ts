@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { type Evidence, evidenceSchema, FAILURE_REASONS, type FailureReason } from './outcome.ts';
-
 import { type Precision, PRECISIONS, type Shapes } from './cell.ts';
 import type { Immutable } from './scalars.ts';
 

@@ -15,29 +15,20 @@ export const DIRECTIONS = ['lower', 'higher'] as const;
 
 export type Direction = (typeof DIRECTIONS)[number];
 
+type Memory = 'memoryUsedMaxMib' | 'processMemoryMaxMib' | 'hostMemoryMaxMib';
+type Rate = 'throughputQps' | 'itemsPerS';
+type StatisticLine = 'gpuCompute' | 'latency' | 'enqueue' | 'h2d' | 'd2h';
+
 export type StoredAs =
-  | {
-      readonly table: 'timeStatistics';
-      readonly of: 'gpuCompute' | 'latency' | 'enqueue' | 'h2d' | 'd2h';
-      readonly column: 'medianMs' | 'p99Ms';
-    }
+  | { readonly table: 'timeStatistics'; readonly of: StatisticLine; readonly column: 'medianMs' | 'p99Ms' }
   | {
       readonly table: 'measurements';
-      readonly column: 'throughputQps' | 'contextMemoryMib' | 'itemsPerS' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
+      readonly column: Rate | 'contextMemoryMib' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
     }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
-  | {
-      readonly table: 'runTelemetry';
-      readonly column:
-        | 'memoryUsedMaxMib'
-        | 'processMemoryMaxMib'
-        | 'hostMemoryMaxMib'
-        | 'temperatureMaxC'
-        | 'smClockMhz'
-        | 'powerW';
-    }
+  | { readonly table: 'runTelemetry'; readonly column: Memory | 'temperatureMaxC' | 'smClockMhz' | 'powerW' }
   /** The median power of the run's samples, divided by a rate. */
-  | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
+  | { readonly table: 'energy'; readonly over: Rate }
   | {
       readonly table: 'runHints';
       readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';

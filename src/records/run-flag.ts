@@ -58,13 +58,12 @@ export type RunMark = (typeof RUN_MARKS)[number];
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 
+const EFFECT_WORDS =
+  'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only';
+
 export const runFlagSchema = z.object({
   id: z.enum(RUN_FLAGS),
-  effect: z
-    .enum(FLAG_EFFECTS)
-    .describe(
-      'Effect on judging: excluded from comparisons, ineligible as baseline or best (barred), less weight, or explanation only',
-    ),
+  effect: z.enum(FLAG_EFFECTS).describe(EFFECT_WORDS),
   value: numberOrNull.describe('The value that raised it, in the unit of the evidence'),
   /** One line with numbers: `SM clock 1200 MHz in 8 of 20 samples, thermal slowdown at 85 °C`. */
   evidence: z.string(),

@@ -97,12 +97,6 @@ export interface CellRun {
   readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
 }
 
-export function isMeasured({
-  role,
-  outcome,
-}: {
-  readonly role: string;
-  readonly outcome: Pick<Outcome, 'kind'>;
-}): boolean {
-  return role === 'timed' && outcome.kind === 'measured';
+export function isMeasured(run: { readonly role: string; readonly outcome: Pick<Outcome, 'kind'> }): boolean {
+  return run.role === 'timed' && run.outcome.kind === 'measured';
 }

@@ -43,13 +43,9 @@ export const timeLimitSchema = z.object({
 export type TimeLimit = Immutable<z.infer<typeof timeLimitSchema>>;
 
 export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLimit): string {
-  const limit = `${Number(limitS.toFixed(1))} s`;
-  const which =
-    of === 'phase'
-      ? `the limit of ${limit} for this part`
-      : `the limit of ${limit} for the whole, ${Number(inPhaseS.toFixed(1))} s of it there`;
+  const scope = of === 'phase' ? 'this part' : `the whole, ${Number(inPhaseS.toFixed(1))} s of it there`;
   const lastWords = lastLine === null ? 'it had printed nothing' : `its last line: ${printable(lastLine)}`;
-  return `ended ${phase} by ${which}; ${lastWords}`;
+  return `ended ${phase} by the limit of ${Number(limitS.toFixed(1))} s for ${scope}; ${lastWords}`;
 }
 
 /** Slowest assumed speed for loading an engine of many gigabytes from a network disk. */

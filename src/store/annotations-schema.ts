@@ -14,9 +14,9 @@ import {
   findingSchema,
 } from '../records/finding.ts';
 import type { GatedMetricId } from '../records/gated-metric.ts';
-import { textByName, type SweepId, type CellKey } from '../records/scalars.ts';
+import { textByName, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
-import { json, ofSweep, sweeps, cells } from './schema.ts';
+import { json, ofCell, ofSweep, sweeps } from './schema.ts';
 
 export const baselines = sqliteTable('baselines', {
   name: text('name').primaryKey(),
@@ -84,16 +84,10 @@ export const findings = sqliteTable(
     environmentChanges: json<readonly string[]>('environment_changes', texts, 'changes of an environment').notNull(),
     pairs: json<Finding['pairs']>('pairs', findingSchema.shape.pairs, 'pairs of a finding'),
     lastGoodSweepId: text('last_good_sweep_id').$type<SweepId>(),
-    firstBadSweepId: text('first_bad_sweep_id')
-      .$type<SweepId>()
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    firstBadSweepId: ofSweep('first_bad_sweep_id'),
     /** The last sweep with the change; null while unknown. */
     lastBadSweepId: text('last_bad_sweep_id').$type<SweepId>(),
-    reportedSweepId: text('reported_sweep_id')
-      .$type<SweepId>()
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    reportedSweepId: ofSweep('reported_sweep_id'),
     owner: text('owner'),
     /** Time at which a program was started for it; null if none was, or if it failed. */
     notifiedAt: text('notified_at'),
@@ -113,10 +107,7 @@ export const findingCells = sqliteTable(
   'finding_cells',
   {
     findingId: ofFinding(),
-    cellKey: text('cell_key')
-      .$type<CellKey>()
-      .notNull()
-      .references(() => cells.cellKey),
+    cellKey: ofCell().notNull(),
     metric: text('metric').$type<GatedMetricId>().notNull(),
     changePercent: real('change_percent').notNull(),
     ciPercent: json<readonly [number, number]>('ci_percent', z.tuple([z.number(), z.number()]), 'bounds'),

@@ -109,15 +109,12 @@ export function pruneSweep(
     .immediate();
 }
 
-export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]> {
-  const rows = $client
-    .prepare<[], { sweepId: SweepId; runId: RunId }>(
-      `SELECT r.sweep_id AS sweepId, p.run_id AS runId
-       FROM pruned_runs p JOIN runs r ON r.run_id = p.run_id WHERE p.artefacts ORDER BY p.run_id`,
-    )
-    .all();
-  const bySweep = Map.groupBy(rows, ({ sweepId }) => sweepId);
-  return new Map([...bySweep].map(([sweepId, own]) => [sweepId, own.map(({ runId }) => runId)]));
+const ofItsRun = eq(prunedRuns.runId, runs.runId);
+
+/** The runs whose artefacts were pruned. */
+export function prunedRunsOf(db: StoreDatabase) {
+  const pruned = db.select({ sweepId: runs.sweepId, runId: runs.runId }).from(runs).innerJoin(prunedRuns, ofItsRun);
+  return pruned.where(eq(prunedRuns.artefacts, true)).orderBy(asc(runs.runId)).all();
 }
 
 export function freeBytes({ $client }: StoreDatabase): number {
@@ -140,47 +137,45 @@ export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$
 
 /** The runs of a sweep that have, or had, a folder of artefacts. `isPruned`: the files were pruned. */
 export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
-  return db
-    .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
-    .from(runs)
-    .leftJoin(prunedRuns, eq(prunedRuns.runId, runs.runId))
-    .where(and(eq(runs.sweepId, sweepId), isNotNull(runs.artefactFolder)))
-    .orderBy(asc(runs.runId))
-    .all()
-    .map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
+  const { artefactFolder, runId, startedAt } = runs;
+  const all = db.select({ runId, startedAt, pruned: prunedRuns.artefacts }).from(runs).leftJoin(prunedRuns, ofItsRun);
+  const rows = all
+    .where(and(eq(runs.sweepId, sweepId), isNotNull(artefactFolder)))
+    .orderBy(asc(runId))
+    .all();
+  return rows.map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }
 
 /** Other stores in the same folder, which share the folder of artefacts. Excludes backups. */
 export class SiblingStores {
-  private readonly clients: Database.Database[] = [];
+  private readonly clients: readonly Database.Database[];
 
   constructor(path: string) {
     const names = readdirSync(dirname(path)).filter(
-      (name) => name.endsWith('.sqlite') && !name.endsWith('.backup.sqlite') && name !== basename(path),
+      (name) => /(?<!\.backup)\.sqlite$/.test(name) && name !== basename(path),
     );
-    for (const name of names) {
-      const client = openStoreAt(join(dirname(path), name));
-      if (client !== null) this.clients.push(client);
-    }
+    this.clients = names.flatMap((name) => openStoreAt(join(dirname(path), name)) ?? []);
   }
 
   runsOf(sweepId: SweepId): Set<string> {
     return new Set(
-      this.clients.flatMap((client) =>
-        client.prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?').pluck().all(sweepId),
-      ),
+      this.clients.flatMap((client) => idsIn(client, 'SELECT run_id FROM runs WHERE sweep_id = ?', sweepId)),
     );
   }
 
   hasSweep(sweepId: SweepId): boolean {
     return this.clients.some(
-      (client) => client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
+      (client) => idsIn(client, 'SELECT sweep_id FROM sweeps WHERE sweep_id = ?', sweepId).length > 0,
     );
   }
 
   close(): void {
     for (const client of this.clients) client.close();
   }
+}
+
+function idsIn(client: Database.Database, query: string, sweepId: SweepId): string[] {
+  return client.prepare<[string], string>(query).pluck().all(sweepId);
 }
 
 function openStoreAt(path: string): Database.Database | null {

@@ -86,11 +86,16 @@ export const sweeps = sqliteTable(
   ],
 );
 
-export const ofSweep = () =>
-  text('sweep_id')
+export const ofSweep = (name = 'sweep_id') =>
+  text(name)
     .$type<SweepId>()
     .notNull()
     .references(() => sweeps.sweepId, { onDelete: 'cascade' });
+
+export const ofCell = () =>
+  text('cell_key')
+    .$type<CellKey>()
+    .references(() => cells.cellKey);
 
 const ofRun = () =>
   text('run_id')
@@ -167,10 +172,7 @@ export const sweepCells = sqliteTable(
   'sweep_cells',
   {
     sweepId: ofSweep(),
-    cellKey: text('cell_key')
-      .$type<CellKey>()
-      .notNull()
-      .references(() => cells.cellKey),
+    cellKey: ofCell().notNull(),
     engineKey: text('engine_key'),
     repeats: integer('repeats').notNull(),
   },
@@ -213,9 +215,7 @@ export const runs = sqliteTable(
     runId: text('run_id').$type<RunId>().primaryKey(),
     sweepId: ofSweep(),
     role: text('role', { enum: RUN_ROLES }).notNull(),
-    cellKey: text('cell_key')
-      .$type<CellKey>()
-      .references(() => cells.cellKey),
+    cellKey: ofCell(),
     repeat: integer('repeat').notNull(),
     buildId: text('build_id').$type<BuildId>(),
     engineKey: text('engine_key'),

@@ -7,15 +7,8 @@ import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../../files/layout.t
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { isDmon } from './read-telemetry.ts';
 import { lackingUnpacker } from '../../files/recode.ts';
-import {
-  EXPLORER_GRAPH,
-  recogniseLayers,
-  recogniseReport,
-  REPORT_NAME,
-  type RunSource,
-  type ImportHints,
-  TRTEXEC,
-} from './recognise.ts';
+import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME, TRTEXEC } from './recognise.ts';
+import type { ImportHints, RunSource } from './recognise.ts';
 
 /** A file inside a folder counts as a log if its name matches and it contains trtexec output. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
@@ -136,16 +129,11 @@ async function isGarbage(path: string, { damaged, signal }: OnTheWay): Promise<b
  * Takes layers without a log from a folder only if the user stated their cell, because they may belong to a log next to
  * them.
  */
-async function discoverFile(
-  path: string,
-  name: string,
-  hints: ImportHints,
-  { signal }: OnTheWay,
-): Promise<RunSource | null> {
+async function discoverFile(path: string, name: string, hints: ImportHints, { signal }: OnTheWay) {
   const { as } = hints;
   if (as === null || as === TRTEXEC) {
     const isLog = LOG_NAME.test(name) ? await isLogOfTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
-    if (isLog) return isOld(path) ? null : { kind: 'log', path };
+    if (isLog) return isOld(path) ? null : { kind: 'log' as const, path };
   }
   const report = REPORT_NAME.test(name) ? await recogniseReport(path, hints, signal) : null;
   if (report !== null) return report;

@@ -46,24 +46,14 @@ function triesOf(read: ReadRun): RunTry[] {
 }
 
 export function tryOf(outcome: Outcome, attempt: number, startedAt: string, endedAt: string): RunTry {
-  return {
-    attempt,
-    startedAt,
-    endedAt,
-    outcome: outcome.kind,
-    reason: outcomeReason(outcome),
-    evidence: outcome.evidence[0]?.text ?? null,
-  };
+  const evidence = outcome.evidence[0]?.text ?? null;
+  return { attempt, startedAt, endedAt, outcome: outcome.kind, reason: outcomeReason(outcome), evidence };
 }
 
 export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
   if (manifest.role !== null) return manifest.role;
-  const skips = ['--skipInference', '--buildOnly'];
-  const buildOnly =
-    log.build.inferenceSkipped ||
-    log.options.skipInference === true ||
-    (manifest.argv?.some((part) => skips.includes(part)) ?? false);
-  if (buildOnly) return 'build';
+  const isToSkip = manifest.argv?.some((part) => ['--skipInference', '--buildOnly'].includes(part)) === true;
+  if (log.build.inferenceSkipped || log.options.skipInference === true || isToSkip) return 'build';
   return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
 }
 
@@ -92,24 +82,19 @@ function fileNameOf({ artefacts, harness, path, sources }: ReadRun): string | un
 function environmentOf({ manifest, log }: ReadRun): Environment {
   const stated = manifest.environment;
   const { name, uuid, computeCapability, globalMemoryMib } = log.device;
+  const tensorrt = log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion);
   // On a machine with several GPUs only trtexec knows which one it used.
   const isOther = uuid !== null && stated.gpuUuid !== undefined && stated.gpuUuid !== uuid;
   return {
     ...UNKNOWN_ENVIRONMENT,
-    ...known({
-      tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
-      computeCapability,
-      gpuMemoryMib: globalMemoryMib,
-    }),
+    ...known({ tensorrt, computeCapability, gpuMemoryMib: globalMemoryMib }),
     ...known(stated),
     ...known({ gpuName: name, gpuUuid: uuid }),
     ...(isOther ? { gpuMemoryMib: globalMemoryMib, computeCapability } : {}),
   };
 }
 
-function known(facts: {
-  readonly [Key in keyof Environment]?: Environment[Key] | undefined;
-}): Partial<Environment> {
+function known(facts: { readonly [Key in keyof Environment]?: Environment[Key] | undefined }): Partial<Environment> {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
 }
 

@@ -54,8 +54,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
     }
   }
   const { engineBytes } = manifest;
-  const exports: RunExports = Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read);
-  return { exports, notes };
+  return { exports: Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read), notes };
 }
 
 function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {

@@ -29,47 +29,34 @@ export async function readHarness(
   for (const name of files.names) texts.set(name, await tailOf(files, name));
   const driver = findDriver(harness.driver);
   const text = (name: string): string | null => texts.get(name) ?? null;
+  const metric = cell !== null && 'harness' in cell ? cell.harness?.metric : undefined;
+  const lacking = `this version of bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`;
   const result: HarnessResult =
     driver === null
-      ? {
-          kind: 'faulty',
-          problem: `this version of bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
-        }
-      : withItsMetric(
-          driver.read(harness.settings, { text }),
-          cell !== null && 'harness' in cell ? cell.harness?.metric : undefined,
-        );
+      ? { kind: 'faulty', problem: lacking }
+      : withItsMetric(driver.read(harness.settings, { text }), metric);
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
 }
 
 /** A reading without the metric that its cell is judged by is not a measurement. */
 function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
-  const isLacking =
-    result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
-  return isLacking
-    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, the metric of its verdicts` }
-    : result;
+  if (result.kind === 'faulty' || !isCustomMetric(metric)) return result;
+  if (result.reading.values.some((value) => value.metric === metric)) return result;
+  return { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, the metric of its verdicts` };
 }
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 
 /** One report in a standalone file. The user may have stated its timer. */
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
-  const driver = findDriver(standalone.driver);
-  if (driver === null) return { kind: 'faulty', problem: `this version of bench has no driver ${standalone.driver}` };
-  const reports = driver.reports(
-    await tailOf(files, standalone.name),
-    standalone.file,
-    standalone.metric,
-    standalone.pattern,
-  );
-  const result = reports[standalone.index]?.result;
-  if (result === undefined) {
-    return { kind: 'faulty', problem: `${standalone.name} no longer has report ${standalone.index + 1}` };
-  }
+  const { driver: kind, file, index, metric, name, pattern, timer } = standalone;
+  const driver = findDriver(kind);
+  if (driver === null) return { kind: 'faulty', problem: `this version of bench has no driver ${kind}` };
+  const result = driver.reports(await tailOf(files, name), file, metric, pattern)[index]?.result;
+  if (result === undefined) return { kind: 'faulty', problem: `${name} no longer has report ${index + 1}` };
   if (result.kind === 'faulty') return result;
   const { reading } = result;
-  return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer: standalone.timer } } };
+  return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer } } };
 }
 
 async function tailOf(files: RunFiles, name: string): Promise<string> {

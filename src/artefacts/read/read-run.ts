@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
 import { errorText, TooLargeError } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
-import {
-  DEFAULT_FITNESS_LIMITS,
-  type FitnessLimits,
-  NO_EXPORTS,
-  type RunExports,
-  type RequestedOptions,
-} from '../../trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../trtexec/run-facts.ts';
+import type { FitnessLimits, ParsedRun, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';
@@ -101,16 +95,11 @@ export async function readStatedRun(
   const { attempt, logIndex } = manifest;
   // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
   // numbers and exports count.
-  const several =
-    logIndex === null && !isAlone && attempt !== null && processes > 1
-      ? `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`
-      : null;
-  return judgedLogs
-    .filter(({ index }) => logIndex === null || index === logIndex)
-    .map((run) => {
-      if (several === null || !isFine(run.outcome)) return run;
-      return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(several)) };
-    });
+  if (logIndex !== null) return judgedLogs.filter(({ index }) => index === logIndex);
+  if (isAlone || attempt === null || processes <= 1) return judgedLogs;
+  const several = `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`;
+  const unfit = unfitFor('suspectErrors', syntheticEvidence(several));
+  return judgedLogs.map((run) => (isFine(run.outcome) ? { ...run, outcome: unfit } : run));
 }
 
 function exportsOfSeveral(files: RunFiles, runs: number): string[] {
@@ -140,10 +129,7 @@ function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
 }
 
-type LogReading = Pick<
-  ReadRun,
-  'artefacts' | 'exports' | 'index' | 'log' | 'manifest' | 'notes' | 'path' | 'telemetry'
->;
+type LogReading = Omit<ReadRun, 'contentId' | 'derived' | 'flags' | 'harness' | 'outcome' | 'sources'>;
 
 /** @param number distinguishes runs with the same files */
 function built(
@@ -176,9 +162,7 @@ async function hashAll(
   const problems: string[] = [];
   for (const name of [...logs, ...others]) {
     const stream = streams.get(name);
-    const take = (chunk: Buffer): void => {
-      if (stream !== undefined) parser.push(chunk, stream);
-    };
+    const take = stream === undefined ? undefined : (chunk: Buffer) => parser.push(chunk, stream);
     const { sha256, bytes, problem } = await feed(files.chunks(name), take);
     artefacts.push({ name, sha256, bytes });
     if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
@@ -204,13 +188,11 @@ export async function readBareLog(
   const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
-  const left =
-    watched === undefined || logs.length === 1
-      ? []
-      : [`${basename(watched)} left out: ${logs.length} runs are in this log`];
+  const [first, ...others] = logs;
+  const isLeft = watched !== undefined && logs.length !== 1;
+  const left = isLeft ? [`${basename(watched)} left out: ${logs.length} runs are in this log`] : [];
   const common = { ...NOTHING_READ, path, artefacts: [artefact], notes: [...notes, ...left] };
-  const [first] = logs;
-  if (watched === undefined || first === undefined || logs.length > 1) {
+  if (watched === undefined || first === undefined || others.length > 0) {
     return logs.map((log, index) => judged({ ...common, log, index }, options));
   }
   const { artefact: samples, files } = await telemetryNextTo(watched);
@@ -245,26 +227,23 @@ export function readExportsAlone(path: string, exports: RunExports): ReadRun {
 
 /** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
 function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
-  const others = files.names.filter(
-    (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
-  );
-  const [only] = others;
-  const stdout = files.has(STDOUT_LOG) || others.length !== 1 ? STDOUT_LOG : only;
-  return new Map([
-    [stdout ?? STDOUT_LOG, 'stdout'],
-    [STDERR_LOG, 'stderr'],
-  ]);
+  const names = files.names.filter((name) => /\.(?:log|txt|out)$/.test(name) && !isTelemetryName(name));
+  const [only = STDOUT_LOG, ...others] = names.filter((name) => name !== STDERR_LOG);
+  const stdout = files.has(STDOUT_LOG) || others.length > 0 ? STDOUT_LOG : only;
+  return new Map([[stdout, 'stdout'] as const, [STDERR_LOG, 'stderr'] as const]);
 }
 
 async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; notes: string[] }> {
   if (!files.has(RUN_MANIFEST)) return { manifest: emptyManifest(), notes: [] };
-  const reading = await files
-    .whole(RUN_MANIFEST)
-    .then((bytes) => parseRunManifest(bytes.toString('utf8')))
-    .catch((error: unknown) => ({ kind: 'faulty' as const, problem: errorText(error) }));
-  return reading.kind === 'read'
-    ? { manifest: reading.manifest, notes: [] }
-    : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
+  let problem: string;
+  try {
+    const reading = parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
+    if (reading.kind === 'read') return { manifest: reading.manifest, notes: [] };
+    problem = reading.problem;
+  } catch (error) {
+    problem = errorText(error);
+  }
+  return { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${problem}`] };
 }
 
 function judged(reading: LogReading, options: ReadOptions): ReadRun {
@@ -284,58 +263,35 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
     ...(log.measurement === null ? [] : marked(manifest)),
     ...(isCold ? findHarnessFlags(facts, null) : findFlags(facts)),
   ];
+  const limits = { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits };
+  const [process, requested] = [processFacts(manifest), requestedBy(manifest)];
   const outcome: Outcome =
     conversionFailure === null
-      ? judgeRun({
-          run: log,
-          process: processFacts(manifest),
-          exports,
-          requested: requestedBy(manifest),
-          limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
-          flags,
-          role: manifest.role,
-        })
+      ? judgeRun({ run: log, process, exports, requested, limits, flags, role: manifest.role })
       : { kind: 'failed', ...conversionFailure };
   const omittedMib = Math.ceil(log.omittedBytes / (1 << 20));
   const omitted = `the log was too long: at least ${omittedMib} MiB of its middle were left out`;
-  return built(
-    { ...reading, notes: [...notes, ...(omittedMib === 0 ? [] : [omitted])] },
-    {
-      ...(isCold ? coldStart(log, exports) : { derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
-      flags,
-      outcome,
-    },
-  );
+  const own = isCold ? coldStart(log, exports) : { derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } };
+  const noted = { ...reading, notes: [...notes, ...(omittedMib === 0 ? [] : [omitted])] };
+  return built(noted, { ...own, flags, outcome });
 }
 
 /** The plan's settings; for a foreign run, those of the cell in its `run.json`. */
 function requestedBy({ cell, requested }: RunManifest): RequestedOptions {
   if (cell === null || Object.keys(requested).length > 0) return defined(requested);
   if (!('cudaGraph' in cell)) return defined({ shapes: cell.shapes });
-  const { cudaGraph, dataTransfers, shapes, spinWait, streams } = cell;
-  return {
-    shapes,
-    streams,
-    ...(cudaGraph === null ? {} : { cudaGraph }),
-    ...(dataTransfers === null ? {} : { dataTransfers }),
-    ...(spinWait === null ? {} : { spinWait }),
-  };
+  const { shapes, streams } = cell;
+  const [cudaGraph, dataTransfers] = [cell.cudaGraph ?? undefined, cell.dataTransfers ?? undefined];
+  return defined({ shapes, streams, cudaGraph, dataTransfers, spinWait: cell.spinWait ?? undefined });
 }
 
 /** The values of a single cold start. Its few queries are not a measurement of steady state. */
 function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived' | 'exports' | 'harness' | 'log'> {
   const value = exports.times?.columns.latencyMs?.[0] ?? null;
   const own = { ...log, measurement: null };
-  const method = {
-    harness: COLD_START.name,
-    harnessVersion: null,
-    timer: COLD_START.timer,
-    inFlight: 1,
-    percentileRule: 'unknown' as const,
-    transfers: log.options.dataTransfers,
-    warmUpRuns: 0,
-    timedRuns: 1,
-  };
+  const { name, timer } = COLD_START;
+  const counted = { inFlight: 1, percentileRule: 'unknown' as const, warmUpRuns: 0, timedRuns: 1 };
+  const method = { harness: name, harnessVersion: null, timer, ...counted, transfers: log.options.dataTransfers };
   return {
     log: own,
     exports: { ...exports, times: null },
@@ -356,8 +312,6 @@ function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], 
 }
 
 export async function isRunFolder(path: string): Promise<boolean> {
-  const info = await stat(path);
-  if (!info.isDirectory()) return false;
   const files = await folderFiles(path);
-  return files.has('run.json') || files.has('stdout.log');
+  return files.has(RUN_MANIFEST) || files.has(STDOUT_LOG);
 }

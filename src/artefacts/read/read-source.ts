@@ -3,14 +3,8 @@ import { basename, dirname, join } from 'node:path';
 
 import { plainName, readWhole } from '../../files/files.ts';
 import { LAYER_NAMES } from './read-exports.ts';
-import {
-  contentOf,
-  type StandaloneReading,
-  NOTHING_STATED,
-  readKeptFiles,
-  readReportFile,
-  reportCell,
-} from './read-standalone.ts';
+import { contentOf, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-standalone.ts';
+import type { StandaloneReading } from './read-standalone.ts';
 import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
@@ -20,12 +14,7 @@ import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import {
-  type ExplorerMetadata,
-  NO_METADATA,
-  parseExplorerMetadata,
-  parseLayerInfo,
-} from '../../trtexec/exports/layer-info.ts';
+import { NO_METADATA, parseExplorerMetadata, parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { NO_EXPORTS } from '../../trtexec/run-facts.ts';
@@ -57,18 +46,15 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
   }
 }
 
-type LayersSource = Extract<RunSource, { kind: 'layers' }>;
-
 /**
  * Reads layers without a log: trtexec exports, `get_layer_info()`, traces, tables as CSV, trt-engine-explorer files.
  * @throws UsageError if the file is damaged, or if a required fact is unknown
  */
 async function readLayersFile(
-  source: LayersSource,
+  { path, format }: Extract<RunSource, { kind: 'layers' }>,
   reading: StandaloneReading,
   signal?: AbortSignal,
 ): Promise<ReadRun[]> {
-  const { path, format } = source;
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
   const bytes = await contentOf(path, signal);
@@ -80,8 +66,7 @@ async function readLayersFile(
     isTrace || reading.as === TORCH_CELL.name
       ? reportCell(path, torch, reading, ['precision', 'shapes', 'cudaGraph'])
       : trtexecCell(path, reading);
-  const standalone = { kind: 'layers' as const, format, runs };
-  const stated = { role: 'profile' as const, cell, lone: standalone };
+  const stated = { role: 'profile' as const, cell, lone: { kind: 'layers' as const, format, runs } };
   return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
 }
 
@@ -140,13 +125,12 @@ function besides(stem: string, endings: readonly string[]): string | null {
   return paths.find((path) => existsSync(path)) ?? null;
 }
 
-async function metadataIn(path: string): Promise<ExplorerMetadata> {
+async function metadataIn(path: string) {
   const text = (await contentOf(path)).toString('utf8');
   try {
     return parseExplorerMetadata(text);
   } catch (error) {
-    const reason = errorText(error);
-    throw new UsageError(`${printable(path)}: ${reason}`, { cause: error });
+    throw new UsageError(`${printable(path)}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -176,4 +160,28 @@ function exportIn<Export>(path: string, parse: (text: string) => Export): Promis
       if (error instanceof ExportFormatError) return null;
       throw error;
     });
+}
+
+/** Waiting for files takes longer than parsing them, so this many are read while one is stored. */
+const READ_AHEAD = 8;
+
+/** Returns results in the order of the items, and throws in that order too. */
+export async function* readAhead<Item, Result>(
+  items: Iterable<Item>,
+  read: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const reading: Promise<Result>[] = [];
+  try {
+    for (const item of items) {
+      const result = read(item);
+      result.catch(() => {});
+      reading.push(result);
+      if (reading.length <= READ_AHEAD) continue;
+      const first = reading.shift();
+      if (first !== undefined) yield await first;
+    }
+    for (let next = reading.shift(); next !== undefined; next = reading.shift()) yield await next;
+  } finally {
+    await Promise.allSettled(reading);
+  }
 }

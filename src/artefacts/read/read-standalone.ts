@@ -63,16 +63,10 @@ export async function readReportFile(
     if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
     const { transfers, timer } = result.reading.method;
     const cell = reportCell(path, { ...report, transfers }, reading, driver.needs);
-    const standalone = {
-      kind: 'report' as const,
-      driver: kind,
-      name,
-      file,
-      index,
-      timer: harnessOf({ ...harness, timer }, reading.stated).timer,
-      metric: reading.metric,
-      pattern: reading.pattern,
-    };
+    const { metric, pattern } = reading;
+    const { timer: statedTimer } = harnessOf({ ...harness, timer }, reading.stated);
+    const about = { driver: kind, name, file, index, timer: statedTimer, metric, pattern };
+    const standalone = { kind: 'report' as const, ...about };
     const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
   }
@@ -115,58 +109,49 @@ export async function contentOf(path: string, signal?: AbortSignal): Promise<Buf
   }
 }
 
-/** @throws UsageError naming the options that supply what is missing */
-export function reportCell(
-  path: string,
-  report: ReportedCell,
-  { stated, isStrict }: StandaloneReading,
-  needs: Parameters<typeof cellOfReport>[2],
-) {
-  const found = isStrict
-    ? cellOfReport(report, stated, needs)
-    : cellOfReport(report, { model: 'unnamed', ...stated }, []);
-  if (found.kind === 'complete') return found.cell;
-  const words = found.fields.map((field) => FIELDS[field].words).join(', nor ');
-  const options = found.fields.map((field) => FIELDS[field].option).join(' ');
-  throw new UsageError(`${printable(path)} does not state ${words}; add ${options}`);
-}
-
 /** The cell according to a report; null for facts that it lacks. */
 type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
   readonly transfers: boolean | null;
 };
 
-type ReportCell =
-  | { readonly kind: 'complete'; readonly cell: KeyedCell }
-  | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
-
-/** The cell of a standalone report. The report takes precedence over statements of the user. */
-function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
+/**
+ * The cell of a standalone report, which takes precedence over statements of the user.
+ * @throws UsageError naming the options that supply what is missing
+ */
+export function reportCell(
+  path: string,
+  report: ReportedCell,
+  reading: StandaloneReading,
+  needs: readonly NeededField[],
+): KeyedCell {
+  const { isStrict } = reading;
+  const stated = isStrict ? reading.stated : { model: 'unnamed', ...reading.stated };
   const known = {
     model: report.model ?? stated.model,
     precision: report.precision ?? stated.precision,
     shapes: shapesOf(report.shapes, stated.shapes),
     cudaGraph: report.cudaGraph ?? stated.cudaGraph,
   };
-  const fields = (['model', ...needs] as const).filter((field) => known[field] === undefined);
-  if (fields.length > 0) return { kind: 'lacking', fields };
+  const lacking = (['model', ...needs] as const).filter((field) => known[field] === undefined);
+  if (isStrict && lacking.length > 0) {
+    const words = lacking.map((field) => FIELDS[field].words).join(', nor ');
+    const options = lacking.map((field) => FIELDS[field].option).join(' ');
+    throw new UsageError(`${printable(path)} does not state ${words}; add ${options}`);
+  }
   const { model = 'unnamed', precision, shapes = {}, cudaGraph = false } = known;
-  return {
-    kind: 'complete',
-    cell: keyedCell({
-      model,
-      precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
-      precisionVia: 'engine',
-      shapes,
-      cudaGraph,
-      dataTransfers: report.transfers ?? false,
-      streams: 1,
-      spinWait: true,
-      inputs: { kind: 'random' },
-      axisFlags: report.identity,
-      harness: harnessOf(report.harness, stated),
-    }),
-  };
+  return keyedCell({
+    model,
+    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+    precisionVia: 'engine',
+    shapes,
+    cudaGraph,
+    dataTransfers: report.transfers ?? false,
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: report.identity,
+    harness: harnessOf(report.harness, stated),
+  });
 }
 
 /** The user may state a timer if the report does not. */
@@ -176,11 +161,9 @@ function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
 
 /** A report may state only its batch; the user states the remaining dimensions. */
 function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
-  const batch = own === null ? null : batchOf(own);
-  const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);
   if (own === null) return stated;
-  if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) {
-    return own;
-  }
+  const batch = batchOf(own);
+  const isBatchOnly = Object.values(own).every((dims) => dims.length === 1);
+  if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) return own;
   return Object.fromEntries(Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]));
 }

@@ -26,11 +26,7 @@ type MergedStore = MergeOutput['stores'][number];
 export async function mergeStores(others: readonly string[], options: MergeOptions, io: Io): Promise<ExitCode> {
   const ownPath = storePath(options.db, io);
   const stores: MergedStore[] = [];
-  const paths = others.map((other) => {
-    const path = resolve(io.cwd, other);
-    // A folder means the store in it.
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
-  });
+  const paths = others.map((other) => storeAt(resolve(io.cwd, other)));
   // Checked before a store is created, so that a mistyped name does not leave an empty one.
   for (const path of paths) refuseOther(path, ownPath);
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
@@ -39,6 +35,11 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   });
   printResult<MergeOutput>(io, options, { schemaVersion: 1, stores }, mergeText);
   return stores.some(({ conflicts }) => conflicts.length > 0) ? EXIT_CODES.incomplete : EXIT_CODES.fine;
+}
+
+/** A folder means the store in it. */
+function storeAt(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, STORE_NAME) : path;
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {

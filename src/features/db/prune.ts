@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, refuseLink, removeFolder } from '../../files/folders.ts';
+import { folderSize, isLink, refuseLink, removeFolder } from '../../files/folders.ts';
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
@@ -20,7 +21,7 @@ import {
   LEAST_KEPT_SWEEPS,
   type PrunableSweep,
   prunableSweeps,
-  prunedFolders,
+  prunedRunsOf,
   pruneSweep,
   runFoldersOf,
   vacuum,
@@ -57,12 +58,9 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
   const { attachmentsOlderThan, keep, keepSweeps, layers, samplesOlderThan } = options;
   const rules: KeepRules[] = [];
   if (keep !== undefined || keepSweeps !== undefined) {
-    rules.push({
-      endedSince: keep === undefined ? null : before(keep, io),
-      sweepsOfSeries: keepSweeps ?? LEAST_KEPT_SWEEPS,
-      layers: layers === true,
-      artefacts: true,
-    });
+    const endedSince = keep === undefined ? null : before(keep, io);
+    const sweepsOfSeries = keepSweeps ?? LEAST_KEPT_SWEEPS;
+    rules.push({ endedSince, sweepsOfSeries, layers: layers === true, artefacts: true });
   } else if (layers === true) {
     throw new UsageError('--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles');
   }
@@ -157,11 +155,10 @@ async function pruneOne(
 
 /** Removes the leftovers of a killed prune. */
 async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<void> {
-  for (const [sweepId, runIds] of prunedFolders(db)) {
-    const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));
-    for (const runId of runIds.filter((id) => there.has(id))) {
-      await removeFolder(runFolderOf(artefacts, sweepId, runId));
-    }
+  for (const { sweepId, runId } of prunedRunsOf(db)) {
+    const folder = runFolderOf(artefacts, sweepId, runId);
+    const isOwn = ![sweepFolderOf(artefacts, sweepId), folder].some(isLink);
+    if (isOwn && existsSync(folder)) await removeFolder(folder);
   }
 }
 

@@ -51,15 +51,10 @@ async function rejudged(db: StoreDatabase, options: RejudgeOptions, io: Io) {
         return cell !== undefined && gateMetric(metric, cell) === own;
       }),
   );
-  const changes = inBoth(now, then, sweeps).map(({ change, toldThenSweepId, toldTodaySweepId }) => ({
-    key: change.cellKey,
-    label: labelIn(cells, change.cellKey),
-    direction: change.direction,
-    changePercent: change.changePercent,
-    firstBadSweepId: change.firstBadSweepId,
-    toldTodaySweepId,
-    toldThenSweepId,
-  }));
+  const changes = inBoth(now, then, sweeps).map(({ change, ...reported }) => {
+    const { cellKey: key, changePercent, direction, firstBadSweepId } = change;
+    return { key, label: labelIn(cells, key), direction, changePercent, firstBadSweepId, ...reported };
+  });
   const output: RejudgeOutput = { schemaVersion: 1, nights: sweeps.length, changes };
   return { output, cells, startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])) };
 }
@@ -108,10 +103,8 @@ function inBoth(today: readonly ReportedOfCell[], then: readonly ReportedOfCell[
     if (found !== undefined) others.delete(found);
     return { change, toldTodaySweepId: change.reportedSweepId, toldThenSweepId: found?.reportedSweepId ?? null };
   });
-  const onlyThen = [...others].map((change) => ({
-    change,
-    toldTodaySweepId: null,
-    toldThenSweepId: change.reportedSweepId,
-  }));
+  const onlyThen = [...others].map((change) => {
+    return { change, toldTodaySweepId: null, toldThenSweepId: change.reportedSweepId };
+  });
   return [...both, ...onlyThen];
 }

@@ -17,7 +17,7 @@ import { holderText } from '../../process/lock.ts';
 import { immediately, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/prune.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
-import { type Removal, removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
+import { removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
 import { baselinesOf } from '../../store/sweeps/find-sweeps.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
@@ -80,25 +80,14 @@ function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
   }
 }
 
-interface Removed {
-  readonly sweep: Sweep;
-  readonly removal: Removal;
-  readonly runs: number;
-  readonly movedTo: string | null;
-  readonly sharedRuns: number;
-}
+type Removed = Awaited<ReturnType<typeof removeOne>>;
 
 /**
  * Moves the artefacts before the rows are committed. After a kill between the two, the sweep is still in the store and
  * a second call completes the removal. A sweep that is being measured keeps both, and so does a sweep for which either
  * step fails.
  */
-async function removeOne(
-  { db, path }: OpenStore,
-  sweep: Sweep,
-  siblings: SiblingStores,
-  isDryRun: boolean,
-): Promise<Removed> {
+async function removeOne({ db, path }: OpenStore, sweep: Sweep, siblings: SiblingStores, isDryRun: boolean) {
   const { sweepId } = sweep;
   const artefacts = artefactsFolderOf(path);
   const numbers = sweepNumbers(db, [sweepId]).get(sweepId);
@@ -132,14 +121,10 @@ function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
   return {
     schemaVersion: 1,
     dryRun,
-    sweeps: removed.map(({ movedTo, runs, sharedRuns, sweep: { matrix, name, sweepId, startedAt } }) => ({
-      sweepId,
-      name: matrix ?? name,
-      startedAt,
-      runs,
-      movedTo,
-      sharedRuns,
-    })),
+    sweeps: removed.map(({ movedTo, runs, sharedRuns, sweep }) => {
+      const { matrix, name, sweepId, startedAt } = sweep;
+      return { sweepId, name: matrix ?? name, startedAt, runs, movedTo, sharedRuns };
+    }),
     findings: [...gone],
     reopened: [...reopened].filter((id) => !gone.has(id)),
     judgedAgain: [...new Set(removals.flatMap(({ judgedAgain }) => judgedAgain))].filter((id) => !ids.has(id)).length,

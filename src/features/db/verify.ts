@@ -12,17 +12,13 @@ import { usingStore, withStore } from '../../cli/with-store.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { StoredArtefact } from '../../records/run.ts';
 import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore } from '../../store/file/open.ts';
 import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
-import {
-  isHarmless,
-  openToVerify,
-  type StoreDamage,
-  type VerifiedStore,
-  verifyFile,
-} from '../../store/verify/verify-store.ts';
+import { isHarmless, openToVerify, verifyFile } from '../../store/verify/verify-store.ts';
+import type { StoreDamage, VerifiedStore } from '../../store/verify/verify-store.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -109,19 +105,8 @@ async function verifyFolder(client: VerifiedStore, path: string, isQuick: boolea
   return found;
 }
 
-interface StoredFile {
-  readonly name: string;
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
 /** Artefacts in the store against the files; a backup, or a store merged without artefacts, has none. */
-async function verifyArtefacts(
-  client: VerifiedStore,
-  folder: string,
-  isQuick: boolean,
-  io: Io,
-): Promise<StoreDamage[]> {
+async function verifyArtefacts(client: VerifiedStore, folder: string, isQuick: boolean, io: Io) {
   const runs = client
     .prepare<[], { runId: RunId; sweepId: SweepId; isKept: number }>(
       `SELECT r.run_id AS runId, r.sweep_id AS sweepId, r.artefact_folder IS NOT NULL AND coalesce(p.artefacts, 0) = 0 AS isKept
@@ -129,7 +114,7 @@ async function verifyArtefacts(
     )
     .all();
   const filesOf = (rest: string) =>
-    client.prepare<[RunId], StoredFile>(`SELECT name, sha256, bytes FROM ${rest} ORDER BY name`);
+    client.prepare<[RunId], StoredArtefact>(`SELECT name, sha256, bytes FROM ${rest} ORDER BY name`);
   const written = filesOf('artefacts WHERE run_id = ?');
   const attached = filesOf('attachments WHERE pruned_at IS NULL AND run_id = ?');
   const found: StoreDamage[] = [];
@@ -141,12 +126,10 @@ async function verifyArtefacts(
   for (const { isKept, runId, sweepId } of runs) {
     await yieldToEventLoop(io);
     const run = runFolderOf(folder, sweepId, runId);
-    if (isKept === 1 && !existsSync(run)) report(run, false);
-    else if (isKept === 1) {
-      for (const { file, kind } of await verifyRunFolder(run, written.all(runId), isQuick)) {
-        report(join(run, file), kind !== 'missing');
-      }
-    }
+    const isThere = existsSync(run);
+    if (isKept === 1 && !isThere) report(run, false);
+    const problems = isKept === 1 && isThere ? await verifyRunFolder(run, written.all(runId), isQuick) : [];
+    for (const { file, kind } of problems) report(join(run, file), kind !== 'missing');
     for (const { bytes, name, sha256 } of attached.all(runId)) {
       const where = join(attachedFolderOf(folder, sweepId, runId), name);
       const digest = isQuick || !existsSync(where) ? null : await digestOfAttached(where);

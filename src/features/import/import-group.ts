@@ -5,9 +5,8 @@ import { plainName } from '../../files/files.ts';
 import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
-import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
-import { readSource } from '../../artefacts/read/read-source.ts';
+import { readAhead, readSource } from '../../artefacts/read/read-source.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
@@ -70,10 +69,6 @@ export function nameSources(given: string, sources: readonly RunSource[]): Named
   });
 }
 
-interface DatedRun extends ReadRun {
-  readonly isDatedByUser?: boolean;
-}
-
 /** The first trtexec is from 2017. */
 const FIRST_TENSORRT_MS = Date.UTC(2017, 0);
 /** Clocks and time zones of two machines differ by less than this. */
@@ -105,7 +100,7 @@ export class GroupImport {
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
     if (sources.length > PEEKED_RUNS) keepHeapSmall();
-    const peeked: DatedRun[] = [];
+    const peeked: ReadRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
     // Check before anything of the group is stored, so that a rejected run leaves no empty sweep.
@@ -127,7 +122,7 @@ export class GroupImport {
     return [...this.sweeps.values()];
   }
 
-  private async *read(sources: readonly NamedSource[]): AsyncGenerator<DatedRun[]> {
+  private async *read(sources: readonly NamedSource[]): AsyncGenerator<ReadRun[]> {
     const { signal, standalone } = this.context;
     const all = readAhead(sources, ({ source }) => readSource(source, standalone, { signal }));
     for await (const runs of all) {
@@ -136,27 +131,23 @@ export class GroupImport {
     }
   }
 
-  private stated(runs: readonly ReadRun[]): DatedRun[] {
+  private stated(runs: readonly ReadRun[]): ReadRun[] {
     const { date, into, standalone, note, onNote } = this.context;
-    for (const { path, notes } of runs) {
+    const name = into?.name ?? this.name;
+    return runs.map((found) => {
+      const { log, notes, path } = found;
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
-    }
-    for (const run of runs) {
-      const hasNumbers = run.log.measurement !== null || run.log.excerpt !== null;
-      if (hasNumbers && isUnnamed(withStatedCell(run, standalone.stated))) this.unnamed.push(run.path);
-    }
-    const name = into?.name ?? this.name;
-    return runs.map((run) => {
-      const named = inSweep(withStatedCell(run, standalone.stated), name);
-      return withDate(withNote(this.withPossibleDate(named), note), date);
+      const run = withStatedCell(found, standalone.stated);
+      if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
+      return withDate(withNote(this.withPossibleDate(inSweep(run, name)), note), date);
     });
   }
 
   private noteAll(names: readonly string[], what: string): void {
     const [first] = names;
-    if (first !== undefined)
-      this.context.onNote(`${first}${names.length > 1 ? ` and ${names.length - 1} more` : ''}: ${what}`);
+    const more = names.length > 1 ? ` and ${names.length - 1} more` : '';
+    if (first !== undefined) this.context.onNote(`${first}${more}: ${what}`);
   }
 
   /** Drops an impossible date, as other programs may report one from a clock that was never set. */
@@ -181,14 +172,12 @@ export class GroupImport {
       const known = sweepOfRun(db, run.contentId);
       if (known !== null && findSweep(db, known)?.name === this.name) return known;
     }
-    const isNew = ({ contentId }: ReadRun): boolean => sweepOfRun(db, contentId) === null;
-    const fresh = runs.filter(isNew);
-    const ids = (fresh.length > 0 ? fresh : runs).map(({ contentId }) => contentId);
-    return hashOf({ import: ids.toSorted()[0] ?? '' });
+    const ids = runs.map(({ contentId }) => contentId).toSorted();
+    return hashOf({ import: ids.find((id) => sweepOfRun(db, id) === null) ?? ids[0] ?? '' });
   }
 
   /** @throws UsageError when the artefacts of another run are in its place */
-  private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
+  private async refuseTaken(run: ReadRun, settled: string): Promise<void> {
     const { artefactsFolder, writer } = this.context;
     const { runId } = run.manifest;
     // Equal content has an equal ID, so that artefacts kept by another store of this folder serve both.
@@ -197,7 +186,7 @@ export class GroupImport {
     await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
   }
 
-  private async take(run: DatedRun, settled: string): Promise<void> {
+  private async take(run: ReadRun, settled: string): Promise<void> {
     const stated = run.manifest.sweepId;
     const provenance = run.manifest.provenance ?? 'imported';
     const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
@@ -242,17 +231,13 @@ export class GroupImport {
   private async store(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
     const { artefactsFolder } = this.context;
     const folder = runFolderOf(artefactsFolder, sweepId, runId);
-    const record = toRunRecord(run, {
-      runId,
-      sweepId,
-      repeat: run.manifest.repeat ?? this.nextRepeat(run, sweepId),
-      artefactFolder: `${sweepId}/${runId}`,
-    });
+    const repeatOfRun = run.manifest.repeat ?? this.nextRepeat(run, sweepId);
+    const record = toRunRecord(run, { runId, sweepId, repeat: repeatOfRun, artefactFolder: `${sweepId}/${runId}` });
     const { role, repeat, cell, provenance } = record;
     const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
-    const omitted = [...run.exports.omitted];
+    const stated = { ...manifest, omitted: [...run.exports.omitted] };
     const isContent = run.manifest.runId === null;
-    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted }, isContent);
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated, isContent);
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
     // A rejection is thrown later, in order.
     kept.catch(() => {});
@@ -283,17 +268,18 @@ export class GroupImport {
   }
 
   private nextRepeat(run: ReadRun, sweepId: SweepId): number {
-    const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
-    const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
-    const before = this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
+    const role = roleOf(run);
+    const cellKey = role === 'build' ? null : cellOf(run).key;
+    const key = `${sweepId} ${role} ${cellKey}`;
+    const before = this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, role, cellKey);
     this.repeats.set(key, before + 1);
     return before + 1;
   }
 
-  private count(sweepId: SweepId, run: DatedRun, isNew: boolean, isRedated: boolean): void {
+  private count(sweepId: SweepId, run: ReadRun, isNew: boolean, isRedated: boolean): void {
     const entry = this.sweeps.get(sweepId);
     if (entry === undefined) return;
-    const dateSource = isNew || isRedated ? dateSourceOf(run) : null;
+    const dateSource = isNew || isRedated ? dateSourceOf(run, this.context.date) : null;
     if (dateSource !== null && !entry.datesFrom.includes(dateSource)) entry.datesFrom.push(dateSource);
     if (isNew) entry.stored += 1;
     else entry.alreadyStored += 1;
@@ -347,15 +333,16 @@ function withNote(run: ReadRun, note: string | null): ReadRun {
   return { ...run, manifest, notes: [note, ...run.notes] };
 }
 
-function dateSourceOf(run: DatedRun): DateSource | null {
-  if (statedStart(run.manifest) !== null) return run.isDatedByUser === true ? 'option' : 'runJson';
+function dateSourceOf(run: ReadRun, date: string | null): DateSource | null {
+  const { startedAt } = run.manifest;
+  if (statedStart(run.manifest) !== null) return startedAt === date ? 'option' : 'runJson';
   return startOf(run) === null ? null : 'logStamps';
 }
 
 /** `run.json` takes precedence over hints, and hints take precedence over stamps of the log. */
-function withDate(run: DatedRun, date: string | null): DatedRun {
+function withDate(run: ReadRun, date: string | null): ReadRun {
   if (date === null || statedStart(run.manifest) !== null) return run;
-  return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };
+  return { ...run, manifest: { ...run.manifest, startedAt: date } };
 }
 
 async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {

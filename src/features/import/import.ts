@@ -66,17 +66,16 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const isWhole = await readNamed(paths, leftOut, io, async (path) => {
     const all = await findRuns(path, io, hints, leftOut);
     const found = withoutOwnArtefacts(path, all, artefactsFolder);
-    const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
+    const planned = withoutOwnArtefacts(path, findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
       if (all.length > 0) {
         const removed = removedFolderOf(artefactsFolder);
-        const isRemoved = all.every((one) => isInside(removed, one.path));
-        const restore = `bench import ${shellQuote(isRemoved ? removed : artefactsFolder)}`;
-        return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: ${restore}`;
+        const folder = all.every((one) => isInside(removed, one.path)) ? removed : artefactsFolder;
+        return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${shellQuote(folder)}`;
       }
       const words = hints.as === null ? nothingIn(path) : `${printable(path)} contains no results of ${hints.as}`;
-      return (await prunedWords(path)) ?? words;
+      return prunedWords(path) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
@@ -108,7 +107,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     await takeFindings(store.db, sweeps, artefactsFolder);
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
-      (await prunedNotes(path, store)).forEach(note);
+      prunedNotes(path, store).forEach(note);
     }
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
@@ -129,12 +128,7 @@ export function importRunFolders(folders: readonly string[], store: OpenStore, i
 }
 
 /** The context of an import without hints, apart from `stated`. */
-function contextOf(
-  db: OpenStore['db'],
-  artefactsFolder: string,
-  io: Io,
-  stated: Partial<ImportContext> = {},
-): ImportContext {
+function contextOf(db: StoreDatabase, artefactsFolder: string, io: Io, stated: Partial<ImportContext> = {}) {
   return {
     db,
     writer: new RunWriter(db),
@@ -146,7 +140,7 @@ function contextOf(
     standalone: NOTHING_STATED,
     note: null,
     into: null,
-    onNote: (text) => io.err(`note: ${printable(text)}\n`),
+    onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
     keeps: true,
     signal: io.signal,
     ...stated,
@@ -169,7 +163,7 @@ export async function restoreArtefacts(
   const found: FoundSweep[] = [];
   for (const folder of folders) {
     const sources = await findRuns(folder, { ...io, err: () => {} }, hints, {});
-    const sweeps = await findSweepFolders(folder, sources);
+    const sweeps = findSweepFolders(folder, sources);
     const imported = await new GroupImport(context, folder).import(nameSources(folder, sources));
     await restoreOthers(context, sweeps, imported);
     found.push(...sweeps);
@@ -177,8 +171,7 @@ export async function restoreArtefacts(
   readFindings(db, found);
 }
 
-function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
-  const { sweep, stored, alreadyStored, outcomes, datesFrom } = imported;
+function outputOf({ sweep, stored, alreadyStored, outcomes, datesFrom }: ImportedSweep) {
   const { sweepId, name, provenance, startedAt } = sweep;
   return { sweepId, name, provenance, stored, alreadyStored, outcomes, startedAt, datesFrom };
 }
@@ -275,10 +268,8 @@ function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
 }
 
-function standaloneOf(
-  { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
-  hints: ImportHints,
-): StandaloneReading {
+function standaloneOf(options: ImportOptions, hints: ImportHints): StandaloneReading {
+  const { model, precision, shapes, cudaGraph, timer, runs } = options;
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, ...hints, pattern: hints.pattern ?? null };
 }
@@ -288,8 +279,8 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
   if (standalone.watched !== undefined) await checkWatched(sources, standalone);
   for (const { source } of sources) {
     io.signal.throwIfAborted();
-    if (source.kind === 'report' || source.kind === 'layers')
-      await readSource(source, standalone, { signal: io.signal });
+    if (!['report', 'layers'].includes(source.kind)) continue;
+    await readSource(source, standalone, { signal: io.signal });
   }
 }
 
@@ -320,14 +311,13 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
 }
 
 /** Why a folder of artefacts is empty; null when it was not pruned. */
-async function prunedWords(path: string): Promise<string | null> {
-  const notes = readPrunedNotes(path);
-  if (notes.length === 0) return null;
+function prunedWords(path: string): string | null {
+  if (readPrunedNotes(path).length === 0) return null;
   return `${printable(path)}: the artefacts of these runs were pruned; only their original store has their results (bench db merge copies them)`;
 }
 
 /** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
-async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
+function prunedNotes(path: string, { db }: OpenStore): string[] {
   return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
     const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;

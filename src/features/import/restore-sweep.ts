@@ -1,9 +1,8 @@
-import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.ts';
 import { isId } from '../../records/scalars.ts';
-import { isLink } from '../../files/folders.ts';
+import { isLink, namesIn } from '../../files/folders.ts';
 import {
   readPrunedNotes,
   readSweepManifest,
@@ -34,25 +33,24 @@ export interface FoundSweep {
 }
 
 /** Sweeps under a path, found by folders named after their IDs; includes sweeps without runs. */
-export async function findSweepFolders(path: string, sources: readonly RunSource[]): Promise<FoundSweep[]> {
+export function findSweepFolders(path: string, sources: readonly RunSource[]): FoundSweep[] {
   const parents = sources.map((source) => dirname(dirname(source.path)));
   const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
-  const folders = [path];
-  for (const root of roots) {
-    const names = await readdir(root).catch((): string[] => []);
-    const inner = names.filter(isId).map((name) => join(root, name));
-    folders.push(...inner.filter((folder) => !isLink(folder)));
-  }
-  const read = folders.map(async (folder): Promise<FoundSweep[]> => {
+  const inner = [...roots].flatMap((root) =>
+    namesIn(root)
+      .filter(isId)
+      .map((name) => join(root, name)),
+  );
+  const folders = [path, ...inner.filter((folder) => !isLink(folder))];
+  return folders.flatMap((folder) => {
     const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
     // A sweep with pruned artefacts exists only in its store.
-    return (await isPruned(folder)) ? [] : [{ manifest, path: folder }];
+    return isPruned(folder) ? [] : [{ manifest, path: folder }];
   });
-  return (await Promise.all(read)).flat();
 }
 
-async function isPruned(sweepFolder: string): Promise<boolean> {
+function isPruned(sweepFolder: string): boolean {
   return readPrunedNotes(sweepFolder).length > 0;
 }
 
@@ -75,13 +73,11 @@ export async function restoreSweep(
     saveSweep(db, sweep, plan);
     const importedAt = sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
     if (importedAt !== null) saveImportTime(db, sweep.sweepId, importedAt);
-    if (!isOwn && there === null) {
-      await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });
-    }
+    if (!isOwn && there === null) await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
   // It is unknown whether pruned runs were measured.
-  if (known !== undefined && !(await isPruned(path))) {
+  if (known !== undefined && !isPruned(path)) {
     const cells = known.cells.map(({ cell }) => keyedCell(cell));
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
   }

@@ -1,18 +1,11 @@
 import * as z from 'zod';
 
-import {
-  type OutputOf,
-  count as countSchema,
-  id,
-  instant,
-  output,
-  provenance as provenanceSchema,
-} from '../../records/output-parts.ts';
+import { type OutputOf, count as countSchema, id, instant, output, provenance } from '../../records/output-parts.ts';
 import { DATE_SOURCES, type DateSource } from '../../records/sweep.ts';
 import { leftOutSchema } from '../../selection/find-runs.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
+import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 
@@ -23,20 +16,19 @@ const DATE_WORDS: Readonly<Record<DateSource, string>> = { runJson: 'run.json', 
 export function importText({ sweeps }: ImportOutput, storePath: string, redated: number, look: Look): string[] {
   const stored = sweeps.reduce((sum, entry) => sum + entry.stored, 0);
   const already = sweeps.reduce((sum, entry) => sum + entry.alreadyStored, 0);
-  const right = 'right' as const;
   const table = renderTable<ImportedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
       { header: 'name', text: ({ name }) => printable(name ?? ''), minWidth: 12 },
       { header: 'date', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 16).replace('T', ' ') },
       { header: 'from', text: ({ datesFrom }) => datesFrom.map((source) => DATE_WORDS[source]).join(', ') || '–' },
-      { header: 'provenance', text: ({ provenance }) => provenance, dropRank: 2 },
-      { header: 'new', text: (entry) => String(entry.stored), align: right },
-      { header: 'there', text: (entry) => String(entry.alreadyStored), align: right, dropRank: 3 },
-      { header: 'measured', text: ({ outcomes }) => String(outcomes.measured), align: right },
-      { header: 'built', text: ({ outcomes }) => String(outcomes.built), align: right, dropRank: 1 },
-      { header: 'unfit', text: ({ outcomes }) => String(outcomes.unfit), align: right, dropRank: 1 },
-      { header: 'failed', text: ({ outcomes }) => String(outcomes.failed), align: right },
+      { header: 'provenance', text: (entry) => entry.provenance, dropRank: 2 },
+      numberColumn('new', (entry) => String(entry.stored)),
+      numberColumn('there', (entry) => String(entry.alreadyStored), 3),
+      numberColumn('measured', ({ outcomes }) => String(outcomes.measured)),
+      numberColumn('built', ({ outcomes }) => String(outcomes.built), 1),
+      numberColumn('unfit', ({ outcomes }) => String(outcomes.unfit), 1),
+      numberColumn('failed', ({ outcomes }) => String(outcomes.failed)),
     ],
     sweeps,
     look,
@@ -69,7 +61,7 @@ export const importOutput = output('bench import --json', {
     z.strictObject({
       sweepId: id,
       name: z.string().nullable(),
-      provenance: provenanceSchema,
+      provenance,
       stored: countSchema,
       alreadyStored: countSchema,
       outcomes: z.strictObject({ measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema }),

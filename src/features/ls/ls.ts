@@ -67,23 +67,21 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
 type ListedSweep = SweepsOutput['sweeps'][number];
 
 /** Planned runs of unfinished sweeps. */
-function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<SweepId, number> {
+function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<SweepId, number | undefined> {
   const unfinished = sweeps.filter(({ state }) => state !== 'finished');
   return new Map(
-    unfinished.flatMap(({ sweepId }): [SweepId, number][] => {
-      const stored = readStoredPlan(planOf(db, sweepId));
-      return stored === null ? [] : [[sweepId, stored.plan.runs.length]];
-    }),
+    unfinished.map(({ sweepId }) => [sweepId, readStoredPlan(planOf(db, sweepId))?.plan.runs.length] as const),
   );
 }
 
 function sweepsText(
   { sweeps }: SweepsOutput,
   stored: number,
-  planned: ReadonlyMap<SweepId, number>,
+  planned: ReturnType<typeof plannedRuns>,
   look: Look,
 ): string[] {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
+  const style = () => look.style.warn;
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
@@ -98,10 +96,8 @@ function sweepsText(
         (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
         5,
       ),
-      numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, {
-        style: () => look.style.warn,
-      }),
-      { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style: () => look.style.warn },
+      numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, { style }),
+      { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style },
     ],
     sweeps,
     look,
@@ -148,32 +144,25 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
     const sweeps = sweepsById(db, [...new Set(found.map(({ reportedSweepId }) => reportedSweepId))]);
     const startOf = new Map(sweeps.map(({ startedAt, sweepId }) => [sweepId, startedAt]));
     const series = Map.groupBy(found, ({ branch, matrix, provenance }) => JSON.stringify([branch, matrix, provenance]));
-    const batch = new Set(
-      [...series.values()].flatMap(([first]) =>
-        first === undefined ? [] : [...newestBatch(db, seriesOf(db, first, 1)[0])],
-      ),
-    );
+    const firsts = [...series.values()].flatMap((own) => own.slice(0, 1));
+    const batch = new Set(firsts.flatMap((first) => [...newestBatch(db, seriesOf(db, first, 1)[0])]));
     const findings = found.map((finding): ListedFinding => {
       const { findingId: id, kind, direction, isWarning, matrix, branch, provenance, group } = finding;
+      const about = { kind, direction, isWarning, matrix, branch, provenance, group };
+      const { reportedSweepId } = finding;
       const keys = [...new Set(finding.cells.map(({ cellKey }) => cellKey))];
       const mark = marks.get(id);
       return {
         id,
         state: saidState(finding, mark !== undefined, batch),
-        kind,
-        direction,
-        isWarning,
-        matrix,
-        branch,
-        provenance,
-        group,
+        ...about,
         acknowledged: mark !== undefined,
         owner: mark?.owner ?? finding.owner,
         cells: keys,
         labels: keys.map((key) => labelIn(cells, key)),
         metrics: [...new Set(finding.cells.map(({ metric }) => metric))],
-        reportedSweepId: finding.reportedSweepId,
-        reportedAt: startOf.get(finding.reportedSweepId) ?? null,
+        reportedSweepId,
+        reportedAt: startOf.get(reportedSweepId) ?? null,
       };
     });
     const output: FindingsOutput = { schemaVersion: 2, findings };
@@ -181,12 +170,9 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
   });
 }
 
-function findingsText(
-  findings: readonly ListedFinding[],
-  marks: ReturnType<typeof acknowledgementsOf>,
-  now: Date,
-  look: Look,
-): string[] {
+type Marks = ReturnType<typeof acknowledgementsOf>;
+
+function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
   return renderTable<ListedFinding>(
     [

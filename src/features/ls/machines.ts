@@ -38,10 +38,10 @@ function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: Machin
   const keys = filter === undefined ? null : cellsOfSweeps(db, ids, filter).map(({ key }) => key);
   const rows = runsByEnvironment(db, ids, keys);
   const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
-  const known = rows.flatMap((row) => {
-    const environment = environments.get(row.environmentId);
-    return environment === undefined ? [] : [{ ...row, environment }];
-  });
+  const known = rows.map((row) => ({
+    ...row,
+    environment: environments.get(row.environmentId) ?? UNKNOWN_ENVIRONMENT,
+  }));
   const groups = [...Map.groupBy(known, ({ environment }) => identityOf(environment)).values()];
   const hosts = groups.map(([first]) => first?.environment.host ?? null);
   const machines = groups.flatMap((own): ListedMachine[] => {
@@ -50,20 +50,9 @@ function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: Machin
     const name = last === undefined ? '' : nameOf(last.environment, hosts);
     if (last === undefined || name === '' || gpuName === null) return [];
     const measured = own.reduce((sum, row) => sum + row.measured, 0);
-    return [
-      {
-        name,
-        host,
-        gpuName,
-        gpuUuid,
-        driver,
-        tensorrt,
-        sweeps: new Set(own.map(({ sweepId }) => sweepId)).size,
-        lastAt: last.lastAt,
-        measured,
-        others: own.reduce((sum, row) => sum + row.runs, 0) - measured,
-      },
-    ];
+    const others = own.reduce((sum, row) => sum + row.runs, 0) - measured;
+    const sweeps = new Set(own.map(({ sweepId }) => sweepId)).size;
+    return [{ name, host, gpuName, gpuUuid, driver, tensorrt, sweeps, lastAt: last.lastAt, measured, others }];
   });
   const sorted = machines.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || compareTexts(a.name, b.name));
   return { schemaVersion: 1, provenance: newest.provenance, machines: sorted };

@@ -1,10 +1,10 @@
-import { and, desc, eq, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, desc, eq, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue, storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/printed-facts.ts';
+import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { ofSweep } from '../runs/runs.ts';
 import { builds, invocations, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 
@@ -15,46 +15,38 @@ export function isBuildOf(model: string, flags: readonly string[]) {
 
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
+  const { engineKey: key, sweepId: id } = runs;
+  const which = and(ne(sweeps.state, 'finished'), isNotNull(key));
   const rows = db
-    .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
+    .selectDistinct({ engineKey: key, sweepId: id })
     .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .where(and(ne(sweeps.state, 'finished'), isNotNull(runs.engineKey)))
+    .innerJoin(sweeps, ON.sweep)
+    .where(which)
     .all();
   return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
 }
 
 /** Stores of older versions have `measured` for a build. */
-const BUILT = ['built', 'measured'] as const;
+export const isBuilt = isAmong(runs.outcome, ['built', 'measured']);
 
 /** The run of this build, else of the newest build with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,
   runId: RunId,
 ): { readonly runId: RunId; readonly isSameBuild: boolean } | null {
-  const run = db
-    .select({ buildId: runs.buildId, engineKey: runs.engineKey, provenance: runs.provenance })
-    .from(runs)
-    .where(eq(runs.runId, runId))
-    .get();
+  const run = db.select().from(runs).where(eq(runs.runId, runId)).get();
   const { buildId = null, engineKey = null } = run ?? {};
   if (run === undefined || (buildId === null && engineKey === null)) return null;
   const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
-  const found = db
-    .select({ runId: runs.runId, isSameBuild })
-    .from(runs)
-    .where(
-      and(
-        eq(runs.role, 'build'),
-        inArray(runs.outcome, [...BUILT]),
-        eq(runs.provenance, run.provenance),
-        or(
-          buildId === null ? undefined : eq(runs.buildId, buildId),
-          engineKey === null ? undefined : eq(runs.engineKey, engineKey),
-        ),
-      ),
-    )
-    .orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId))
+  const isSame = or(
+    buildId === null ? undefined : eq(runs.buildId, buildId),
+    engineKey === null ? undefined : eq(runs.engineKey, engineKey),
+  );
+  const which = and(eq(runs.role, 'build'), isBuilt, eq(runs.provenance, run.provenance), isSame);
+  const newestFirst = [desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)];
+  const builtRuns = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
+  const found = builtRuns
+    .orderBy(...newestFirst)
     .limit(1)
     .get();
   return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
@@ -62,15 +54,11 @@ export function buildRunOf(
 
 /** Measured runs of a cell: newest sweep first, fastest first within a sweep. */
 export function measuredRunIds(db: StoreDatabase, cellKey: CellKey): string[] {
-  return db
-    .select({ runId: runs.runId })
-    .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
-    .orderBy(newestSweepFirst, desc(measurements.throughputQps))
-    .all()
-    .map(({ runId }) => runId);
+  const which = and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
+  const all = db.select({ runId: runs.runId }).from(runs).innerJoin(sweeps, ON.sweep);
+  const measured = all.leftJoin(measurements, ON.measurement).where(which);
+  const rows = measured.orderBy(newestSweepFirst, desc(measurements.throughputQps)).all();
+  return rows.map(({ runId }) => runId);
 }
 
 /**
@@ -98,51 +86,34 @@ export function lastGoodBuilds({ $client }: StoreDatabase): BuildId[] {
 /** Engine files of imported runs without a known build, from their command lines; the files were never read. */
 export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   const { runId, sweepId, cellKey, invocationId } = runs;
-  const which = and(inArray(sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
-  const started = db.select({ invocationId }).from(runs).where(which);
-  // Reads the text once, because many runs share an invocation.
-  const paths = new Map(
-    db
-      .select()
-      .from(invocations)
-      .where(inArray(invocations.invocationId, started))
-      .all()
-      .map((row) => [row.invocationId, flagValue(statedArguments(row), '--loadEngine')]),
-  );
+  const which = and(isAmong(sweepId, sweepIds), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
   const rows = db.select({ runId, sweepId, cellKey, invocationId }).from(runs).where(which).all();
-  return rows.flatMap((row) => {
-    const path = paths.get(row.invocationId) ?? null;
-    return path === null || row.cellKey === null
-      ? []
-      : [{ runId: row.runId, sweepId: row.sweepId, cellKey: row.cellKey, path }];
+  // Reads the text once, because many runs share an invocation.
+  const ids = new Set(rows.map((row) => row.invocationId));
+  const started = db.select().from(invocations).where(isAmong(invocations.invocationId, ids)).all();
+  const paths = new Map(started.map((row) => [row.invocationId, flagValue(statedArguments(row), '--loadEngine')]));
+  return rows.flatMap(({ cellKey: key, invocationId: id, ...run }) => {
+    const path = paths.get(id) ?? null;
+    return path === null || key === null ? [] : [{ ...run, cellKey: key, path }];
   });
 }
 
-interface ImportedBuild {
-  readonly runId: RunId;
-  readonly argv: readonly string[];
-}
-
 /** Imported builds by engine path: in the same sweeps, else the only one in any import. Omits ambiguous paths. */
-export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<string, ImportedBuild> {
-  const rows = db
-    .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
-    .from(runs)
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .where(and(eq(runs.role, 'build'), isNull(runs.buildId), eq(sweeps.source, 'import')))
-    .all();
+export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]) {
+  const { argv, banner } = invocations;
+  const which = and(eq(runs.role, 'build'), isNull(runs.buildId), eq(sweeps.source, 'import'));
+  const built = db.select({ runId: runs.runId, sweepId: runs.sweepId, argv, banner }).from(runs);
+  const rows = built.innerJoin(invocations, ON.invocation).innerJoin(sweeps, ON.sweep).where(which).all();
   const stored = rows.flatMap(({ runId, sweepId, ...row }) => {
     const parts = statedArguments(row);
     const path = flagValue(parts, '--saveEngine');
     return path === null ? [] : [{ runId, argv: parts, path, isOwn: sweepIds.includes(sweepId) }];
   });
-  const found = new Map<string, ImportedBuild>();
-  for (const [path, all] of Map.groupBy(stored, (build) => build.path)) {
+  const byPath = [...Map.groupBy(stored, ({ path }) => path)].flatMap(([path, all]) => {
     const own = all.findLast(({ isOwn }) => isOwn) ?? (all.length === 1 ? all[0] : undefined);
-    if (own !== undefined) found.set(path, { runId: own.runId, argv: own.argv });
-  }
-  return found;
+    return own === undefined ? [] : [[path, own] as const];
+  });
+  return new Map(byPath);
 }
 
 const COMMAND_LINE = 'Command line';

@@ -55,7 +55,7 @@ export function openToRead(
 export function readFrom<Result>(
   path: string,
   read: (client: Database.Database) => Result,
-  timeoutMs: number = BUSY_TIMEOUT_MS,
+  timeoutMs?: number,
 ): Result {
   const client = openToRead(path, timeoutMs);
   try {
@@ -132,18 +132,14 @@ function copyFiles(path: string, copy: string): void {
       if (existsSync(path + ending)) copyFile(path + ending, copy + ending);
     }
     if (stateOf(path) === before) return;
-    if (attempt === COPY_TRIES) {
-      throw new StoreAccessError(`${path} changed during each copy; try again`);
-    }
+    if (attempt === COPY_TRIES) throw new StoreAccessError(`${path} changed during each copy; try again`);
   }
 }
 
 const ENDINGS = ['', '-wal', '-journal'];
 
 function copyFile(source: string, target: string): void {
-  if (!isAllowed(source, constants.R_OK)) {
-    throw new StoreAccessError(`${source} cannot be read: permission denied`);
-  }
+  if (!isAllowed(source, constants.R_OK)) throw new StoreAccessError(`${source} cannot be read: permission denied`);
   try {
     copyFileSync(source, target, constants.COPYFILE_FICLONE);
     chmodSync(target, OWN_FILE_MODE);

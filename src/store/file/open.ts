@@ -39,11 +39,7 @@ const MAX_IDLE_WAL_BYTES = 64 << 20;
  * @throws StoreError if the file is not SQLite, belongs to another program, is newer than this program, or cannot be
  * written
  */
-export function openStore(
-  path: string,
-  migrationsFolder: string,
-  { keepsCopy = true }: { readonly keepsCopy?: boolean } = {},
-): OpenStore {
+export function openStore(path: string, migrationsFolder: string, { keepsCopy = true } = {}): OpenStore {
   refuseReadOnly(path);
   const client = openClient(path);
   try {
@@ -181,11 +177,9 @@ function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
   if (refusal === null) return error;
   const full = fullDisk(dirname(path));
-  return full !== null
-    ? new DiskFullError(`${path}: ${full}: make room first`, { cause: error })
-    : isAccessProblem(error) && existsSync(dirname(path))
-      ? new StoreAccessError(`${path} ${refusal}`, { cause: error })
-      : new StoreError(`${path} ${refusal}`, { cause: error });
+  if (full !== null) return new DiskFullError(`${path}: ${full}: make room first`, { cause: error });
+  const Refusal = isAccessProblem(error) && existsSync(dirname(path)) ? StoreAccessError : StoreError;
+  return new Refusal(`${path} ${refusal}`, { cause: error });
 }
 
 const PAGES_AT_ONCE = 2000;
@@ -197,30 +191,24 @@ interface CopiedStore {
 }
 
 /** Copies a consistent snapshot of a store to a new file, which is synced to the disk on return. */
-export async function backupStore(
-  { $client }: StoreDatabase,
-  target: string,
-  signal: AbortSignal,
-): Promise<CopiedStore> {
+export async function backupStore({ $client }: StoreDatabase, target: string, signal: AbortSignal) {
   // Hold a read transaction, because concurrent writes would otherwise restart the copy.
   $client.exec('BEGIN');
   try {
     $client.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get();
-    await $client.backup(target, {
-      progress: () => {
-        signal.throwIfAborted();
-        return PAGES_AT_ONCE;
-      },
-    });
+    const progress = (): number => {
+      signal.throwIfAborted();
+      return PAGES_AT_ONCE;
+    };
+    await $client.backup(target, { progress });
   } finally {
     $client.exec('ROLLBACK');
   }
-  const copied = look(target);
-  sync(target);
-  return copied;
+  return settled(target);
 }
 
-function look(path: string): CopiedStore {
+/** Checks a copy and syncs it to the disk. */
+function settled(path: string): CopiedStore {
   const copy = new Database(path);
   try {
     // Makes it a single file without a WAL, so that it can be copied.
@@ -230,14 +218,8 @@ function look(path: string): CopiedStore {
     return { runs: Number(runs), quickCheck };
   } finally {
     copy.close();
-  }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r+');
-  try {
+    const file = openSync(path, 'r+');
     fsyncSync(file);
-  } finally {
     closeSync(file);
   }
 }

@@ -51,9 +51,7 @@ export class StoreFile {
     const inode = inodeOf(this.path);
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
     if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
-    if (this.isForbidden()) {
-      return { kind: 'forbidden', what: 'can no longer be read and written' };
-    }
+    if (this.isForbidden()) return { kind: 'forbidden', what: 'can no longer be read and written' };
     const what = this.damage();
     return what === null ? null : { kind: 'damaged', what };
   }
@@ -80,9 +78,7 @@ export class StoreFile {
       const header = Buffer.alloc(HEADER_BYTES);
       const bytes = readSync(this.file, header, 0, HEADER_BYTES, 0);
       if (bytes < HEADER_BYTES) return 'was cut short';
-      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-        return 'was overwritten by something else';
-      }
+      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'was overwritten by something else';
       const changeCounter = header.readUInt32BE(CHANGE_COUNTER_AT);
       if (changeCounter < this.changeCounter) return 'was overwritten by another store';
       this.changeCounter = changeCounter;
@@ -135,20 +131,16 @@ export function sqliteRefusal(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const code = sqliteCode(error) ?? sqliteCode(error.cause);
   if (code === null) {
-    const noFolder = error.message.includes('directory does not exist');
-    return noFolder ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
+    return error.message.includes('directory does not exist') ? (PROBLEMS['SQLITE_CANTOPEN'] ?? null) : null;
   }
+  const { message } = error.cause instanceof Error ? error.cause : error;
   const base = code.split('_').slice(0, 2).join('_');
-  return (
-    PROBLEMS[base] ??
-    `cannot be used: SQLite says ${code}: ${(error.cause instanceof Error ? error.cause : error).message}`
-  );
+  return PROBLEMS[base] ?? `cannot be used: SQLite says ${code}: ${message}`;
 }
 
 /** True if the disk or its permissions are the reason, rather than the content of the file. */
 export function isAccessProblem(error: unknown): boolean {
-  const code = sqliteCode(error) ?? '';
-  return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code);
+  return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(errorCode(error));
 }
 
 /** Like `sqliteRefusal`, in one line, for an error while the store was open. */

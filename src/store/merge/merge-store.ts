@@ -40,11 +40,7 @@ const CACHE_KIB = 256 << 10;
  * @param otherPath a store with the schema of this one
  * @throws StoreError if it has IDs or names that bench never makes, or broken references
  */
-export async function mergeStore(
-  { $client }: StoreDatabase,
-  otherPath: string,
-  signal: AbortSignal,
-): Promise<StoreMerge> {
+export async function mergeStore({ $client }: StoreDatabase, otherPath: string, signal: AbortSignal) {
   $client.prepare('ATTACH ? AS other').run(otherPath);
   // References within the merged rows were already checked; this saves a quarter of the time.
   $client.pragma('foreign_keys = OFF');
@@ -67,6 +63,16 @@ export async function mergeStore(
 
 type Client = StoreDatabase['$client'];
 
+function ofTaken(table: string): string {
+  return `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`;
+}
+
+/** Only rows of new runs, so that pruned data does not return. */
+function ofNewRuns(table: string): string {
+  return `taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id CROSS JOIN other."${table}" o ON o.run_id = r.run_id
+    WHERE r.run_id NOT IN (SELECT run_id FROM common_runs)`;
+}
+
 async function mergeAttached(client: Client, signal: AbortSignal): Promise<StoreMerge> {
   // Leaves out an import whose runs are all here under other names, because its sweep would be empty.
   client.exec(`
@@ -78,39 +84,22 @@ async function mergeAttached(client: Client, signal: AbortSignal): Promise<Store
       OR EXISTS (SELECT 1 FROM other.runs o WHERE o.sweep_id = s.sweep_id AND o.run_id NOT IN (SELECT run_id FROM common_runs))
     ORDER BY s.started_at, s.sweep_id`);
   const conflicts = findConflicts(client);
-  const sources = Object.entries({
-    ...Object.fromEntries(MERGED_TABLES.shared.map((table) => [table, `other."${table}" o`])),
-    ...Object.fromEntries(
-      MERGED_TABLES.sweep.map((table) => [
-        table,
-        `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`,
-      ]),
-    ),
-    runs: `taken_sweeps s CROSS JOIN other.runs o ON o.sweep_id = s.sweep_id`,
-    ...Object.fromEntries(
-      MERGED_TABLES.run.slice(1).map((table) => [
-        table,
-        // Only rows of new runs, so that pruned data does not return.
-        `taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id CROSS JOIN other."${table}" o ON o.run_id = r.run_id
-         WHERE r.run_id NOT IN (SELECT run_id FROM common_runs)`,
-      ]),
-    ),
-    ...ANNOTATIONS,
-  });
+  const sources: readonly (readonly [table: string, from: string])[] = [
+    ...MERGED_TABLES.shared.map((table) => [table, `other."${table}" o`] as const),
+    ...[...MERGED_TABLES.sweep, 'runs'].map((table) => [table, ofTaken(table)] as const),
+    ...MERGED_TABLES.run.slice(1).map((table) => [table, ofNewRuns(table)] as const),
+    ...Object.entries(ANNOTATIONS),
+  ];
   const added = new Map<string, number>();
   for (const [table, from] of sources) {
     await nextTurn();
     signal.throwIfAborted();
     added.set(table, insert(client, table, from));
   }
-  const here = client.prepare<[], { sweepId: SweepId; wasHere: number }>(
-    'SELECT sweep_id AS sweepId, was_here AS wasHere FROM taken_sweeps',
-  );
-  const sweeps = here.all();
+  const taken = 'SELECT sweep_id AS sweepId, was_here AS wasHere FROM taken_sweeps';
+  const sweeps = client.prepare<[], { sweepId: SweepId; wasHere: number }>(taken).all();
   return {
-    added: mergedRows.parse(
-      Object.fromEntries(Object.keys(mergedRows.shape).map((table) => [table, added.get(table)])),
-    ),
+    added: z.object(mergedRows.shape).parse(Object.fromEntries(added)),
     alreadyThere: {
       sweeps: sweeps.filter(({ wasHere }) => wasHere === 1).length,
       runs: Number(client.prepare('SELECT count(*) FROM common_runs').pluck().get()),

@@ -120,11 +120,7 @@ export function differencesIn(
 }
 
 /** Differences in rows of `common_runs`, where a missing row also counts. */
-export function differencesOfRuns(
-  client: Database.Database,
-  table: string,
-  free: readonly string[] = [],
-): MergeConflict[] {
+export function differencesOfRuns(client: Database.Database, table: string, free: readonly string[] = []) {
   const { keys, values } = shapeOf(client, table);
   const compared = values.filter((column) => !free.includes(column));
   // For layers that are not read, compare at least the size.

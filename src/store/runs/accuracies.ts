@@ -1,9 +1,9 @@
-import { and, desc, eq, inArray, isNull, type SQL } from 'drizzle-orm';
+import { and, desc, eq, isNull, type SQL } from 'drizzle-orm';
 
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { ofSweep } from './runs.ts';
 import { builds, runs } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -35,16 +35,14 @@ export function accuracyHistory(
 }
 
 function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
-  const rows = db
+  return db
     .select()
     .from(accuracies)
     .where(where)
-    .orderBy(...newestFirst)
-    .all();
-  return rows.map(fromRow);
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
+    .all()
+    .map(fromRow);
 }
-
-const newestFirst = [desc(accuracies.measuredAt), accuracies.accuracyId] as const;
 
 /**
  * Accuracies by cell key, for the exact file from which its engine was built; for imports, for the same model and
@@ -55,10 +53,10 @@ export function accuracyOfCells(
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
 ): Map<string, Accuracy> {
-  const models = [...new Set(cells.map(({ model }) => model))];
+  const models = cells.map(({ model }) => model);
   const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
   const unknown = importedWithoutFile(db, sweepIds);
-  const stated = select(db, inArray(accuracies.model, models));
+  const stated = select(db, isAmong(accuracies.model, models));
   return new Map(
     cells.flatMap((cell) => {
       const row =
@@ -78,10 +76,10 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
     .from(runs)
-    .innerJoin(builds, eq(builds.buildId, runs.buildId))
+    .innerJoin(builds, ON.build)
     .innerJoin(accuracies, eq(accuracies.variantSha256, builds.modelSha256))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
-    .orderBy(...newestFirst)
+    .where(and(isAmong(runs.sweepId, sweepIds), ofSweep))
+    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
     .all();
   const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');
   byCell.delete('');
@@ -89,12 +87,9 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
 }
 
 function importedWithoutFile(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
-  const rows = db
-    .selectDistinct({ cellKey: runs.cellKey })
-    .from(runs)
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.provenance, 'imported'), isNull(builds.modelSha256)))
-    .all();
+  const which = and(isAmong(runs.sweepId, sweepIds), eq(runs.provenance, 'imported'), isNull(builds.modelSha256));
+  const { cellKey: key } = runs;
+  const rows = db.selectDistinct({ cellKey: key }).from(runs).leftJoin(builds, ON.build).where(which).all();
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 

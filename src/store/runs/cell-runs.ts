@@ -1,14 +1,15 @@
-import { and, eq, inArray, isNotNull, type SQL } from 'drizzle-orm';
+import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
 import { isFine } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
+import { isAmong, ofSweep } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { hintsOf } from './layer-runs.ts';
 import { flagsOf } from './run-facts.ts';
-import { isCellAmong, runValues as valuesOfRuns } from './run-values.ts';
-import { failedAmong, ofSweep, outcomeFrom } from './runs.ts';
+import { runValues as valuesOfRuns } from './run-values.ts';
+import { failedAmong, outcomeFrom } from './runs.ts';
 import { runMethods, runs, runValues } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -17,21 +18,13 @@ const select = (db: StoreDatabase) => valuesOfRuns(db, METRIC_IDS);
 type CellRunRow = ReturnType<ReturnType<typeof select>['all']>[number];
 
 function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneByOne: boolean): CellRun[] {
-  const { cellKey, reason, outcome, values: stored, ...run } = row;
+  const { cellKey, reason, outcome: kind, values: stored, ...run } = row;
   if (cellKey === null) return [];
   const values = byMetric((id) => stored[id] ?? null);
   const { latencyMs, throughputQps } = values;
   const isDerivable = isOneByOne && throughputQps === null && latencyMs !== null && latencyMs > 0;
-  return [
-    {
-      ...run,
-      cellKey,
-      outcome: outcomeFrom(outcome, reason),
-      flags,
-      values: { ...values, ...own },
-      derivedQps: isDerivable ? 1000 / latencyMs : null,
-    },
-  ];
+  const [outcome, derivedQps] = [outcomeFrom(kind, reason), isDerivable ? 1000 / latencyMs : null];
+  return [{ ...run, cellKey, outcome, flags, values: { ...values, ...own }, derivedQps }];
 }
 
 /** Runs of cells in the order of measurement, without those of pairs. `cellKeys` defaults to all cells. */
@@ -50,11 +43,9 @@ function cellRuns(
   isWanted: SQL | undefined,
   cellKeys?: readonly CellKey[],
 ): CellRun[] {
-  const which = and(
-    inArray(runs.sweepId, [...sweepIds]),
-    isWanted,
-    cellKeys === undefined ? isNotNull(runs.cellKey) : isCellAmong(cellKeys),
-  );
+  // In a few sweeps, the index of cells would read all sweeps of a cell; `+` bypasses it.
+  const isOfCell = cellKeys === undefined ? isNotNull(runs.cellKey) : sql`+${isAmong(runs.cellKey, cellKeys)}`;
+  const which = and(isAmong(runs.sweepId, sweepIds), isWanted, isOfCell);
   const rows = select(db).where(which).orderBy(runs.startedAt, runs.repeat, runs.runId).all();
   const complete = completed(db, rows, which);
   const failing = complete.filter(({ outcome }) => !isFine(outcome)).map(({ runId }) => runId);
@@ -78,33 +69,20 @@ const NO_VALUES: Values = {};
 function valuesOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, Values> {
   const byRun = new Map<string, Record<CustomMetricId, number>>();
   // Most stores have no custom values, and this query avoids a join over all runs.
-  if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) {
-    return byRun;
-  }
-  const rows = db
-    .select({ runId: runs.runId, metric: runValues.metric, value: runValues.value })
-    .from(runs)
-    .innerJoin(runValues, eq(runValues.runId, runs.runId))
-    .where(whichRuns)
-    .orderBy(runValues.position)
-    .all();
-  for (const { runId, metric, value } of rows) {
-    byRun.set(runId, { ...byRun.get(runId), [metric]: value });
-  }
+  if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) return byRun;
+  const { metric, position, runId: id, value } = runValues;
+  const stored = db.select({ id, metric, value }).from(runs).innerJoin(runValues, eq(id, runs.runId));
+  const rows = stored.where(whichRuns).orderBy(position).all();
+  for (const row of rows) byRun.set(row.id, { ...byRun.get(row.id), [row.metric]: row.value });
   return byRun;
 }
 
 function oneByOneRuns(db: StoreDatabase, whichRuns: SQL | undefined): Set<string> {
-  if (db.select({ runId: runMethods.runId }).from(runMethods).limit(1).get() === undefined) {
-    return new Set();
-  }
-  const rows = db
-    .select({ runId: runs.runId })
-    .from(runs)
-    .innerJoin(runMethods, eq(runMethods.runId, runs.runId))
-    .where(and(whichRuns, eq(runMethods.inFlight, 1)))
-    .all();
-  return new Set(rows.map(({ runId }) => runId));
+  const { inFlight, runId } = runMethods;
+  if (db.select({ runId }).from(runMethods).limit(1).get() === undefined) return new Set();
+  const methods = db.select({ runId }).from(runs).innerJoin(runMethods, eq(runId, runs.runId));
+  const rows = methods.where(and(whichRuns, eq(inFlight, 1))).all();
+  return new Set(rows.map((row) => row.runId));
 }
 
 const NO_FLAGS: readonly RunFlag[] = [];

@@ -1,13 +1,13 @@
-import { type SQL, and, eq, inArray, isNotNull, notInArray, or, sql } from 'drizzle-orm';
+import { type SQL, and, eq, isNotNull, notInArray, or } from 'drizzle-orm';
 
 import type { EngineIdentity } from '../../layers/explained-run.ts';
-import type { EngineLayer } from '../../records/layer-info.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import { importedBuilds, statedArguments } from '../builds/builds.ts';
+import { isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   builds,
@@ -22,10 +22,9 @@ import {
 } from '../schema.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
-import { decodeLayers } from './blob-codecs.ts';
 import { flagsOf, telemetryOf } from './run-facts.ts';
 import { centreValue, printedValue, statisticOf } from './run-values.ts';
-import { ofSweep, outcomeFrom } from './runs.ts';
+import { outcomeFrom } from './runs.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 
@@ -50,7 +49,7 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
     .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
     .leftJoin(cells, eq(cells.cellKey, runs.cellKey))
     .leftJoin(timeStatistics, and(eq(timeStatistics.runId, runs.runId), eq(timeStatistics.metric, 'gpuCompute')))
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .innerJoin(sweeps, ON.sweep)
     .where(where)
     .orderBy(newestRunFirst)
     .limit(most)
@@ -65,21 +64,15 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
 const MOST = 200;
 
 export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
-  const rows = db
-    .select()
-    .from(runHints)
-    .where(and(inArray(runHints.runId, [...runIds]), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS])))
-    .all();
+  const which = and(isAmong(runHints.runId, runIds), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]));
+  const rows = db.select().from(runHints).where(which).all();
   const byRun = Map.groupBy(rows, ({ runId }) => runId);
   return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
 }
 
 /** @param sweepIds null for any sweep */
 export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
-  return select(
-    db,
-    and(ofSweep, eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
-  );
+  return select(db, and(ofSweep, eq(runs.cellKey, cellKey), isAmongOrAny(runs.sweepId, sweepIds)));
 }
 
 /**
@@ -99,14 +92,13 @@ export function layerRunsOfCells(
     )
     .pluck()
     .all(JSON.stringify(sweepIds), JSON.stringify(cellKeys));
-  const isOne = sql`${runs.runId} in (select value from json_each(${JSON.stringify(ids)}))`;
-  return Map.groupBy(select(db, isOne, ids.length), ({ cellKey }) => cellKey);
+  return Map.groupBy(select(db, isAmong(runs.runId, ids), ids.length), ({ cellKey }) => cellKey);
 }
 
 /** @param pairs true to include engines that were measured in pairs */
 export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[], pairs = false): LayerRun[] {
   if (engines.length === 0) return [];
-  const isEngine = or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines]));
+  const isEngine = or(isAmong(runs.engineSha256, engines), isAmong(runs.buildId, engines));
   return select(db, pairs ? isEngine : and(isEngine, ofSweep));
 }
 
@@ -117,28 +109,12 @@ export function layerRunsOfModel(
   precision: (typeof cells.$inferSelect)['precision'],
   sweepIds: readonly SweepId[],
 ): LayerRun[] {
-  return select(
-    db,
-    and(ofSweep, eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])),
-  );
+  const isOfModel = and(eq(cells.model, model), eq(cells.precision, precision));
+  return select(db, and(ofSweep, isOfModel, isAmong(runs.sweepId, sweepIds)));
 }
 
 export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
-}
-
-/** The layers of a build from its output, else from a run; null if unknown. */
-export function layersOfBuild(db: StoreDatabase, buildId: BuildId): readonly EngineLayer[] | null {
-  const rows = db
-    .select({ role: runs.role, data: layerProfiles.data })
-    .from(layerProfiles)
-    .innerJoin(runs, eq(runs.runId, layerProfiles.runId))
-    .where(eq(runs.buildId, buildId))
-    .orderBy(runs.startedAt, runs.runId)
-    .limit(MOST)
-    .all();
-  const row = rows.find(({ role }) => role === 'build') ?? rows[0];
-  return row === undefined ? null : decodeLayers(row.data).layers;
 }
 
 interface ExplainedCell {
@@ -154,24 +130,18 @@ interface ExplainedCell {
  * time, because the runs of both sides decide which one counts.
  */
 export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
-  const isChosen = cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId);
+  const isChosen = cell.runId === null ? isAmong(runs.sweepId, cell.sweepIds) : eq(runs.runId, cell.runId);
   // A report of another harness has latencies, and none of trtexec's own numbers.
   const hasValues = or(isNotNull(measurements.runId), eq(runs.outcome, 'measured'));
+  const { outcome: kind, reason: why, provenance, notes, environmentId: ofMachine, buildId: build } = runs;
+  const ofRun = { outcome: kind, reason: why, provenance, notes, environmentId: ofMachine, buildId: build };
+  const { argv, banner } = invocations;
+  const ofBuild = { sha256: runs.engineSha256, modelSha256: builds.modelSha256, flags: builds.flags };
   const rows = db
     .select({
       runId: runs.runId,
       sweepId: runs.sweepId,
-      outcome: runs.outcome,
-      reason: runs.reason,
-      provenance: runs.provenance,
-      notes: runs.notes,
-      environmentId: runs.environmentId,
-      buildId: runs.buildId,
-      engineSha256: runs.engineSha256,
-      argv: invocations.argv,
-      banner: invocations.banner,
-      modelSha256: builds.modelSha256,
-      buildFlags: builds.flags,
+      stored: { ...ofRun, ...ofBuild, argv, banner },
       gpuCompute: { printed: printedValue('gpuComputeMs'), centre: centreValue('gpuComputeMs') },
       latency: { printed: printedValue('latencyMs'), centre: centreValue('latencyMs') },
       gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs'),
@@ -184,56 +154,37 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       boundBy: measurements.boundBy,
     })
     .from(runs)
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .leftJoin(measurements, ON.measurement)
+    .innerJoin(invocations, ON.invocation)
+    .leftJoin(builds, ON.build)
     .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen, hasValues))
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const ids = rows.map(({ runId }) => runId);
   const hints = hintsOf(db, ids);
-  const flags = flagsOf(db, inArray(runs.runId, ids));
+  const flags = flagsOf(db, isAmong(runs.runId, ids));
   const telemetry = telemetryOf(db, ids);
-  const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
+  const environments = findEnvironments(db, [...new Set(rows.map(({ stored }) => stored.environmentId))]);
   const built = importedBuilds(db, cell.sweepIds);
-  return rows.map(
-    ({
-      argv,
-      banner,
-      outcome,
-      reason,
-      environmentId,
-      buildId,
-      engineSha256,
-      modelSha256,
-      buildFlags,
-      provenance,
-      notes,
-      ...run
-    }) => {
-      const parts = statedArguments({ argv, banner });
-      const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
-      const engine: EngineIdentity = {
-        buildId,
-        sha256: engineSha256,
-        path,
-        modelSha256,
-        flags: buildFlags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts)),
-      };
-      return {
-        ...run,
-        outcome: outcomeFrom(outcome, reason),
-        hints: hints.get(run.runId) ?? [],
-        flags: flags.get(run.runId) ?? [],
-        telemetry: telemetry.get(run.runId) ?? null,
-        environment: environments.get(environmentId) ?? UNKNOWN_ENVIRONMENT,
-        engine,
-        runFlags: flagsIn(parts, ['inference', 'both']),
-        inputs: cell.inputs,
-        importNotes: provenance === 'imported' ? notes : [],
-      };
-    },
-  );
+  return rows.map(({ stored, ...run }) => {
+    const parts = statedArguments(stored);
+    const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
+    const { buildId, environmentId, modelSha256, outcome, reason, sha256 } = stored;
+    const flagsOfBuild = stored.flags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts));
+    const engine: EngineIdentity = { buildId, sha256, path, modelSha256, flags: flagsOfBuild };
+    return {
+      ...run,
+      outcome: outcomeFrom(outcome, reason),
+      hints: hints.get(run.runId) ?? [],
+      flags: flags.get(run.runId) ?? [],
+      telemetry: telemetry.get(run.runId) ?? null,
+      environment: environments.get(environmentId) ?? UNKNOWN_ENVIRONMENT,
+      engine,
+      runFlags: flagsIn(parts, ['inference', 'both']),
+      inputs: cell.inputs,
+      importNotes: stored.provenance === 'imported' ? stored.notes : [],
+    };
+  });
 }
 
 /** Build options of an imported run, which is not linked to its engine. */

@@ -1,11 +1,12 @@
-import { and, countDistinct, eq, inArray, type SQL } from 'drizzle-orm';
+import { and, countDistinct, eq, getTableColumns, type SQL } from 'drizzle-orm';
 
 import { trtexecMethod } from '../../judge/method.ts';
 import type { Cell } from '../../records/cell.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
-import { type CustomMetricId, isOwnMetric } from '../../records/metric.ts';
+import { type CustomMetricId, isCustomMetric } from '../../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
+import { isAmong, ofSweep, ON, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   environments,
@@ -17,23 +18,17 @@ import {
   runTelemetry,
   runValues,
 } from '../schema.ts';
-import { ofSweep } from './runs.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
+const isOfRun = eq(runFlags.runId, runs.runId);
+
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
-  const rows = db
-    .select({
-      runId: runFlags.runId,
-      id: runFlags.flag,
-      effect: runFlags.effect,
-      value: runFlags.value,
-      evidence: runFlags.evidence,
-    })
+  const { runId: id, flag: flagId, ...facts } = getTableColumns(runFlags);
+  const flagged = db
+    .select({ runId: id, id: flagId, ...facts })
     .from(runs)
-    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(whichRuns)
-    .orderBy(runFlags.runId)
-    .all();
+    .innerJoin(runFlags, isOfRun);
+  const rows = flagged.where(whichRuns).orderBy(id).all();
   const byRun = new Map<string, RunFlag[]>();
   for (const { runId, ...flag } of rows) {
     const known = byRun.get(runId);
@@ -48,22 +43,14 @@ export function flagsOfRun(db: StoreDatabase, runId: RunId): RunFlag[] {
 }
 
 export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId): number {
-  const row = db
-    .select({ runs: countDistinct(runs.runId) })
-    .from(runs)
-    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag), ofSweep))
-    .get();
-  return row?.runs ?? 0;
+  const which = and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag), ofSweep);
+  const number = countDistinct(runs.runId);
+  return db.select({ number }).from(runs).innerJoin(runFlags, isOfRun).where(which).get()?.number ?? 0;
 }
 
 /** Telemetry by run ID; omits runs that were not monitored. */
 export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, RunTelemetry> {
-  const rows = db
-    .select()
-    .from(runTelemetry)
-    .where(inArray(runTelemetry.runId, [...runIds]))
-    .all();
+  const rows = db.select().from(runTelemetry).where(isAmong(runTelemetry.runId, runIds)).all();
   return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
 }
 
@@ -87,9 +74,9 @@ export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Me
       timedRuns: measurements.queries,
     })
     .from(runs)
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .innerJoin(invocations, ON.invocation)
+    .innerJoin(environments, ON.environment)
+    .leftJoin(measurements, ON.measurement)
     .where(eq(runs.runId, runId))
     .get();
   if (row === undefined) return null;
@@ -98,18 +85,10 @@ export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Me
 }
 
 export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
-  return db
-    .selectDistinct({ metric: runValues.metric })
-    .from(runValues)
-    .all()
-    .flatMap(({ metric }) => (isOwnMetric(metric) ? [] : [metric]));
+  return textsIn(db, runValues.metric).filter(isCustomMetric);
 }
 
 export function valuesOfRun(db: StoreDatabase, runId: RunId): HarnessValue[] {
-  return db
-    .select({ metric: runValues.metric, value: runValues.value })
-    .from(runValues)
-    .where(eq(runValues.runId, runId))
-    .orderBy(runValues.position)
-    .all();
+  const { metric, value, position } = runValues;
+  return db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId)).orderBy(position).all();
 }

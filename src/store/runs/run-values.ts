@@ -6,8 +6,9 @@ import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricId } from '../../
 import type { CellRun } from '../../records/run.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import type { Provenance } from '../../records/sweep.ts';
-import type { StoreDatabase } from '../file/open.ts';
 import { accuracies } from '../annotations-schema.ts';
+import { ON } from '../conditions.ts';
+import type { StoreDatabase } from '../file/open.ts';
 import {
   builds,
   measurements,
@@ -37,10 +38,10 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
   return db
     .select({ ...about, ...made, values, centres: CENTRES })
     .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .innerJoin(sweeps, ON.sweep)
+    .leftJoin(measurements, ON.measurement)
+    .leftJoin(runTelemetry, ON.telemetry)
+    .leftJoin(builds, ON.build)
     .$dynamic();
 }
 
@@ -64,11 +65,8 @@ export function measuredRuns(
     for (const sweepId of sweepIds) {
       const which = and(eq(runs.sweepId, sweepId), isMeasured);
       const flags = flagsOf(db, and(which, isJudged));
-      for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rowsOf(
-        db,
-        metrics,
-        which,
-      )) {
+      const rows = rowsOf(db, metrics, which);
+      for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rows) {
         const [values, centres] = [valuesIn(numbers, metrics, 0), valuesIn(numbers, CENTRED, metrics.length)];
         const run = { sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
         byCell.get(cellKey)?.push({ ...run, flags: flags.get(runId) ?? NO_FLAGS });
@@ -87,27 +85,17 @@ type MeasuredRow = [RunId, CellKey, BuildId | null, string, number | null, Bound
 function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | undefined): MeasuredRow[] {
   const { runId, cellKey, buildId, environmentId } = runs;
   const [{ smClockMhz }, { boundBy }] = [runTelemetry, measurements];
-  const query = db
-    .select({
-      runId,
-      cellKey,
-      buildId,
-      environmentId,
-      smClockMhz,
-      boundBy,
-      values: sqlByMetric(metrics, printedValue),
-      centres: CENTRES,
-    })
+  const about = { runId, cellKey, buildId, environmentId, smClockMhz, boundBy };
+  const { params, sql: text } = db
+    .select({ ...about, values: sqlByMetric(metrics, printedValue), centres: CENTRES })
     .from(runs)
-    .leftJoin(measurements, eq(measurements.runId, runs.runId))
-    .leftJoin(runTelemetry, eq(runTelemetry.runId, runs.runId))
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .leftJoin(measurements, ON.measurement)
+    .leftJoin(runTelemetry, ON.telemetry)
+    .leftJoin(builds, ON.build)
     .where(and(which, isNotNull(cellKey)))
     .toSQL();
-  return db.$client
-    .prepare<unknown[], MeasuredRow>(query.sql)
-    .raw()
-    .all(...query.params);
+  const statement = db.$client.prepare<unknown[], MeasuredRow>(text);
+  return statement.raw().all(...params);
 }
 
 function valuesIn(numbers: Numbers, metrics: readonly MetricId[], from: number): MeasuredRun['values'] {
@@ -150,32 +138,20 @@ export function lastValuedRuns(
     branch === undefined ? undefined : eq(sweeps.branch, branch),
   );
   // An index has the dates in order, so that years of runs are not sorted.
-  const oldest = db
-    .select({ startedAt: runs.startedAt })
-    .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .where(and(isOfCell, isNotNull(runs.startedAt)))
-    .orderBy(desc(runs.startedAt))
+  const { startedAt } = runs;
+  const dated = db.select({ startedAt }).from(runs).innerJoin(sweeps, ON.sweep).orderBy(desc(startedAt));
+  const isDated = and(isOfCell, isNotNull(startedAt));
+  const oldest = dated
+    .where(isDated)
     .limit(1)
     .offset(limit - 1)
     .prepare();
-  const newest = runValues(db, [metric])
-    .where(and(isOfCell, or(isNull(runs.startedAt), gte(runs.startedAt, sql.placeholder('since')))))
-    .orderBy(newestRunFirst)
-    .limit(limit)
-    .prepare();
+  const isRecent = and(isOfCell, or(isNull(startedAt), gte(startedAt, sql.placeholder('since'))));
+  const newest = runValues(db, [metric]).where(isRecent).orderBy(newestRunFirst).limit(limit).prepare();
   return (cellKey: CellKey) => {
     const since = oldest.get({ cellKey })?.startedAt ?? '';
     return newest.all({ cellKey, since }).toReversed();
   };
-}
-
-/**
- * Condition on the cells of runs in a few sweeps. It bypasses the index of cells, which would read all sweeps of a
- * cell.
- */
-export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
-  return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
 
 /** SQL for the printed value of a metric of a run, in statements with the tables that `runValues` joins. */

@@ -1,24 +1,18 @@
-import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, isNull, max, ne, or, type SQL } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
+import { equalOrNull, isAmong, ofSweep, ON, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
-import { equalOrNull } from '../sweeps/sweep-order.ts';
-
-/** Condition that excludes pairs, which are measured after a sweep and with engines of another one. */
-export const ofSweep = ne(runs.role, 'pair');
 
 /** The highest repeat; 0 if there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole, cellKey: CellKey | null): number {
-  const row = db
-    .select({ repeat: max(runs.repeat) })
-    .from(runs)
-    .where(and(eq(runs.sweepId, sweepId), eq(runs.role, role), equalOrNull(runs.cellKey, cellKey)))
-    .get();
-  return row?.repeat ?? 0;
+  const which = and(eq(runs.sweepId, sweepId), eq(runs.role, role), equalOrNull(runs.cellKey, cellKey));
+  const repeat = max(runs.repeat);
+  return db.select({ repeat }).from(runs).where(which).get()?.repeat ?? 0;
 }
 
 /** The outcome of a run without its evidence; null if it is not stored. */
@@ -35,53 +29,32 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
 }
 
 export function engineKeysOf(db: StoreDatabase, sweepId: SweepId, cellKeys: readonly CellKey[]): string[] {
-  return db
-    .selectDistinct({ engineKey: runs.engineKey })
-    .from(runs)
-    .where(and(eq(runs.sweepId, sweepId), inArray(runs.cellKey, [...cellKeys]), ofSweep))
-    .all()
-    .flatMap(({ engineKey }) => engineKey ?? []);
+  return textsIn(db, runs.engineKey, and(eq(runs.sweepId, sweepId), isAmong(runs.cellKey, cellKeys), ofSweep));
 }
 
 export function enginesOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): string[] {
-  const rows = db
-    .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
-    .from(runs)
-    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.cellKey, cellKey), ofSweep))
-    .all();
-  return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
+  const which = and(isAmong(runs.sweepId, sweepIds), eq(runs.cellKey, cellKey), ofSweep);
+  return [runs.engineSha256, runs.buildId].flatMap((column) => textsIn(db, column, which));
 }
 
 export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
-  const rows = db
-    .selectDistinct({ cellKey: runs.cellKey })
-    .from(runs)
-    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
-    .all();
-  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
+  return new Set(textsIn(db, runs.cellKey, and(isAmong(runs.sweepId, sweepIds), ofSweep)));
 }
 
 /** Sets the date of a run; false if nothing changed. `instead` replaces an existing date. */
 export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
   const undated = isNull(runs.startedAt);
   const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
-  const { changes } = db
-    .update(runs)
-    .set({ startedAt })
-    .where(and(eq(runs.runId, runId), isOther))
-    .run();
-  return changes > 0;
+  const which = and(eq(runs.runId, runId), isOther);
+  return db.update(runs).set({ startedAt }).where(which).run().changes > 0;
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */
 export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId, startedAt: string): number {
   return immediately(db, () => {
-    const before = db
-      .select({ attempt: max(attempts.attempt) })
-      .from(attempts)
-      .where(and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId)))
-      .get();
-    const attempt = (before?.attempt ?? 0) + 1;
+    const which = and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId));
+    const last = max(attempts.attempt);
+    const attempt = (db.select({ last }).from(attempts).where(which).get()?.last ?? 0) + 1;
     db.insert(attempts).values({ runId, attempt, sweepId, startedAt }).run();
     return attempt;
   });
@@ -89,13 +62,11 @@ export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId,
 
 /** Records the end of an attempt, even if its start is not in this store, as in an import. */
 export function recordTry(db: StoreDatabase, sweepId: SweepId, runId: RunId, ended: RunTry): void {
-  const { startedAt, endedAt, outcome, reason, evidence } = ended;
+  const row = { ...ended, runId, sweepId };
+  const { sweepId: _, ...set } = row;
   db.insert(attempts)
-    .values({ ...ended, runId, sweepId })
-    .onConflictDoUpdate({
-      target: [attempts.runId, attempts.attempt],
-      set: { startedAt, endedAt, outcome, reason, evidence },
-    })
+    .values(row)
+    .onConflictDoUpdate({ target: [attempts.runId, attempts.attempt], set })
     .run();
 }
 
@@ -113,16 +84,13 @@ export function failedRunsOf(db: StoreDatabase, sweepId: SweepId): FailedRun[] {
 
 /** Failed runs of one cell in some sweeps, in the order of the sweeps. */
 export function failedRunsOfCell(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): FailedRun[] {
-  const isThere = sql`${runs.sweepId} in (select value from json_each(${JSON.stringify(sweepIds)}))`;
-  const bySweep = Map.groupBy(
-    failedWhere(db, and(eq(runs.cellKey, cellKey), isThere, ofSweep)),
-    ({ sweepId }) => sweepId,
-  );
+  const failed = failedWhere(db, and(eq(runs.cellKey, cellKey), isAmong(runs.sweepId, sweepIds), ofSweep));
+  const bySweep = Map.groupBy(failed, ({ sweepId }) => sweepId);
   return sweepIds.flatMap((sweepId) => bySweep.get(sweepId) ?? []);
 }
 
 export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): FailedRun[] {
-  return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
+  return failedWhere(db, isAmong(runs.runId, runIds));
 }
 
 function failedWhere(db: StoreDatabase, which: SQL | undefined) {
@@ -131,9 +99,9 @@ function failedWhere(db: StoreDatabase, which: SQL | undefined) {
   return db
     .select({ runId, sweepId, cellKey, role, startedAt, outcome, reason, model: builds.model, first })
     .from(runs)
-    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .leftJoin(builds, ON.build)
     .leftJoin(runEvidence, and(eq(runEvidence.runId, runs.runId), eq(runEvidence.position, 0)))
-    .where(and(which, inArray(runs.outcome, ['unfit', 'failed'])))
+    .where(and(which, isAmong(runs.outcome, ['unfit', 'failed'])))
     .orderBy(asc(runs.startedAt), asc(runs.runId))
     .all()
     .map(({ outcome: kind, reason: why, model, first: line, ...run }) => {

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNull, like, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
 import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
@@ -9,6 +9,7 @@ import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts'
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
+import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
@@ -24,42 +25,31 @@ import {
 import { type StoredLayers, decodeLayers, decodeSamples } from './blob-codecs.ts';
 import { hintsOf } from './layer-runs.ts';
 import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
-import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
+import { attemptsOf, outcomeFrom } from './runs.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
 
 export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
-  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  return db
-    .select({ runId: runs.runId })
-    .from(runs)
-    .where(like(runs.runId, `${prefix}%`))
-    .limit(3)
-    .all()
-    .map(({ runId }) => runId);
+  const { runId } = runs;
+  const found = db.select({ runId }).from(runs).where(idBegins(runId, prefix)).limit(3).all();
+  return found.map((row) => row.runId);
 }
 
 export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
   const { runId, sweepId, role, repeat, startedAt, outcome, reason } = runs;
-  return db
-    .select({ runId, sweepId, role, repeat, startedAt, outcome, reason })
+  const columns = { runId, sweepId, role, repeat, startedAt, outcome, reason };
+  const stored = db
+    .select(columns)
     .from(runs)
-    .where(and(eq(runs.cellKey, cellKey), ofSweep))
-    .orderBy(desc(runs.startedAt), desc(runs.repeat))
-    .limit(limit)
-    .all()
-    .map(({ outcome: kind, reason: why, ...run }) => ({ ...run, outcome: outcomeFrom(kind, why) }));
+    .where(and(eq(runs.cellKey, cellKey), ofSweep));
+  const rows = stored.orderBy(desc(startedAt), desc(repeat)).limit(limit).all();
+  return rows.map(({ outcome: kind, reason: why, ...run }) => ({ ...run, outcome: outcomeFrom(kind, why) }));
 }
 
 export function showRun(db: StoreDatabase, runId: RunId) {
-  const row = db
-    .select()
-    .from(runs)
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
-    .where(eq(runs.runId, runId))
-    .get();
+  const stored = db.select().from(runs).innerJoin(invocations, ON.invocation).innerJoin(environments, ON.environment);
+  const row = stored.where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
   const { runs: run, invocations: invocation, environments: environmentRow } = row;
   const { environmentId: _, ...environment } = environmentRow;
@@ -113,8 +103,7 @@ export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly stri
 }
 
 function buildModelOf(db: StoreDatabase, buildId: BuildId): string | null {
-  const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
-  return row === undefined || row.model === '' ? null : row.model;
+  return db.select().from(builds).where(eq(builds.buildId, buildId)).get()?.model || null;
 }
 
 export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null {
@@ -136,13 +125,9 @@ function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples',
 }
 
 function outcomeWithEvidence(db: StoreDatabase, runId: RunId, outcome: Outcome): Outcome {
-  const evidence = db
-    .select({ stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text })
-    .from(runEvidence)
-    .where(eq(runEvidence.runId, runId))
-    .orderBy(asc(runEvidence.position))
-    .all();
-  return { ...outcome, evidence };
+  const { stream, line, text } = runEvidence;
+  const stored = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
+  return { ...outcome, evidence: stored.orderBy(asc(runEvidence.position)).all() };
 }
 
 function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {
@@ -162,27 +147,20 @@ export interface PlacedAttachment extends Attachment {
 
 /** Also replaces a pruned attachment of that name. */
 export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
-  db.insert(attachments)
-    .values(attachment)
-    .onConflictDoUpdate({ target: [attachments.runId, attachments.name], set: { ...attachment } })
-    .run();
+  const target = [attachments.runId, attachments.name];
+  db.insert(attachments).values(attachment).onConflictDoUpdate({ target, set: attachment }).run();
 }
 
 export function attachmentsOf(db: StoreDatabase, runId: RunId): Attachment[] {
-  return db
-    .select()
-    .from(attachments)
-    .where(eq(attachments.runId, runId))
-    .orderBy(asc(attachments.attachedAt), asc(attachments.name))
-    .all();
+  const { attachedAt, name } = attachments;
+  return db.select().from(attachments).where(eq(attachments.runId, runId)).orderBy(asc(attachedAt), asc(name)).all();
 }
 
-function placed(db: StoreDatabase) {
-  return db
-    .select({ ...getTableColumns(attachments), sweepId: runs.sweepId })
-    .from(attachments)
-    .innerJoin(runs, eq(runs.runId, attachments.runId))
-    .$dynamic();
+/** Attachments whose files are there. */
+function placed(db: StoreDatabase, which: SQL | undefined) {
+  const columns = { ...getTableColumns(attachments), sweepId: runs.sweepId };
+  const all = db.select(columns).from(attachments).innerJoin(runs, eq(runs.runId, attachments.runId));
+  return all.where(and(which, isNull(attachments.prunedAt))).$dynamic();
 }
 
 export function attachmentsOfCell(
@@ -191,25 +169,17 @@ export function attachmentsOfCell(
   kind: Attachment['kind'],
   sweepIds: readonly SweepId[] | null,
 ): PlacedAttachment[] {
-  const ofSweeps = sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]);
-  return placed(db)
-    .where(and(eq(runs.cellKey, cellKey), eq(attachments.kind, kind), isNull(attachments.prunedAt), ofSweeps))
-    .orderBy(desc(attachments.attachedAt), desc(attachments.name))
-    .all();
+  const which = and(eq(runs.cellKey, cellKey), eq(attachments.kind, kind), isAmongOrAny(runs.sweepId, sweepIds));
+  return placed(db, which).orderBy(desc(attachments.attachedAt), desc(attachments.name)).all();
 }
 
 export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]): PlacedAttachment[] {
-  return placed(db)
-    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
-    .orderBy(asc(attachments.runId), asc(attachments.name))
-    .all();
+  return placed(db, isAmong(runs.sweepId, sweepIds)).orderBy(asc(attachments.runId), asc(attachments.name)).all();
 }
 
 export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
-  return placed(db)
-    .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))
-    .orderBy(asc(attachments.attachedAt), asc(attachments.runId), asc(attachments.name))
-    .all();
+  const { attachedAt, name, runId } = attachments;
+  return placed(db, lt(attachedAt, before)).orderBy(asc(attachedAt), asc(runId), asc(name)).all();
 }
 
 /** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
@@ -218,10 +188,8 @@ export function markPruned(
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,
   prunedAt: string,
 ): void {
-  db.update(attachments)
-    .set({ prunedAt })
-    .where(and(eq(attachments.runId, runId), eq(attachments.name, name)))
-    .run();
+  const which = and(eq(attachments.runId, runId), eq(attachments.name, name));
+  db.update(attachments).set({ prunedAt }).where(which).run();
 }
 
 const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;

@@ -1,10 +1,10 @@
-import { and, desc, eq, inArray, sum } from 'drizzle-orm';
+import { and, desc, eq, sum } from 'drizzle-orm';
 
 import type { Provenance } from '../../records/sweep.ts';
-import { isBuildOf } from '../builds/builds.ts';
+import { isBuilt, isBuildOf } from '../builds/builds.ts';
+import { ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
-import { ofSweep } from './runs.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 interface LastRun {
@@ -46,24 +46,15 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
 
 /** Sum of the wall times of a sweep's processes in seconds, including builds. */
 export function sweepWallS(db: StoreDatabase, sweepId: SweepId): number {
-  const row = db
-    .select({ wallS: sum(runs.wallS) })
-    .from(runs)
-    .where(and(eq(runs.sweepId, sweepId), ofSweep))
-    .get();
-  return Number(row?.wallS ?? 0);
+  const which = and(eq(runs.sweepId, sweepId), ofSweep);
+  const wallS = sum(runs.wallS);
+  return Number(db.select({ wallS }).from(runs).where(which).get()?.wallS ?? 0);
 }
 
 export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]) {
-  const row = db
-    .select({ engineKey: builds.engineKey, wallS: runs.wallS })
-    .from(builds)
-    .innerJoin(runs, eq(runs.buildId, builds.buildId))
-    .where(and(isBuildOf(model, flags), eq(runs.role, 'build'), inArray(runs.outcome, ['built', 'measured'])))
-    .orderBy(desc(runs.startedAt))
-    .limit(1)
-    .get();
-  return row ?? null;
+  const which = and(isBuildOf(model, flags), eq(runs.role, 'build'), isBuilt);
+  const built = db.select({ engineKey: builds.engineKey, wallS: runs.wallS }).from(builds).innerJoin(runs, ON.build);
+  return built.where(which).orderBy(desc(runs.startedAt)).limit(1).get() ?? null;
 }
 
 export function lastGpusOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<string, string> {

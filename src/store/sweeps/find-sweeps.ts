@@ -1,34 +1,21 @@
 import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
-import {
-  and,
-  count,
-  eq,
-  inArray,
-  isNotNull,
-  isNull,
-  lte,
-  ne,
-  not,
-  notInArray,
-  or,
-  type SQL,
-  desc,
-  sql,
-} from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
+import { equalOrNull, isAmong, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
-import { equalOrNull, newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
+import { newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
 
 const ended = ne(sweeps.state, 'running');
+const isFinished = eq(sweeps.state, 'finished');
 /** Excludes A/B experiments, which do not represent their commit. */
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
@@ -74,7 +61,7 @@ export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null):
 }
 
 function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number): Sweep[] {
-  const isLike = like === null ? eq(sweeps.state, 'finished') : ofMatrices([like.matrix], like.provenance);
+  const isLike = like === null ? isFinished : ofMatrices([like.matrix], like.provenance);
   return select(db, and(isLike, which), limit);
 }
 
@@ -97,10 +84,7 @@ export function seriesUntil(
 }
 
 /** The sweeps of the same series before and after a sweep, without it; nearest first. */
-export function seriesAround(
-  db: StoreDatabase,
-  sweep: Sweep,
-): { readonly before: readonly Sweep[]; readonly after: readonly Sweep[] } {
+export function seriesAround(db: StoreDatabase, sweep: Sweep) {
   const series = inSeriesOf(sweep, matricesSince(db, sweep));
   const after = select(db, and(series, not(notAfter(sweep.sweepId))), NO_LIMIT).toReversed();
   const before = select(db, and(series, notAfter(sweep.sweepId), ne(sweeps.sweepId, sweep.sweepId)), NO_LIMIT);
@@ -112,35 +96,27 @@ const NO_LIMIT = -1;
 /** The later names of its matrix, according to the matrices themselves. */
 function matricesSince(db: StoreDatabase, sweep: Sweep): (string | null)[] {
   const { branch, matrix, provenance } = sweep;
-  const others = listSeries(db).filter(
-    (series) => series.branch === branch && series.provenance === provenance && series.matrix !== matrix,
-  );
+  if (matrix === null) return [matrix];
+  const others = listSeries(db).filter((series) => series.branch === branch && series.provenance === provenance);
   const renamed = others.filter((series) =>
     seriesOf(db, series, 1).some(({ sweepId }) => gateOf(db, sweepId).renamedFrom === matrix),
   );
-  return [matrix, ...(matrix === null ? [] : renamed.map((series) => series.matrix))];
+  return [matrix, ...renamed.map((series) => series.matrix)];
 }
 
-function inSeriesOf(
-  { branch, matrix, provenance }: SeriesName,
-  matrices: readonly (string | null)[] = [matrix],
-): SQL | undefined {
+function inSeriesOf({ branch, matrix, provenance }: SeriesName, matrices: readonly (string | null)[] = [matrix]) {
   return and(ofMatrices(matrices, provenance), equalOrNull(sweeps.branch, branch));
 }
 
 function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance): SQL | undefined {
-  return and(
-    eq(sweeps.state, 'finished'),
-    or(...matrices.map((matrix) => equalOrNull(sweeps.matrix, matrix))),
-    eq(sweeps.provenance, provenance),
-  );
+  const isOfOne = or(...matrices.map((matrix) => equalOrNull(sweeps.matrix, matrix)));
+  return and(isFinished, isOfOne, eq(sweeps.provenance, provenance));
 }
 
 /** The newest finished sweep of each series, newest first; without the series of experiments and bisections. */
 export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
-  const newest = listSeries(db)
-    .filter(({ branch }) => branch === null || (branch !== AB_BRANCH && !offBranches.includes(branch)))
-    .flatMap((series) => seriesOf(db, series, 1, until).map(({ sweepId }) => sweepId));
+  const ofHistory = listSeries(db).filter(({ branch }) => branch !== AB_BRANCH && !OFF_BRANCHES.includes(branch));
+  const newest = ofHistory.flatMap((series) => seriesOf(db, series, 1, until).map(({ sweepId }) => sweepId));
   return sweepsById(db, newest);
 }
 
@@ -158,7 +134,7 @@ export function onOtherBranches(
 const MAX_OTHERS = 2000;
 
 export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], sweep: Sweep): Set<string> {
-  const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
+  const which = and(isAmong(sweeps.sweepId, sweepIds), notAfter(sweep.sweepId));
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
@@ -171,16 +147,11 @@ export function sweepsNamed(db: StoreDatabase, name: string): Sweep[] {
 }
 
 export function sweepsById(db: StoreDatabase, sweepIds: readonly SweepId[]): Sweep[] {
-  return select(db, inArray(sweeps.sweepId, [...sweepIds]), sweepIds.length);
+  return select(db, isAmong(sweeps.sweepId, sweepIds), sweepIds.length);
 }
 
 export function measuredCommits(db: StoreDatabase): Set<string> {
-  const rows = db
-    .selectDistinct({ commit: sweeps.commit })
-    .from(sweeps)
-    .where(and(ended, isNotNull(sweeps.commit), isNoExperiment))
-    .all();
-  return new Set(rows.flatMap(({ commit }) => commit ?? []));
+  return new Set(textsIn(db, sweeps.commit, and(ended, isNoExperiment)));
 }
 
 export function listSweeps(db: StoreDatabase, limit: number): Sweep[] {
@@ -196,7 +167,7 @@ export function countEndedSweeps(db: StoreDatabase): number {
 }
 
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
-  return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
+  return select(db, and(isFinished, eq(sweeps.matrix, matrix)), 1)[0] ?? null;
 }
 
 export function newestProvenance(db: StoreDatabase): Provenance | null {
@@ -206,23 +177,14 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
 /** Returns the newest sweeps that planned a cell, newest first, with or without a result. `provenance` null for any. */
 export function plannedSweeps(db: StoreDatabase, provenance: Provenance | null, branch?: string) {
   // Sort once for all cells.
-  const all = db
-    .select({ sweepId: sweeps.sweepId, startedAt: sweeps.startedAt, commit: sweeps.commit, dirty: sweeps.dirty })
-    .from(sweeps)
-    .where(
-      and(
-        ended,
-        provenance === null ? undefined : eq(sweeps.provenance, provenance),
-        branch === undefined ? undefined : eq(sweeps.branch, branch),
-      ),
-    )
-    .orderBy(newestSweepFirst)
-    .all();
+  const isOfBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
+  const which = and(provenance === null ? undefined : eq(sweeps.provenance, provenance), isOfBranch);
+  const all = select(db, which, NO_LIMIT);
   const planned = db.$client.prepare<[SweepId, CellKey]>(
     'SELECT 1 FROM sweep_cells WHERE sweep_id = ? AND cell_key = ?',
   );
-  return (cellKey: CellKey, limit: number): typeof all => {
-    const newest: typeof all = [];
+  return (cellKey: CellKey, limit: number): Sweep[] => {
+    const newest: Sweep[] = [];
     for (const sweep of all) {
       if (newest.length === limit) break;
       if (planned.get(sweep.sweepId, cellKey) !== undefined) newest.push(sweep);
@@ -232,30 +194,20 @@ export function plannedSweeps(db: StoreDatabase, provenance: Provenance | null, 
 }
 
 export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number): Sweep[] {
-  const withRuns = db
-    .selectDistinct({ sweepId: runs.sweepId })
-    .from(runs)
-    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed')));
+  const which = and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'));
+  const withRuns = db.selectDistinct({ sweepId: runs.sweepId }).from(runs).where(which);
   return select(db, inArray(sweeps.sweepId, withRuns), limit);
 }
 
 /** The series of finished sweeps, whose results are not mixed, with their numbers of sweeps. */
-export function listSeries(
-  db: StoreDatabase,
-): (Pick<Sweep, 'provenance' | 'matrix' | 'branch'> & { readonly sweeps: number })[] {
+export function listSeries(db: StoreDatabase) {
   const { provenance, matrix, branch } = sweeps;
-  return db
-    .select({ provenance, matrix, branch, sweeps: count() })
-    .from(sweeps)
-    .where(eq(sweeps.state, 'finished'))
-    .groupBy(provenance, matrix, branch)
-    .orderBy(provenance, matrix, branch)
-    .all();
+  const finished = db.select({ provenance, matrix, branch, sweeps: count() }).from(sweeps).where(isFinished);
+  return finished.groupBy(provenance, matrix, branch).orderBy(provenance, matrix, branch).all();
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {
-  const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
-  return row?.sweepId ?? null;
+  return db.select().from(baselines).where(eq(baselines.name, name)).get()?.sweepId ?? null;
 }
 
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
@@ -281,13 +233,8 @@ export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) =>
 }
 
 export function storedBranches(db: StoreDatabase): string[] {
-  const { branch } = schema.sweeps;
-  const rows = db
-    .select({ branch })
-    .from(schema.sweeps)
-    .where(isNotNull(branch))
-    .groupBy(branch)
-    .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
-    .all();
+  const { branch } = sweeps;
+  const newestFirst = sql`max(${sql.raw(sweepTimeSql('sweeps'))}) desc`;
+  const rows = db.select({ branch }).from(sweeps).groupBy(branch).orderBy(newestFirst).all();
   return rows.flatMap((row) => row.branch ?? []);
 }

@@ -1,14 +1,13 @@
-import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql, isNull } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { and, desc, eq, getTableColumns, or, type SQL, sql, isNull } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../cells.ts';
+import { equalOrNull, idBegins, isAmong, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
-import { sweeps } from '../schema.ts';
-import { equalOrNull } from './sweep-order.ts';
+import { findSweep } from './sweeps.ts';
 
 /** Findings of a series, ordered by ID. @param series its matrix may have had other names before */
 export function findingsOf(
@@ -21,24 +20,11 @@ export function findingsOf(
 }
 
 export function listFindings(db: StoreDatabase, limit: number): Finding[] {
-  const newest = db
-    .select({ findingId: findings.findingId })
-    .from(findings)
-    .orderBy(desc(sql`${findings}.rowid`))
-    .limit(limit)
-    .all()
-    .map(({ findingId }) => findingId);
-  const found = new Map(select(db, isAmong(findings.findingId, newest)).map((finding) => [finding.findingId, finding]));
-  return newest.flatMap((findingId) => found.get(findingId) ?? []);
+  return select(db, undefined, desc(sql`${findings}.rowid`), limit);
 }
 
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
-  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  const ids = db
-    .select({ findingId: findings.findingId })
-    .from(findings)
-    .where(like(findings.findingId, `${prefix}%`));
-  return select(db, inArray(findings.findingId, ids.limit(3)));
+  return select(db, idBegins(findings.findingId, prefix), undefined, 3);
 }
 
 export function lastingFindings(db: StoreDatabase): Finding[] {
@@ -63,15 +49,17 @@ export function findingsNaming(db: StoreDatabase, sweepId: SweepId): Finding[] {
 /** All columns except the one that only `notNotified` and `markNotified` use. */
 const { notifiedAt: _, ...findingColumns } = getTableColumns(findings);
 
-function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
-  const rows = db.select(findingColumns).from(findings).where(which).orderBy(findings.findingId).all();
+function select(
+  db: StoreDatabase,
+  which: SQL | undefined,
+  order: SQL = sql`${findings.findingId}`,
+  limit = NO_LIMIT,
+): Finding[] {
+  const rows = db.select(findingColumns).from(findings).where(which).orderBy(order).limit(limit).all();
   const ids = rows.map(({ findingId }) => findingId);
-  const changed = db
-    .select()
-    .from(findingCells)
-    .where(isAmong(findingCells.findingId, ids))
-    .orderBy(findingCells.findingId, sql`${findingCells}.rowid`)
-    .all();
+  const { findingId: id } = findingCells;
+  const cells = db.select().from(findingCells).where(isAmong(id, ids));
+  const changed = cells.orderBy(id, sql`${findingCells}.rowid`).all();
   const ofFinding = Map.groupBy(changed, ({ findingId }) => findingId);
   return rows.map((row) => ({
     ...row,
@@ -79,10 +67,7 @@ function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
   }));
 }
 
-/** Uses one SQL parameter for any number of IDs. */
-export function isAmong(column: SQLiteColumn, ids: readonly string[]): SQL {
-  return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
-}
+const NO_LIMIT = -1;
 
 /** The answer of the gate for one sweep, with the new state of earlier findings. */
 export interface StoredVerdict {
@@ -106,13 +91,11 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
 }
 
 export function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {
-  db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
-  db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
   const { findingId } = finding;
-  for (const cell of changed)
-    db.insert(findingCells)
-      .values({ ...cell, findingId })
-      .run();
+  db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
+  db.delete(findingCells).where(eq(findingCells.findingId, findingId)).run();
+  const rows = changed.map((cell) => ({ ...cell, findingId }));
+  for (const row of rows) db.insert(findingCells).values(row).run();
 }
 
 /** The judgments of some sweeps by ID; omits unjudged ones. */
@@ -139,52 +122,40 @@ export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly s
   return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
 }
 
-/**
- * Restores the findings of an artefact folder. Existing rows stay. Omits findings whose sweeps or cells are missing.
- */
+/** Findings next to the artefacts of a sweep. */
+export interface KeptFindings {
+  readonly judged: JudgedSweep | null;
+  readonly findings: readonly Finding[];
+  readonly acknowledgements: readonly Acknowledgement[];
+}
+
+/** Restores findings. Existing rows stay. Omits findings whose sweeps or cells are missing. */
 export function restoreFindings(
   db: StoreDatabase,
-  from: {
-    readonly judged: JudgedSweep | null;
-    readonly findings: readonly Finding[];
-    readonly acknowledgements: readonly Acknowledgement[];
-  },
+  { judged, findings: kept, acknowledgements: all }: KeptFindings,
 ): void {
+  const isHere = (sweepId: SweepId): boolean => findSweep(db, sweepId) !== null;
   immediately(db, () => {
-    const { judged } = from;
-    if (judged !== null && areHere(db, [judged.sweepId])) {
+    if (judged !== null && isHere(judged.sweepId)) {
       db.insert(judgedSweeps).values(judged).onConflictDoNothing().run();
     }
-    const ids = from.findings.map(({ findingId }) => findingId);
-    const known = db.select({ id: findings.findingId }).from(findings).where(isAmong(findings.findingId, ids)).all();
-    const here = new Set(known.map(({ id }) => id));
-    for (const finding of from.findings) {
-      if (here.has(finding.findingId) || !areHere(db, [finding.firstBadSweepId, finding.reportedSweepId])) continue;
+    const ids = kept.map(({ findingId }) => findingId);
+    const here = new Set(textsIn(db, findings.findingId, isAmong(findings.findingId, ids)));
+    for (const finding of kept) {
+      if (here.has(finding.findingId) || ![finding.firstBadSweepId, finding.reportedSweepId].every(isHere)) continue;
       const stored = finding.cells.filter(({ cellKey }) => findCells(db, [cellKey]).has(cellKey));
       saveFinding(db, { ...finding, cells: stored });
       here.add(finding.findingId);
     }
-    const marks = from.acknowledgements.filter(({ findingId }) => here.has(findingId));
+    const marks = all.filter(({ findingId }) => here.has(findingId));
     for (const mark of marks) db.insert(acknowledgements).values(mark).onConflictDoNothing().run();
   });
-}
-
-function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
-  const ids = new Set(sweepIds);
-  const rows = db
-    .select({ id: sweeps.sweepId })
-    .from(sweeps)
-    .where(isAmong(sweeps.sweepId, [...ids]))
-    .all();
-  return rows.length === ids.size;
 }
 
 /** IDs of the findings for which no program was started, or only one that failed. */
 export function notNotified(db: StoreDatabase, findingIds: readonly string[]): Set<string> {
   const { findingId, notifiedAt } = findings;
-  const which = and(isAmong(findingId, findingIds), isNull(notifiedAt));
-  const rows = db.select({ findingId }).from(findings).where(which).all();
-  return new Set(rows.map((row) => row.findingId));
+  return new Set(textsIn(db, findingId, and(isAmong(findingId, findingIds), isNull(notifiedAt))));
 }
 
 /** @param at time in UTC, as in JSON */

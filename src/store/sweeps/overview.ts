@@ -1,8 +1,8 @@
-import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
+import { and, countDistinct, eq, max, ne, sql } from 'drizzle-orm';
 
 import { PROVENANCES } from '../../records/sweep.ts';
+import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { ofSweep } from '../runs/runs.ts';
 import { runFlags, runs, sweeps } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -23,6 +23,7 @@ export type SweepNumbers = Readonly<typeof NO_SWEEP_NUMBERS>;
  * that are left out or trusted less.
  */
 export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<SweepId, SweepNumbers> {
+  const which = and(isAmong(runs.sweepId, sweepIds), ofSweep);
   const rows = db
     .select({
       sweepId: runs.sweepId,
@@ -34,21 +35,19 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
       engines,
     })
     .from(runs)
-    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
+    .innerJoin(sweeps, ON.sweep)
+    .where(which)
     .groupBy(runs.sweepId)
     .all();
   const flagged = db
     .select({ sweepId: runs.sweepId, runs: countDistinct(runs.runId) })
     .from(runs)
     .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), ne(runFlags.effect, 'explained'), ofSweep))
+    .where(and(which, ne(runFlags.effect, 'explained')))
     .groupBy(runs.sweepId)
     .all();
   const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
-  return new Map(
-    rows.map(({ sweepId, ...numbers }) => [sweepId, { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 }]),
-  );
+  return new Map(rows.map(({ sweepId: id, ...numbers }) => [id, { ...numbers, flagged: flaggedOf.get(id) ?? 0 }]));
 }
 
 /** Numbers for `runsAndBuilds`, as in a plan: an engine counts as built regardless of the sweep. */
@@ -67,7 +66,7 @@ export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
       provenances: sql<string>`group_concat(distinct ${runs.provenance})`,
     })
     .from(runs)
-    .where(and(inArray(runs.cellKey, [...cellKeys]), ofSweep))
+    .where(and(isAmong(runs.cellKey, cellKeys), ofSweep))
     .groupBy(runs.cellKey)
     .all();
   const found = new Map(rows.map(({ cellKey, ...numbers }) => [cellKey, numbers]));

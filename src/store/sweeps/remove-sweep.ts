@@ -4,18 +4,12 @@ import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { removeUnusedCells } from '../cells.ts';
+import { isAmong, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { findings, judgedSweeps } from '../annotations-schema.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { seriesAround, sweepsById } from './find-sweeps.ts';
-import {
-  acknowledgementsOf,
-  findingsNaming,
-  findingsOf,
-  findingsReportedIn,
-  isAmong,
-  saveFinding,
-} from './findings.ts';
+import { acknowledgementsOf, findingsNaming, findingsOf, findingsReportedIn, saveFinding } from './findings.ts';
 
 /** The removal of a sweep: the deleted rows, and the changes of others. */
 export interface Removal {
@@ -47,10 +41,8 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
   const elsewhere = judgedElsewhere(db, sweep, new Set([sweep, ...before, ...after].map((one) => one.sweepId)));
   const judgedAgain = [...after, ...elsewhere].map((one) => one.sweepId);
   const reported = findingsReportedIn(db, [sweepId, ...judgedAgain]);
-  const marks = acknowledgementsOf(
-    db,
-    reported.map(({ findingId }) => findingId),
-  );
+  const ids = reported.map(({ findingId }) => findingId);
+  const marks = acknowledgementsOf(db, ids);
   const stays = (finding: Finding): boolean => finding.reportedSweepId !== sweepId && marks.has(finding.findingId);
   const [previous, next] = [before[0] ?? null, after[0] ?? null];
   const matrices = [...new Set([sweep, ...before, ...after].map(({ matrix }) => matrix))];
@@ -81,10 +73,8 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
 /** The sweeps of other series whose judgments used this one, and the later ones of those series. */
 function judgedElsewhere(db: StoreDatabase, sweep: Sweep, own: ReadonlySet<SweepId>): Sweep[] {
   const reporting = findingsNaming(db, sweep.sweepId).map(({ reportedSweepId }) => reportedSweepId);
-  const first = sweepsById(
-    db,
-    [...new Set(reporting)].filter((id) => !own.has(id)),
-  );
+  const others = reporting.filter((id) => !own.has(id));
+  const first = sweepsById(db, others);
   const all = first.flatMap((one) => [one, ...seriesAround(db, one).after]);
   return [...new Map(all.map((one) => [one.sweepId, one])).values()];
 }
@@ -107,10 +97,7 @@ export function removeSweep(db: StoreDatabase, removal: Removal): void {
   const { changed, judgedAgain, reopened, sweepId } = removal;
   const ids = removal.findings.map(({ finding }) => finding.findingId);
   immediately(db, () => {
-    const [ofRuns, planned] = [runs, sweepCells].map((table) =>
-      db.selectDistinct({ key: table.cellKey }).from(table).where(eq(table.sweepId, sweepId)).all(),
-    );
-    const cellKeys = [...(ofRuns ?? []), ...(planned ?? [])].flatMap(({ key }) => key ?? []);
+    const cellKeys = [runs, sweepCells].flatMap((table) => textsIn(db, table.cellKey, eq(table.sweepId, sweepId)));
     db.delete(findings).where(isAmong(findings.findingId, ids)).run();
     for (const finding of [...changed, ...reopened]) saveFinding(db, finding);
     db.delete(judgedSweeps).where(isAmong(judgedSweeps.sweepId, judgedAgain)).run();

@@ -1,5 +1,4 @@
-import { eq, isNull, max, type SQL, sql } from 'drizzle-orm';
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import { eq, max, type SQL, sql } from 'drizzle-orm';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
@@ -45,10 +44,8 @@ export function importTimeOf(db: StoreDatabase, sweepId: SweepId): string | null
 
 /** A time later than all others, even if several sweeps are imported within a millisecond. */
 export function nextImportTime(db: StoreDatabase, now: Date): string {
-  const row = db
-    .select({ newest: max(sweepImports.importedAt) })
-    .from(sweepImports)
-    .get();
+  const newest = max(sweepImports.importedAt);
+  const row = db.select({ newest }).from(sweepImports).get();
   const newestMs = Date.parse(row?.newest ?? '');
   const ms = Number.isNaN(newestMs) ? now.getTime() : Math.max(now.getTime(), newestMs + 1);
   return new Date(ms).toISOString();
@@ -56,8 +53,4 @@ export function nextImportTime(db: StoreDatabase, now: Date): string {
 
 export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: string): void {
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
-}
-
-export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
-  return value === null ? isNull(column) : eq(column, value);
 }

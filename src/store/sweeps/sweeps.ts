@@ -1,14 +1,13 @@
-import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, max, min, ne, sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 
 import type { KeyedCell } from '../../records/cell.ts';
-import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gated-metric.ts';
-import { type PlannedPairs, plannedPairsSchema } from '../../records/gated-metric.ts';
+import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } from '../../records/gated-metric.ts';
 import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
+import { idBegins, ofSweep } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
-import { ofSweep } from '../runs/runs.ts';
 import type { RunWriter } from '../runs/save-run.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 
@@ -39,12 +38,7 @@ export function findSweep(db: StoreDatabase, sweepId: SweepId): Sweep | null {
 }
 
 export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
-  if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  return db
-    .select(sweepColumns)
-    .from(sweeps)
-    .where(like(sweeps.sweepId, `${prefix}%`))
-    .all();
+  return db.select(sweepColumns).from(sweeps).where(idBegins(sweeps.sweepId, prefix)).all();
 }
 
 export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
@@ -52,26 +46,19 @@ export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
 }
 
 export function planOf(db: StoreDatabase, sweepId: SweepId): string | null {
-  const row = db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
-  return row?.plan ?? null;
+  return db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get()?.plan ?? null;
 }
 
 export function sweepOfRun(db: StoreDatabase, runId: RunId): string | null {
-  const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
-  return row?.sweepId ?? null;
+  return db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get()?.sweepId ?? null;
 }
 
-export function sweepSpan(
-  db: StoreDatabase,
-  sweepId: SweepId,
-): { startedAt: string | null; finishedAt: string | null } {
+/** Start and end of the runs of a sweep. */
+export function sweepSpan(db: StoreDatabase, sweepId: SweepId) {
   const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
-  const row = db
-    .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })
-    .from(runs)
-    .where(and(eq(runs.sweepId, sweepId), ofSweep))
-    .get();
-  return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
+  const which = and(eq(runs.sweepId, sweepId), ofSweep);
+  const span = { startedAt: min(runs.startedAt), finishedAt: max(end) };
+  return db.select(span).from(runs).where(which).get() ?? { startedAt: null, finishedAt: null };
 }
 
 const { plan: _plan, ...columns } = getTableColumns(sweeps);
@@ -98,7 +85,7 @@ export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
   return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
 }
 
-export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
+export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId) {
   return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
 
@@ -125,9 +112,8 @@ export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
 function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
   const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;
   const row = db.select({ part }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
-  if (row?.part === undefined || row.part === null) return null;
   try {
-    return schema.parse(JSON.parse(row.part));
+    return schema.parse(JSON.parse(row?.part ?? ''));
   } catch {
     return null;
   }

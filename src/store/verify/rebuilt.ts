@@ -66,9 +66,8 @@ export function compareRebuilt(
     found.push(...[...builds, ...runs].map((one) => damageOf(one, isOwn)));
   }
   const others = RESTORED.filter((table) => table !== 'builds');
-  found.push(
-    ...others.flatMap((table) => differencesIn(client, table, NOT_RESTORED[table])).map((one) => damageOf(one, true)),
-  );
+  const differing = others.flatMap((table) => differencesIn(client, table, NOT_RESTORED[table]));
+  found.push(...differing.map((one) => damageOf(one, true)));
   const tables = [...RESTORED, ...MERGED_TABLES.run].map((table) => compared(client, table, sweepIds));
   client.exec('DROP TABLE temp.common_runs; DETACH other; PRAGMA query_only = ON');
   return { tables, found };
@@ -98,16 +97,10 @@ function damageOf({ table, columns, rows, examples }: MergeConflict, isOwn: bool
       : columns[0] === '*'
         ? `has ${number} that the artefacts do not give ${named}`
         : `${number} differ from the artefacts in ${columns.join(', ')} ${named}`;
-  if (isOwn) {
-    return {
-      kind: 'row',
-      where: table,
-      what,
-      advice: 'restore a backup, or make a new store with `bench import artefacts/`',
-    };
-  }
-  const advice = 'stored by another version of bench, whose parser may have read them otherwise';
-  return { kind: 'otherParser', where: table, what, advice };
+  const advice = isOwn
+    ? 'restore a backup, or make a new store with `bench import artefacts/`'
+    : 'stored by another version of bench, whose parser may have read them otherwise';
+  return { kind: isOwn ? 'row' : 'otherParser', where: table, what, advice };
 }
 
 function compared(client: Database.Database, table: string, sweepIds: readonly SweepId[] | null): ComparedTable {

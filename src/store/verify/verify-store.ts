@@ -45,10 +45,8 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
   try {
     client = openToRead(path);
     refuseForeign(client, path, migrationsFolder);
-    if (appliedMigration(client) === 0) {
-      throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
-    }
-    return client;
+    if (appliedMigration(client) > 0) return client;
+    throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
   } catch (error) {
     client?.close();
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
@@ -59,21 +57,21 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
 }
 
 /** Runs SQLite's checks of the file and of references between rows. */
-export function verifyFile(
-  client: VerifiedStore,
-  path: string,
-  migrationsFolder: string,
-  isQuick: boolean,
-): StoreDamage[] {
+export function verifyFile(client: VerifiedStore, path: string, migrationsFolder: string, isQuick: boolean) {
   try {
-    const found = [...integrity(client, path, isQuick ? 'quick_check' : 'integrity_check'), ...foreignKeys(client)];
+    const found: StoreDamage[] = [
+      ...integrity(client, path, isQuick ? 'quick_check' : 'integrity_check'),
+      ...foreignKeys(client),
+    ];
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return found;
     const what = 'was written by an older version of bench: its rows were not checked';
     const advice = 'any other command updates it and keeps a copy of the old file';
-    return [...found, { kind: 'schema', where: path, what, advice }];
+    found.push({ kind: 'schema', where: path, what, advice });
+    return found;
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return [{ kind: 'file', where: path, what: String(error), advice: RESTORE }];
+    const damage: StoreDamage = { kind: 'file', where: path, what: String(error), advice: RESTORE };
+    return [damage];
   }
 }
 
