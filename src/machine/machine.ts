@@ -33,9 +33,7 @@ export interface Machine {
   readonly isChosen: boolean;
 }
 
-interface MachineIo {
-  readonly env: EnvironmentVariables;
-}
+type MachineIo = Readonly<Record<'env', EnvironmentVariables>>;
 
 /** Facts known before anything runs. Recordings contain those of their own machine. */
 export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {

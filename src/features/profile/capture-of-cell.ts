@@ -243,7 +243,7 @@ async function captureCell(
     return engine.path;
   } finally {
     progress.end();
-    cache.uses.release();
+    cache.release();
     unlock();
   }
 }

@@ -7,7 +7,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
 import { buildRefsOf } from '../../records/plan.ts';
-import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
+import { buildLabel, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -35,7 +35,6 @@ import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
@@ -122,7 +121,8 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const cell: KeyedCell | null = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
-  const build = run.role === 'build' ? buildLabel(db, run) : null;
+  const plan = run.role === 'build' ? readStoredPlan(planOf(db, run.sweepId))?.plan : undefined;
+  const build = run.role === 'build' ? buildLabel(plan ?? null, run) : null;
   const bound = provenBound(db, run.sweepId, cell, run.bound);
   const queries = queriesOf(db, run, options);
   const steadiness =
@@ -136,13 +136,6 @@ function queriesOf(db: StoreDatabase, { runId }: ShownRun, { metric: requested }
   const metric = metricNamed(db, requested);
   if (metric !== null) return queryTimes(db, [runId], metric);
   return queryTimes(db, [runId], 'gpuComputeMs') ?? queryTimes(db, [runId], 'latencyMs');
-}
-
-/** The label in the plan of the sweep; for an import, the name of the model. */
-function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
-  const plan = readStoredPlan(planOf(db, sweepId))?.plan;
-  const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
-  return build?.label ?? buildModel;
 }
 
 /** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */

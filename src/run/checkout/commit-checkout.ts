@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
@@ -49,15 +49,13 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   if (file === undefined) return;
   await mkdir(dirname(log), { recursive: true });
   const pidFile = `${log}.pid`;
-  endLeftover(pidFile);
+  // The command of a killed bench would work in the same folder.
+  const leftover = readJson(pidFile, identitySchema);
+  if (leftover !== null) endOrphan(leftover);
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
-  let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
   const started = { file, args, cwd, env, ...paths, timeoutMs: 0 };
-  const result = await io.spawn(started, io.signal, (pid) => {
-    noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
-  });
-  await noted;
+  const result = await io.spawn(started, io.signal, (pid) => writeFileSync(pidFile, JSON.stringify(identityOf(pid))));
   await rm(pidFile, { force: true });
   if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
   if (result.exitCode === 0) return;
@@ -69,12 +67,6 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
 }
 
 const LAST_LINES = 10;
-
-/** Ends a command of a killed bench, which would work in the same folder. */
-function endLeftover(pidFile: string): void {
-  const identity = readJson(pidFile, identitySchema);
-  if (identity !== null) endOrphan(identity);
-}
 
 export interface CheckoutSource {
   /** Top folder of the user's checkout, without symbolic links. */
