@@ -116,27 +116,31 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
 
 /** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
-  const shown = printable(from);
-  const { onNote, program } = context;
+  const { program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
-    throw new UsageError(`${shown}: timing cache not found or not readable`, { cause: error });
+    throw new UsageError(`${printable(from)}: timing cache not found or not readable`, { cause: error });
   });
   await copyFile(from, to);
-  const given = { path: to, sha256, isShared: false };
-  if (program.recordings !== null) return { ...given, notes: [] };
+  const notes = program.recordings === null ? notesOnGiven(context, build, from, sha256) : [];
+  return { path: to, sha256, isShared: false, notes };
+}
+
+/** @throws UsageError for a cache of another machine, unless the user wants it */
+function notesOnGiven(context: SweepContext, build: PlannedBuild, from: string, sha256: string): string[] {
+  const { onNote } = context;
   const known = timingNoteOf(from, sha256);
   if (known === null) {
     onNote(`nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`);
-    return { ...given, notes: ['timing cache of unknown origin'] };
+    return ['timing cache of unknown origin'];
   }
   const differing = differences(known.timedOn, timedOn(context));
-  if (differing.length === 0) return { ...given, notes: [] };
+  if (differing.length === 0) return [];
   const what = `timing cache made on another machine: ${differing.join(', ')}`;
   if (build.forcesTimingCache) {
     onNote(`${build.label}: ${what}; used anyway`);
-    return { ...given, notes: [`forced ${what}`] };
+    return [`forced ${what}`];
   }
-  throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
+  throw new UsageError(`${printable(from)} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
 }
 
 const NAMES = [

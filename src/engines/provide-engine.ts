@@ -130,7 +130,8 @@ export async function provideEngine(
   await cache.use(name, now());
   return held(context, build, name, async () => {
     const cached = await usableEngine(context, build, engineKey);
-    const state = cached === null ? await buildAnew(context, build, { engineKey, modelSha256, variant }) : ready(cached);
+    const state =
+      cached === null ? await buildAnew(context, build, { engineKey, modelSha256, variant }) : ready(cached);
     if (cached !== null) context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
     if (build.isFrozen && state.kind === 'ready') await freeze(context, build, name, state.engine.buildId);
     return state;

@@ -66,7 +66,9 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   }
   const ask = nvidiaSmi(around.env);
   refuseWithoutPersistence(ask, gpu);
-  const clocks = chooseClocks(request, supportedClocks(ask, gpu), gpuOf(gpu));
+  const query = '--query-supported-clocks=memory,graphics';
+  const supported = ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']);
+  const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   const left = readRecord(path);
   if (left !== null && left.host !== hostname()) throw heldBy(left, path);
@@ -196,18 +198,10 @@ const NEEDS_RIGHTS = /permission/i;
 const NO_PERMISSION = 4;
 const LOOKS = 5;
 
-interface LockRefusal {
-  /** False if nvidia-smi may have changed the clocks in spite of the refusal. */
-  readonly isUnchanged: boolean;
-  readonly problem: string;
-}
-
-/** Null if the clocks are locked. */
-function lockGraphics(
-  ask: AskNvidiaSmi,
-  gpu: LockableGpu,
-  { bounds, limitMhz, policy }: ChosenClocks,
-): LockRefusal | null {
+/**
+ * @returns null if the clocks are locked; else the problem, and whether nvidia-smi surely changed nothing
+ */
+function lockGraphics(ask: AskNvidiaSmi, gpu: LockableGpu, { bounds, limitMhz, policy }: ChosenClocks) {
   const { exitCode, problem, text } = ask(['-i', gpu.gpuUuid, '-lgc', bounds]);
   if (exitCode === NO_PERMISSION || NEEDS_RIGHTS.test(text)) {
     return {
@@ -216,7 +210,7 @@ function lockGraphics(
     };
   }
   if (problem !== null || !IS_SET.test(text)) {
-    const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+    const reason = problem ?? `nvidia-smi says: ${printable(text.split('\n')[0] ?? '')}`;
     return { isUnchanged: exitCode !== null, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${reason}` };
   }
   if (limitMhz === null) return null;
@@ -232,19 +226,9 @@ function lockGraphics(
   };
 }
 
-function firstLine(text: string): string {
-  return printable(text.split('\n')[0] ?? '');
-}
-
 export interface LockableGpu {
   readonly gpuUuid: string;
   readonly gpuName: string;
-}
-
-/** Graphics clocks in MHz, descending; empty if the GPU does not report them. */
-function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): readonly number[] {
-  const query = '--query-supported-clocks=memory,graphics';
-  return parseSupportedClocks(ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']).text);
 }
 
 /**

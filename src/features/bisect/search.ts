@@ -120,7 +120,13 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
     } catch (error) {
       if (!(error instanceof BenchError) || error.exitCode !== EXIT_CODES.incomplete) throw error;
       const reason = error.lines[0] ?? error.name;
-      return { pair: await search.idsOf(candidate), ...judgementOf(undefined), cell: undefined, provenance: [], reason };
+      return {
+        pair: await search.idsOf(candidate),
+        ...judgementOf(undefined),
+        cell: undefined,
+        provenance: [],
+        reason,
+      };
     }
   };
   const { cell, evidence: change, ...ends } = await tried(search.all);

@@ -12,20 +12,13 @@ import { endOrphan, identityOf, identitySchema } from '../../process/process-ide
 import { printable } from '../../text/printable.ts';
 import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 
-/** A commit or setting that cannot be measured, with the reason in one line. */
+/** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
 class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
-  /** The last lines that the command printed. */
-  readonly lastLines: readonly string[];
-
-  constructor(problem: string, lastLines: readonly string[] = [], options?: ErrorOptions) {
-    super(problem, options);
-    this.lastLines = lastLines;
-  }
 
   override get lines(): readonly string[] {
-    return [this.message, ...this.lastLines.map((line) => `  ${line}`)];
+    return this.message.split('\n');
   }
 }
 
@@ -63,7 +56,8 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   const ended = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
   const problem = `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`;
   const errors = lastLinesOf(paths.stderrPath, LAST_LINES);
-  throw new BrokenSubjectError(problem, errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES));
+  const last = errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES);
+  throw new BrokenSubjectError([problem, ...last.map((line) => `  ${line}`)].join('\n'));
 }
 
 const LAST_LINES = 10;
