@@ -24,7 +24,7 @@ export async function execute(
 ): Promise<ExitCode> {
   const io = shown(given, options);
   if (clockRecordNames(io.env).length > 0) {
-    const { releaseLeftClocks } = await import('../machine/clock-records.ts');
+    const { releaseLeftClocks } = await import('../machine/clock-lock.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
   const note = earlierWordsNote(options.failOn);

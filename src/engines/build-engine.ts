@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { copyFile, rm } from 'node:fs/promises';
 
 import { sha256OfFile } from '../files/files.ts';
+import { sizeOf } from '../files/folders.ts';
 import { hashModel } from '../files/hashes.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
@@ -17,9 +18,9 @@ import { printable } from '../text/printable.ts';
 import { fileOfFlag, flagWithHash } from '../trtexec/flags/flag-table.ts';
 import { variantNotes } from '../records/conversion.ts';
 import type { VariantState } from '../variants/variants.ts';
-import { TIMING, fileBytes } from './engine-cache.ts';
+import { TIMING } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
-import { type EngineState, filledArgs, readyEngine } from './engine-state.ts';
+import { type EngineState, filledArgs, loadableEngine } from './engine-state.ts';
 import { type TimedOn, type TimingCopy, timingNoteOf } from './timing-caches.ts';
 
 export interface EngineToBuild {
@@ -68,7 +69,7 @@ export async function buildEngine(
         notes: [...build.notes, ...timing.notes, ...(record === null ? [] : variantNotes(record))],
       },
       inspect: async (): Promise<Partial<RunManifest>> => {
-        const engineBytes = (await fileBytes(temporary)) ?? 0;
+        const engineBytes = sizeOf(temporary);
         const engineSha256 = engineBytes > 0 ? (await sha256OfFile(temporary)).sha256 : null;
         return { engineBytes, engineSha256, buildId };
       },
@@ -83,7 +84,7 @@ export async function buildEngine(
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
     const { engineBuiltS: buildS } = log.build;
     onEvent({ kind: 'buildReady', build, how: 'built', buildS });
-    return readyEngine(engine, record, [], variant?.path ?? null);
+    return { kind: 'ready', engine: loadableEngine(engine, { variant: record, variantPath: variant?.path ?? null }) };
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });
@@ -115,28 +116,31 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
 
 /** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
-  const shown = printable(from);
-  const { onEvent, program } = context;
+  const { program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
-    throw new UsageError(`${shown}: timing cache not found or not readable`, { cause: error });
+    throw new UsageError(`${printable(from)}: timing cache not found or not readable`, { cause: error });
   });
   await copyFile(from, to);
-  const given = { path: to, sha256, isShared: false };
-  if (program.recordings !== null) return { ...given, notes: [] };
+  const notes = program.recordings === null ? notesOnGiven(context, build, from, sha256) : [];
+  return { path: to, sha256, isShared: false, notes };
+}
+
+/** @throws UsageError for a cache of another machine, unless the user wants it */
+function notesOnGiven(context: SweepContext, build: PlannedBuild, from: string, sha256: string): string[] {
+  const { onNote } = context;
   const known = timingNoteOf(from, sha256);
   if (known === null) {
-    const text = `nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`;
-    onEvent({ kind: 'note', text });
-    return { ...given, notes: ['timing cache of unknown origin'] };
+    onNote(`nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`);
+    return ['timing cache of unknown origin'];
   }
   const differing = differences(known.timedOn, timedOn(context));
-  if (differing.length === 0) return { ...given, notes: [] };
+  if (differing.length === 0) return [];
   const what = `timing cache made on another machine: ${differing.join(', ')}`;
   if (build.forcesTimingCache) {
-    onEvent({ kind: 'note', text: `${build.label}: ${what}; used anyway` });
-    return { ...given, notes: [`forced ${what}`] };
+    onNote(`${build.label}: ${what}; used anyway`);
+    return [`forced ${what}`];
   }
-  throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
+  throw new UsageError(`${printable(from)} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
 }
 
 const NAMES = [

@@ -1,26 +1,15 @@
-import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { access, rm, stat } from 'node:fs/promises';
+import { constants, existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../files/files.ts';
-import { makeOwnFolder, namesIn, sizeOf } from '../files/folders.ts';
+import { makeOwnFolder, namesIn, readJson, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import {
-  ENDINGS,
-  type EngineIdentity,
-  EngineIndex,
-  type EngineNote,
-  EngineUses,
-  engineName,
-  engineNoteSchema,
-  removeStaleUses,
-  usersOf,
-  writing,
-} from './engine-index.ts';
+import { ENDINGS, EngineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
 import { TimingCaches } from './timing-caches.ts';
-import type { LockWait } from '../process/lock.ts';
-import { isPidRunning } from '../process/process-identity.ts';
+import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
+import { identityOf, identitySchema, isPidRunning, isProbablyRunning, orNull } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
@@ -33,6 +22,9 @@ export interface CachedEngine {
   readonly note: EngineNote;
 }
 
+const LOCK = '.lock';
+const USE = '.use-';
+const USED = '.used';
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
@@ -45,31 +37,72 @@ export const TIMING = '.timing';
 export class EngineCache {
   readonly folder: string;
   readonly index: EngineIndex;
-  readonly uses: EngineUses;
   readonly timing: TimingCaches;
   readonly hashes = new KnownHashes();
+  /** Names that this process has locked. */
+  private readonly held = new Set<string>();
+  private readonly marked = new Set<string>();
 
   constructor(folder: string) {
     this.folder = folder;
     this.index = new EngineIndex(folder);
-    this.uses = new EngineUses(folder);
     this.timing = new TimingCaches(folder);
   }
 
-  /** Runs all work that reads or makes an engine of this name, one at a time across processes. */
+  /**
+   * Runs all work that reads or makes an engine of this name, one at a time across processes.
+   * @throws InterruptedError when the wait is interrupted
+   */
   async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
     await this.prepare();
-    return this.uses.hold(name, waiting, work);
+    const lock = await acquire(this.file(name + LOCK), waiting);
+    this.held.add(name);
+    try {
+      return await work();
+    } finally {
+      this.held.delete(name);
+      lock.release();
+    }
   }
 
-  /** Keeps the engines of this name from being removed until `uses.release()`. */
+  /** False if an engine of this name is being built or read by others. */
+  private async tryHold(name: string, work: () => Promise<void>): Promise<boolean> {
+    const attempt = this.held.has(name) ? null : tryAcquire(this.file(name + LOCK));
+    if (attempt?.kind === 'held') return false;
+    try {
+      await work();
+    } finally {
+      attempt?.lock.release();
+    }
+    return true;
+  }
+
+  /**
+   * Marks the engines of this name as used by this process, so that they are not removed until `release()`. Call this
+   * before you look at them. Marks are files next to the engine; one whose process has ended does not count.
+   */
   async use(name: string, now: Date): Promise<void> {
     await this.prepare();
-    this.uses.mark(name, now);
+    if (this.marked.has(name)) return;
+    this.marked.add(name);
+    writeFileSync(this.file(name + USE + process.pid), JSON.stringify(identityOf(process.pid)));
+    writeFileSync(this.file(name + USED), '');
+    utimesSync(this.file(name + USED), now, now);
+  }
+
+  release(): void {
+    for (const name of this.marked) orNull(() => rmSync(this.file(name + USE + process.pid), { force: true }));
+    this.marked.clear();
+  }
+
+  /** The process of a mark; null when it has ended. */
+  private userOf(mark: string): number | null {
+    const identity = readJson(this.file(mark), identitySchema);
+    return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
   }
 
   /** The builds that the index has, newest first, without a look at their files. */
-  async builds(isWanted: (note: EngineIdentity) => boolean): Promise<CachedEngine[]> {
+  async builds(isWanted: (note: EngineNote) => boolean): Promise<CachedEngine[]> {
     const notes = Object.values((await this.index.read()).links).filter(isWanted);
     return notes.toReversed().map((note) => ({ name: engineName(note), path: this.pathOf(note.sha256), note }));
   }
@@ -87,12 +120,12 @@ export class EngineCache {
   /** Links the file of a finished build, if one has its content. After a kill, the next bench finds it by its hash. */
   async link(note: EngineNote): Promise<void> {
     const name = engineName(note);
-    await this.uses.tryHold(name, async () => {
+    await this.tryHold(name, async () => {
       const path = this.pathOf(note.sha256);
       const built = namesIn(this.folder).filter(
         (entry) => entry.startsWith(name + BUILDING) && !entry.endsWith(TIMING),
       );
-      for (const file of [path, ...built.map((entry) => join(this.folder, entry))]) {
+      for (const file of [path, ...built.map((entry) => this.file(entry))]) {
         const found = await sha256OfFile(file).catch(() => null);
         if (found?.sha256 !== note.sha256) continue;
         await this.index.change((index) => {
@@ -106,28 +139,23 @@ export class EngineCache {
 
   /** Whether it is pinned, or a store may compare newer engines with it. */
   async isKept(buildId: BuildId): Promise<boolean> {
-    const { lastGood, links, pins } = await this.index.read();
-    const isPinned = Object.entries(links).some(([link, note]) => note.buildId === buildId && pins[link] !== undefined);
-    return isPinned || Object.values(lastGood).flat().includes(buildId);
+    const { lastGood, pins } = await this.index.read();
+    return pins[buildId] !== undefined || Object.values(lastGood).flat().includes(buildId);
   }
 
-  /** Null if an engine of this name is being built or used. */
-  async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<true | null> {
-    return this.uses.tryHold(name, async (): Promise<true> => {
+  /** @returns false if an engine of this name is being built or used */
+  async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<boolean> {
+    return this.tryHold(name, async () => {
       await this.index.change(({ frozen, links, pins }) => {
-        for (const [key, note] of Object.entries(links)) {
-          if (note.buildId !== buildId) continue;
-          delete links[key];
-          delete pins[key];
-        }
+        delete links[buildId];
+        delete pins[buildId];
         for (const [definition, kept] of Object.entries(frozen)) {
           if (kept.buildId === buildId) delete frozen[definition];
         }
         if (Object.values(links).some((note) => note.sha256 === sha256)) return;
-        for (const ending of ENDINGS) rmSync(join(this.folder, sha256 + ending), { force: true });
+        for (const ending of ENDINGS) rmSync(this.file(sha256 + ending), { force: true });
       });
-      this.uses.forget(name);
-      return true;
+      rmSync(this.file(name + USED), { force: true });
     });
   }
 
@@ -152,19 +180,20 @@ export class EngineCache {
 
   async temporaryPath(name: string): Promise<string> {
     await this.prepare();
-    const path = join(this.folder, `${name}${BUILDING}${process.pid}`);
+    const path = this.file(name + BUILDING + process.pid);
     await rm(path, { force: true });
     return path;
   }
 
   /** Removes leftovers of builds whose process has ended. */
   async sweepUp(): Promise<void> {
-    removeStaleUses(this.folder);
     for (const entry of namesIn(this.folder)) {
+      if (entry.includes(USE) && this.userOf(entry) === null) await rm(this.file(entry), { force: true });
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       // Containers reuse process ids soon, so a build also holds its lock.
-      const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.uses.isHeld(name));
-      if (pid !== undefined && !isAtWork) await rm(join(this.folder, entry), { force: true });
+      const isHeld = (): boolean => lockHolder(this.file(name + LOCK)) !== null;
+      const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || isHeld());
+      if (pid !== undefined && !isAtWork) await rm(this.file(entry), { force: true });
     }
   }
 
@@ -177,14 +206,17 @@ export class EngineCache {
   }
 
   pathOf(sha256: string): string {
-    return join(this.folder, `${sha256}.plan`);
+    return this.file(`${sha256}.plan`);
+  }
+
+  private file(name: string): string {
+    return join(this.folder, name);
   }
 
   /** The content of the folder; the engines last used come first. */
   async contents({ hashes }: { readonly hashes: boolean }): Promise<EngineFolder> {
-    const { folder } = this;
     const { frozen, links, pins } = await this.index.read();
-    const names = namesIn(folder);
+    const names = namesIn(this.folder);
     const since = new Map(Object.values(frozen).map((each) => [each.buildId, each]));
     const stateOf = async (engine: CachedEngine): Promise<KeptEngine['state']> => {
       if (!existsSync(engine.path)) return 'missing';
@@ -192,7 +224,7 @@ export class EngineCache {
       return (await this.isWhole(engine)) ? 'asBuilt' : 'changed';
     };
     const engines: KeptEngine[] = [];
-    for (const [link, note] of Object.entries(links)) {
+    for (const note of Object.values(links)) {
       const { engineKey: key, flags, schemaVersion: _schema, variant: _variant, ...known } = note;
       const [name, path] = [engineName(note), this.pathOf(note.sha256)];
       engines.push({
@@ -202,12 +234,12 @@ export class EngineCache {
         key,
         path,
         bytes: sizeOf(path),
-        timingCacheBytes: sizeOf(join(folder, `${note.sha256}.cache`)),
+        timingCacheBytes: sizeOf(this.file(`${note.sha256}.cache`)),
         state: await stateOf({ name, path, note }),
-        lastUsedAt: this.uses.lastUsed(name)?.toISOString() ?? null,
-        pinnedAt: pins[link] ?? null,
+        lastUsedAt: statSync(this.file(name + USED), { throwIfNoEntry: false })?.mtime.toISOString() ?? null,
+        pinnedAt: pins[note.buildId] ?? null,
         frozenSince: since.get(note.buildId)?.since ?? null,
-        usedBy: usersOf(folder, name, names),
+        usedBy: names.flatMap((entry) => (entry.startsWith(name + USE) ? (this.userOf(entry) ?? []) : [])),
       });
       since.delete(note.buildId);
     }
@@ -217,11 +249,12 @@ export class EngineCache {
       return stem !== '' && !known.has(stem);
     });
     const timing = names.filter((entry) => /^timing-.*\.cache$/.test(entry));
+    const bytesOf = (entry: string): number => sizeOf(this.file(entry));
     return {
-      folder,
+      folder: this.folder,
       engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
-      loose: loose.map((entry) => ({ path: join(folder, entry), bytes: sizeOf(join(folder, entry)) })),
-      timingCacheBytes: timing.reduce((sum, entry) => sum + sizeOf(join(folder, entry)), 0),
+      loose: loose.map((entry) => ({ path: this.file(entry), bytes: bytesOf(entry) })),
+      timingCacheBytes: timing.reduce((sum, entry) => sum + bytesOf(entry), 0),
       lost: [...since.values()].map((each) => ({ name: each.name, since: each.since })),
     };
   }
@@ -229,14 +262,6 @@ export class EngineCache {
 
 function timeOf({ lastUsedAt, builtAt }: KeptEngine): number {
   return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
-}
-
-export async function fileBytes(path: string): Promise<number | null> {
-  try {
-    return (await stat(path)).size;
-  } catch {
-    return null;
-  }
 }
 
 /** Links an engine from `run.json` and the log of its build, which hold all facts of its note. */

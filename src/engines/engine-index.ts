@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as z from 'zod';
@@ -6,8 +6,7 @@ import * as z from 'zod';
 import { errorCode, UsageError } from '../errors.ts';
 import { writeNote } from '../files/files.ts';
 import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
-import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
-import { identityOf, identitySchema, isProbablyRunning, orNull } from '../process/process-identity.ts';
+import { acquire } from '../process/lock.ts';
 import { type Immutable, idSchema, sha256Schema } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { printable } from '../text/printable.ts';
@@ -53,21 +52,30 @@ const frozenSchema = z.object({
   since: z.string(),
 });
 
-const indexSchema = z.object({
-  schemaVersion: z.literal(1),
-  /** Facts by build, oldest first; in older folders by name. A file without an entry is not an engine. */
-  links: z.record(z.string(), engineNoteSchema),
-  /** Time of pinning, by the key of the link. */
-  pins: z.record(z.string(), z.string()),
-  /** The engine that represents a build definition, whatever else changes. */
-  frozen: z.record(z.string(), frozenSchema),
-  /** Builds with which a store may compare newer ones, by the path of the store. */
-  lastGood: z.record(z.string(), z.array(idSchema)),
-});
+const indexSchema = z
+  .object({
+    schemaVersion: z.literal(1),
+    /** Facts by build, oldest first. A file without an entry is not an engine. Older versions named them by engine. */
+    links: z.record(z.string(), engineNoteSchema).prefault({}),
+    /** Time of pinning, by the key of the link. */
+    pins: z.record(z.string(), z.string()).prefault({}),
+    /** The engine that represents a build definition, whatever else changes. */
+    frozen: z.record(z.string(), frozenSchema).prefault({}),
+    /** Builds with which a store may compare newer ones, by the path of the store. */
+    lastGood: z.record(z.string(), z.array(idSchema)).prefault({}),
+  })
+  .transform(({ links, pins, ...index }) => {
+    const named = Object.entries(links);
+    const pinned = named.flatMap(([link, { buildId }]): [string, string][] => {
+      const { [link]: pinnedAt } = pins;
+      return pinnedAt === undefined ? [] : [[buildId, pinnedAt]];
+    });
+    const byBuild = Object.fromEntries(named.map(([, note]) => [note.buildId, note]));
+    return { ...index, links: byBuild, pins: Object.fromEntries(pinned) };
+  });
 
 type Index = z.infer<typeof indexSchema>;
 
-const INDEX = 'index.json';
 /**
  * Extensions of the files that a build leaves: the engine, the timing cache at its end, and the note of that cache. The
  * hash of the engine names them.
@@ -80,40 +88,43 @@ export const ENDINGS = ['.plan', '.cache', '.cache.json'] as const;
  */
 export class EngineIndex {
   private readonly folder: string;
+  private readonly path: string;
 
   constructor(folder: string) {
     this.folder = folder;
+    this.path = join(folder, 'index.json');
   }
 
   async read(): Promise<Immutable<Index>> {
-    const hasOlder = !existsSync(join(this.folder, INDEX)) && olderNotes(this.folder).length > 0;
-    if (hasOlder) await this.change(() => {});
+    if (this.older().length > 0) await this.change(() => {});
     return this.now();
   }
 
   /** @param edit changes the index and the files that it names; if it throws, the index stays unchanged */
-  async change<Result>(edit: (index: Index) => Promise<Result> | Result): Promise<Result> {
-    return writing(this.folder, () => this.locked(edit));
-  }
-
-  private async locked<Result>(edit: (index: Index) => Promise<Result> | Result): Promise<Result> {
-    await makeOwnFolder(this.folder);
-    const waiting = { signal: new AbortController().signal, onWait: () => {} };
-    const lock = await acquire(join(this.folder, 'index.lock'), waiting);
-    try {
-      const hasIndex = existsSync(join(this.folder, INDEX));
-      const index = hasIndex ? this.now() : takenFromOlder(this.folder);
-      const result = await edit(index);
-      await writeNote(join(this.folder, INDEX), index);
-      if (!hasIndex) for (const name of olderNotes(this.folder)) rmSync(join(this.folder, name), { force: true });
-      return result;
-    } finally {
-      lock.release();
-    }
+  async change(edit: (index: Index) => void): Promise<void> {
+    await writing(this.folder, async () => {
+      await makeOwnFolder(this.folder);
+      const waiting = { signal: new AbortController().signal, onWait: () => {} };
+      const lock = await acquire(join(this.folder, 'index.lock'), waiting);
+      try {
+        const older = this.older();
+        const index = older.length === 0 ? this.now() : takenFromOlder(this.folder, older);
+        edit(index);
+        await writeNote(this.path, index);
+        for (const name of older) rmSync(join(this.folder, name), { force: true });
+      } finally {
+        lock.release();
+      }
+    });
   }
 
   private now(): Index {
-    return readJson(join(this.folder, INDEX), indexSchema) ?? emptyIndex();
+    return readJson(this.path, indexSchema) ?? indexSchema.parse({ schemaVersion: 1 });
+  }
+
+  /** Notes of the previous version; none once there is an index. */
+  private older(): string[] {
+    return existsSync(this.path) ? [] : namesIn(this.folder).filter((name) => OLDER.test(name));
   }
 }
 
@@ -130,40 +141,32 @@ export async function writing<Result>(folder: string, work: () => Promise<Result
   }
 }
 
-function emptyIndex(): Index {
-  return { schemaVersion: 1, links: {}, pins: {}, frozen: {}, lastGood: {} };
-}
-
 /**
  * Files of the previous version, which kept a note for each engine: `KEY.plan`, `KEY.json`, `KEY.pin`, `frozen-…`,
  * `gone-…`.
  */
 const OLDER = /^(?:([0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?)\.(json|pin)|(frozen|gone)-([0-9a-f]+)\.json)$/;
 
-function olderNotes(folder: string): string[] {
-  return namesIn(folder).filter((name) => OLDER.test(name));
-}
-
 /** Reads the notes of the previous version. Every engine keeps its name, so that nothing is built again. */
-function takenFromOlder(folder: string): Index {
-  const index = emptyIndex();
-  for (const entry of olderNotes(folder)) {
+function takenFromOlder(folder: string, older: readonly string[]): Index {
+  const [links, pins, frozen]: [Index['links'], Index['pins'], Index['frozen']] = [{}, {}, {}];
+  for (const entry of older) {
     const [, name = '', ending, kind, id = ''] = OLDER.exec(entry) ?? [];
     const path = join(folder, entry);
     const note = ending === 'json' ? readJson(path, engineNoteSchema) : null;
     if (note !== null) {
-      index.links[name] = note;
+      links[name] = note;
       for (const file of ENDINGS) {
         const from = join(folder, name + file);
         if (existsSync(from)) renameSync(from, join(folder, note.sha256 + file));
       }
     }
     const pinned = ending === 'pin' ? readJson(path, z.object({ pinnedAt: z.string() })) : null;
-    if (pinned !== null) index.pins[name] = pinned.pinnedAt;
-    const frozen = kind === 'frozen' ? readJson(path, frozenSchema) : null;
-    if (frozen !== null) index.frozen[id] = frozen;
+    if (pinned !== null) pins[name] = pinned.pinnedAt;
+    const kept = kind === 'frozen' ? readJson(path, frozenSchema) : null;
+    if (kept !== null) frozen[id] = kept;
   }
-  return index;
+  return indexSchema.parse({ schemaVersion: 1, links, pins, frozen });
 }
 
 /** Fewer digits could be a typing mistake that removes an engine. */
@@ -182,94 +185,4 @@ export type EngineIdentity = Pick<EngineNote, 'buildId' | 'engineKey' | 'number'
 /** Builds of one key and number share a name, under which they are built, used and locked. */
 export function engineName({ engineKey, number }: Pick<EngineNote, 'engineKey' | 'number'>): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
-}
-
-const LOCK = '.lock';
-const USE = '.use-';
-const USED = '.used';
-
-/**
- * Who uses an engine now, and when it was last used. Each name has a lock, across processes and within this one. Marks
- * are empty files next to the engine, so that nothing is rewritten. A mark whose process has ended does not count.
- */
-export class EngineUses {
-  private readonly folder: string;
-  private readonly held = new Set<string>();
-  private readonly marked = new Set<string>();
-
-  constructor(folder: string) {
-    this.folder = folder;
-  }
-
-  /** @throws InterruptedError when the wait is interrupted */
-  async hold<Result>(name: string, waiting: LockWait, work: () => Promise<Result>): Promise<Result> {
-    const lock = await acquire(this.pathOf(name, LOCK), waiting);
-    this.held.add(name);
-    try {
-      return await work();
-    } finally {
-      this.held.delete(name);
-      lock.release();
-    }
-  }
-
-  /** Null if the lock is taken. */
-  async tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
-    if (this.held.has(name)) return work();
-    const attempt = tryAcquire(this.pathOf(name, LOCK));
-    if (attempt.kind !== 'taken') return null;
-    try {
-      return await work();
-    } finally {
-      attempt.lock.release();
-    }
-  }
-
-  isHeld(name: string): boolean {
-    return lockHolder(this.pathOf(name, LOCK)) !== null;
-  }
-
-  /** Call this before you look at the engine: from then on it is not removed. */
-  mark(name: string, now: Date): void {
-    if (this.marked.has(name)) return;
-    this.marked.add(name);
-    writeFileSync(this.pathOf(name, USE + process.pid), JSON.stringify(identityOf(process.pid)));
-    writeFileSync(this.pathOf(name, USED), '');
-    utimesSync(this.pathOf(name, USED), now, now);
-  }
-
-  release(): void {
-    for (const name of this.marked) orNull(() => rmSync(this.pathOf(name, USE + process.pid), { force: true }));
-    this.marked.clear();
-  }
-
-  forget(name: string): void {
-    rmSync(this.pathOf(name, USED), { force: true });
-  }
-
-  lastUsed(name: string): Date | null {
-    return statSync(this.pathOf(name, USED), { throwIfNoEntry: false })?.mtime ?? null;
-  }
-
-  private pathOf(name: string, ending: string): string {
-    return join(this.folder, name + ending);
-  }
-}
-
-export function usersOf(folder: string, name: string, names: readonly string[]): number[] {
-  return names
-    .filter((entry) => entry.startsWith(`${name}${USE}`))
-    .flatMap((entry) => liveProcess(join(folder, entry)) ?? []);
-}
-
-export function removeStaleUses(folder: string): void {
-  for (const entry of namesIn(folder)) {
-    const path = join(folder, entry);
-    if (entry.includes(USE) && liveProcess(path) === null) rmSync(path, { force: true });
-  }
-}
-
-function liveProcess(path: string): number | null {
-  const identity = readJson(path, identitySchema);
-  return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
 }

@@ -1,10 +1,13 @@
 import type { CachedEngine } from './engine-cache.ts';
-import { holderText, type LockWait } from '../process/lock.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import { type FailureReason, isFine, type Outcome } from '../records/outcome.ts';
-import { PLACEHOLDERS, type PlannedBuild, buildRefsOf } from '../records/plan.ts';
+import { isFine, type Outcome } from '../records/outcome.ts';
+import { type Plan, type PlannedBuild, buildRefsOf } from '../records/plan.ts';
+import { cellLabel } from '../records/cell-label.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
-import { findOutcome } from '../store/runs/runs.ts';
+import { findCells } from '../store/cells.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { type FailedRun, failedRunsOf, findOutcome } from '../store/runs/runs.ts';
+import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';
 import type { VariantRecord } from '../records/conversion.ts';
 import type { BuildId, RunId, SweepId } from '../records/scalars.ts';
 
@@ -22,71 +25,32 @@ export interface LoadableEngine {
   readonly notes: readonly string[];
 }
 
-export function readyEngine(
-  cached: CachedEngine,
-  variant: VariantRecord | null,
-  notes: readonly string[],
-  variantPath: string | null = null,
-): EngineState {
-  return { kind: 'ready', engine: { ...loadableEngine(cached), variant, variantPath, notes } };
-}
-
-export function loadableEngine({ path, note }: CachedEngine): LoadableEngine {
+export function loadableEngine({ path, note }: CachedEngine, more: Partial<LoadableEngine> = {}): LoadableEngine {
   const { buildId, engineKey, sha256, variant } = note;
-  return { path, sha256, engineKey, buildId, variant, variantPath: null, notes: [] };
+  return { path, sha256, engineKey, buildId, variant, variantPath: null, notes: [], ...more };
 }
 
-/** Rejects an engine before anything ran. The runs of its cells are skipped, and the others go on. */
-export function refusedEngine(
-  { onEvent }: SweepContext,
-  build: PlannedBuild,
-  reason: FailureReason,
-  text: string,
-): EngineState {
-  const outcome: Outcome = { kind: 'failed', reason, evidence: [{ stream: 'stderr', line: 0, text }] };
-  onEvent({ kind: 'note', text: `${build.label}: ${text}` });
-  onEvent({ kind: 'buildFailed', build, outcome, runId: null });
-  return { kind: 'failed', outcome };
-}
-
-/** The options that bench completes with a path. It leaves options of the user as they are. */
-const FILLED = {
-  '--onnx': 'variant',
-  '--refitFromOnnx': 'variant',
-  '--saveEngine': 'engine',
-  '--loadEngine': 'engine',
-  '--timingCacheFile': 'timingCache',
-} as const;
+/** The options that bench completes with a path: see `PLACEHOLDERS`. It leaves options of the user as they are. */
+const FILLED = /^(--(?:onnx|refitFromOnnx|saveEngine|loadEngine|timingCacheFile)=)\{(variant|engine|timingCache)\}$/;
 
 /** A planned command line with its paths. A placeholder without a path stays. */
 export function filledArgs(
   args: readonly string[],
-  paths: Partial<Record<(typeof FILLED)[keyof typeof FILLED], string | null>>,
+  paths: { readonly engine?: string; readonly timingCache?: string; readonly variant?: string | null },
 ): string[] {
-  const filled = new Map(
-    Object.entries(FILLED).map(([flag, name]) => [`${flag}=${PLACEHOLDERS[name]}`, [flag, paths[name]] as const]),
-  );
+  const pathOf = new Map(Object.entries(paths));
   return args.map((arg) => {
-    const [flag, path = null] = filled.get(arg) ?? [];
-    return path === null ? arg : `${flag}=${path}`;
+    const [, flag = '', name = ''] = FILLED.exec(arg) ?? [];
+    const path = pathOf.get(name) ?? null;
+    return path === null ? arg : flag + path;
   });
-}
-
-export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>, build: PlannedBuild): LockWait {
-  return {
-    signal,
-    onWait: (holder) => {
-      const text = `${build.label}: waiting for ${holderText(holder)}, which builds the same engine`;
-      onEvent({ kind: 'note', text });
-    },
-  };
 }
 
 /** Failures by cell key, for cells without a run whose engines all exist. */
 export function cellsWithoutEngine(
-  db: SweepContext['db'],
+  db: StoreDatabase,
   sweep: SweepContext['sweep'],
-  { builds, cells, runs }: SweepContext['plan'],
+  { builds, cells, runs }: Plan,
 ): Map<string, Outcome> {
   const failed = failedBuilds(db, sweep, builds);
   const buildsOf = Map.groupBy(runs, ({ cellKey }) => cellKey);
@@ -94,40 +58,52 @@ export function cellsWithoutEngine(
     cells.flatMap(({ cell, buildRef }): [string, Outcome][] => {
       const runsOfCell = buildsOf.get(cell.key) ?? [];
       const refs = [buildRef, ...runsOfCell.flatMap(buildRefsOf)];
-      const outcome = refs.map((ref) => failed.get(ref)?.outcome).find((each) => each !== undefined);
+      const outcome = refs.map((ref) => failed.get(ref)).find((each) => each !== undefined);
       const hasOne = runsOfCell.some((run) => buildRefsOf(run).every((ref) => !failed.has(ref)));
       return outcome === undefined || hasOne ? [] : [[cell.key, outcome]];
     }),
   );
 }
 
-interface FailedBuild {
-  readonly runId: RunId;
-  readonly outcome: Outcome;
-}
-
+/** The builds of a plan that failed, by reference. */
 export function failedBuilds(
-  db: SweepContext['db'],
+  db: StoreDatabase,
   sweep: SweepContext['sweep'],
   builds: readonly PlannedBuild[],
-): Map<string, FailedBuild> {
+): Map<string, Outcome> {
   return new Map(
-    builds.flatMap((build): [string, FailedBuild][] => {
-      const { failed, runId } = earlierBuild({ db, otherModel: null, sweep }, build);
-      return failed === null ? [] : [[build.buildRef, { runId, outcome: failed }]];
+    builds.flatMap((build): [string, Outcome][] => {
+      const { failed } = earlierBuild({ db, otherModel: null, sweep }, build);
+      return failed === null ? [] : [[build.buildRef, failed]];
     }),
   );
 }
 
-/** A rebuild happens only after an engine was lost, so there are few builds. */
-const MOST_BUILDS = 20;
-
-export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: SweepId, runId: RunId): PlannedBuild | null {
-  const numbers = Array.from({ length: MOST_BUILDS }, (_, index) => index + 1);
-  return (
-    builds.find(({ buildRef }) => numbers.some((number) => buildRunId(sweepId, buildRef, number, null) === runId)) ??
-    null
+/** @param plan null for imports, which have no plan */
+export function sweepFailures(db: StoreDatabase, sweepId: SweepId, plan: Plan | null): SweepFailure[] {
+  const failed = failedRunsOf(db, sweepId);
+  const cells = findCells(
+    db,
+    failed.flatMap(({ cellKey }) => cellKey ?? []),
   );
+  return failed.map((run) => {
+    const cell = cells.get(run.cellKey ?? '');
+    return failureOf({ ...run, label: cell === undefined ? (buildLabel(plan, run) ?? 'unnamed') : cellLabel(cell) });
+  });
+}
+
+/** A rebuild happens only after an engine was lost, so there are few builds. */
+const BUILD_NUMBERS = Array.from({ length: 20 }, (_, index) => index + 1);
+
+/** The label of a build in the plan of its sweep; without one, the name of its model. */
+export function buildLabel(
+  plan: Plan | null,
+  { buildModel, runId, sweepId }: Pick<FailedRun, 'buildModel' | 'runId' | 'sweepId'>,
+): string | null {
+  const build = plan?.builds.find(({ buildRef }) =>
+    BUILD_NUMBERS.some((number) => buildRunId(sweepId, buildRef, number, null) === runId),
+  );
+  return build?.label ?? buildModel;
 }
 
 function buildRunId(sweepId: SweepId, buildRef: string, number: number, otherModel: string | null): string {

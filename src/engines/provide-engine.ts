@@ -1,10 +1,13 @@
-import { buildEngine, definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
+import { type EngineToBuild, buildEngine, definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
-import { earlierBuild, lockWait, readyEngine, refusedEngine, type EngineState } from './engine-state.ts';
+import { type EngineState, type LoadableEngine, earlierBuild, loadableEngine } from './engine-state.ts';
+import { isSameLibrary } from './timing-caches.ts';
 import { UsageError } from '../errors.ts';
-import type { Outcome } from '../records/outcome.ts';
+import { type LockHolder, holderText } from '../process/lock.ts';
+import { type FailureReason, type Outcome, outcomeReason } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
+import type { BuildId } from '../records/scalars.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { COMPARE_BRANCH } from '../records/sweep.ts';
 import { engineKeysOf } from '../store/runs/runs.ts';
@@ -39,76 +42,59 @@ export class EnginePool {
     const build = this.builds.get(buildRef);
     if (build === undefined) return null;
     const name = nameOf(context, buildRef);
-    const known = this.states.get(name);
-    const providing =
-      known === undefined
-        ? this.provide(context, build)
-        : known.then((state) => intactEngine(context, build, state, this.variants));
+    const providing = this.provide(context, build, this.states.get(name));
     // Waiters receive the error; without this line it would end the program first.
     providing.catch(() => {});
     this.states.set(name, providing);
     return providing;
   }
 
+  /** Checks a known engine again just before use. If its bytes changed, it is rebuilt; a given one is rejected. */
+  private async provide(
+    context: SweepContext,
+    build: PlannedBuild,
+    known: Promise<EngineState> | undefined,
+  ): Promise<EngineState> {
+    const state = await known;
+    if (state?.kind === 'failed') return state;
+    if (state !== undefined) {
+      const { path, sha256 } = state.engine;
+      if ((await context.cache.hashes.sha256Of(path)) === sha256) return state;
+      const text = `${path} has changed since the sweep began: its other runs are left out`;
+      if (build.enginePath !== null) return refusedEngine(context, build, 'engineInvalid', text);
+    }
+    const provided = await provideEngine(context, build, this.variants);
+    if (state === undefined && provided.kind === 'failed') this.onFailure();
+    return provided;
+  }
+
+  /**
+   * If trtexec could not load a cached engine although its content is unchanged, the other runs of this sweep are
+   * skipped, because they would fail equally. bench removes it, so that the next sweep builds it again, unless it was
+   * given, is frozen, pinned or a last good one.
+   */
   async afterRun(
     context: SweepContext,
     buildRef: string,
-    state: Extract<EngineState, { kind: 'ready' }>,
+    { buildId, engineKey }: LoadableEngine,
     outcome: Outcome,
   ): Promise<void> {
-    const next = await engineAfterRun(context, buildRef, state, outcome);
-    if (next !== state) this.states.set(nameOf(context, buildRef), Promise.resolve(next));
-  }
-
-  private async provide(context: SweepContext, build: PlannedBuild): Promise<EngineState> {
-    const state = await provideEngine(context, build, this.variants);
-    if (state.kind === 'failed') this.onFailure();
-    return state;
+    const { cache, onNote, program } = context;
+    const build = this.builds.get(buildRef);
+    if (outcomeReason(outcome) !== 'engineInvalid' || build === undefined || build.isFrozen) return;
+    if (program.recordings !== null || engineKey === null || buildId === null) return;
+    const [engine] = (await cache.isKept(buildId)) ? [] : await cache.builds((note) => note.buildId === buildId);
+    const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine }));
+    const next = isGone
+      ? 'the next sweep builds it again'
+      : 'its file stays, because it is pinned, in use or a last good one';
+    onNote(`the engine ${build.label} does not load; ${next}`);
+    this.states.set(nameOf(context, buildRef), Promise.resolve({ kind: 'failed', outcome }));
   }
 }
 
 function nameOf({ otherModel }: SweepContext, buildRef: string): string {
   return `${buildRef} ${otherModel ?? ''}`;
-}
-
-/** Checks an engine again just before use. If its bytes changed, it is rebuilt; a given one is rejected. */
-async function intactEngine(
-  context: SweepContext,
-  build: PlannedBuild,
-  state: EngineState,
-  variants: Variants,
-): Promise<EngineState> {
-  if (state.kind !== 'ready') return state;
-  const { engine } = state;
-  if ((await context.cache.hashes.sha256Of(engine.path)) === engine.sha256) return state;
-  if (build.enginePath === null) return provideEngine(context, build, variants);
-  const text = `${engine.path} has changed since the sweep began: its other runs are left out`;
-  return refusedEngine(context, build, 'engineInvalid', text);
-}
-
-/**
- * State of a cached engine after a run. If trtexec could not load it although its content is unchanged, the other runs
- * of this sweep are skipped, because they would fail equally. bench removes it, so that the next sweep builds it again,
- * unless it was given, is frozen, pinned or a last good one.
- */
-async function engineAfterRun(
-  { cache, onEvent, plan, program }: SweepContext,
-  buildRef: string,
-  state: Extract<EngineState, { kind: 'ready' }>,
-  outcome: Outcome,
-): Promise<EngineState> {
-  const { buildId, engineKey } = state.engine;
-  const build = plan.builds.find((planned) => planned.buildRef === buildRef);
-  const isUnloadable = outcome.kind === 'failed' && outcome.reason === 'engineInvalid';
-  if (!isUnloadable || build === undefined || engineKey === null || buildId === null) return state;
-  if (build.isFrozen || program.recordings !== null) return state;
-  const [engine] = (await cache.isKept(buildId)) ? [] : await cache.builds((note) => note.buildId === buildId);
-  const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine })) === true;
-  const next = isGone
-    ? 'the next sweep builds it again'
-    : 'its file stays, because it is pinned, in use or a last good one';
-  onEvent({ kind: 'note', text: `the engine ${build.label} does not load; ${next}` });
-  return { kind: 'failed', outcome };
 }
 
 /** Finds or builds the engine. A failed build is a result: its cells are skipped, others go on. */
@@ -136,47 +122,76 @@ export async function provideEngine(
   const modelSha256 = variant?.record.sha256 ?? (await modelIdentity(context, build));
   const engineKey = await engineKeyOf(context, build, modelSha256);
   const { cache, now } = context;
+  const ready = (cached: CachedEngine): EngineState => ({
+    kind: 'ready',
+    engine: loadableEngine(cached, { variant: variant?.record ?? null, variantPath: variant?.path ?? null }),
+  });
   const name = engineName({ engineKey, number: build.number });
   await cache.use(name, now());
-  return cache.hold(name, lockWait(context, build), async () => {
+  return held(context, build, name, async () => {
     const cached = await usableEngine(context, build, engineKey);
-    if (cached !== null) {
-      context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
-      if (build.isFrozen) await freeze(context, build, cached);
-      return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
-    }
-    refuseOtherEngine(context, build, engineKey);
-    // Check again: during the wait it may have been built, or its build may have failed.
-    const { failed, runId } = earlierBuild(context, build);
-    if (failed !== null) return { kind: 'failed', outcome: failed };
-    const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
-    const buildId = state.kind === 'ready' && build.isFrozen ? state.engine.buildId : null;
-    const built = buildId === null ? null : await cache.findBuild(buildId);
-    if (built !== null) await freeze(context, build, built);
+    const state =
+      cached === null ? await buildAnew(context, build, { engineKey, modelSha256, variant }) : ready(cached);
+    if (cached !== null) context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
+    if (build.isFrozen && state.kind === 'ready') await freeze(context, build, name, state.engine.buildId);
     return state;
   });
 }
 
+async function buildAnew(
+  context: SweepContext,
+  build: PlannedBuild,
+  how: Omit<EngineToBuild, 'runId'>,
+): Promise<EngineState> {
+  refuseOtherEngine(context, build, how.engineKey);
+  // Check again: during the wait its build may have failed.
+  const { failed, runId } = earlierBuild(context, build);
+  return failed === null ? buildEngine(context, build, { ...how, runId }) : { kind: 'failed', outcome: failed };
+}
+
+function held<Result>(
+  { cache, onNote, signal }: SweepContext,
+  build: PlannedBuild,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const onWait = (holder: LockHolder): void =>
+    onNote(`${build.label}: waiting for ${holderText(holder)}, which builds the same engine`);
+  return cache.hold(name, { signal, onWait }, work);
+}
+
+/** Rejects an engine before anything ran. The runs of its cells are skipped, and the others go on. */
+function refusedEngine(
+  { onEvent, onNote }: SweepContext,
+  build: PlannedBuild,
+  reason: FailureReason,
+  text: string,
+): EngineState {
+  const outcome: Outcome = { kind: 'failed', reason, evidence: [{ stream: 'stderr', line: 0, text }] };
+  onNote(`${build.label}: ${text}`);
+  onEvent({ kind: 'buildFailed', build, outcome, runId: null });
+  return { kind: 'failed', outcome };
+}
+
 /** The newest cached engine that this TensorRT may load. One whose bytes have changed is removed. */
 async function usableEngine(
-  { cache, library, onEvent }: SweepContext,
+  { cache, library, onNote }: SweepContext,
   build: PlannedBuild,
   engineKey: string,
 ): Promise<CachedEngine | null> {
-  const loaded = library?.version ?? null;
+  const tensorrtLibrary = library?.version ?? null;
   const known = await cache.builds((note) => note.engineKey === engineKey && note.number === build.number);
-  const isLoadable = ({ note: { tensorrtLibrary } }: CachedEngine): boolean =>
-    tensorrtLibrary === null || loaded === null || tensorrtLibrary === loaded;
+  const isLoadable = ({ note }: CachedEngine): boolean => isSameLibrary(note, { tensorrtLibrary });
   for (const engine of known.filter(isLoadable)) {
     if (await cache.isWhole(engine)) return engine;
     await cache.unlink({ ...engine.note, ...engine });
-    const text = `the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`;
-    onEvent({ kind: 'note', text });
+    onNote(`the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`);
   }
   const other = known.find((engine) => !isLoadable(engine));
   if (other !== undefined) {
-    const text = `the engine ${build.label} was built by the TensorRT library ${other.note.tensorrtLibrary}, but ${loaded} is loaded here: bench builds it again`;
-    onEvent({ kind: 'note', text });
+    onNote(
+      `the engine ${build.label} was built by the TensorRT library ${other.note.tensorrtLibrary}, but ${tensorrtLibrary} is loaded here: bench builds it again`,
+    );
   }
   return null;
 }
@@ -209,20 +224,17 @@ async function givenEngine(context: SweepContext, build: PlannedBuild, path: str
     return refusedEngine(context, build, 'engineInvalid', `${path} ${problem}: build it again`);
   }
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null });
-  const buildId = sha256.slice(0, 32);
-  return {
-    kind: 'ready',
-    engine: { path, sha256, engineKey: null, buildId, variant: null, variantPath: null, notes: [] },
-  };
+  const unknown = { engineKey: null, variant: null, variantPath: null, notes: [] };
+  return { kind: 'ready', engine: { path, sha256, buildId: sha256.slice(0, 32), ...unknown } };
 }
 
 /** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */
 async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
-  const { cache, now, onEvent } = context;
+  const { cache, now, onEvent, onNote } = context;
   const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
   if (frozen === undefined) return null;
   await cache.use(frozen.name, now());
-  const engine = await cache.hold(frozen.name, lockWait(context, build), () => cache.findBuild(frozen.buildId));
+  const engine = await held(context, build, frozen.name, () => cache.findBuild(frozen.buildId));
   const problem = engine === null ? 'has changed or was removed' : await frozenProblem(context, engine);
   if (engine === null || problem !== null) {
     const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
@@ -232,32 +244,37 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
   onEvent({ kind: 'buildReady', build, how: 'frozen', buildS: null });
   const modelSha256 = build.variantRef === null ? await modelIdentity(context, build) : null;
   if (modelSha256 !== null && (await engineKeyOf(context, build, modelSha256)) !== engine.note.engineKey) {
-    const text = `${build.label} runs its frozen engine of ${frozen.since.slice(0, 10)}: model, TensorRT or driver have changed since`;
-    onEvent({ kind: 'note', text });
+    onNote(
+      `${build.label} runs its frozen engine of ${frozen.since.slice(0, 10)}: model, TensorRT or driver have changed since`,
+    );
   }
-  return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);
+  return { kind: 'ready', engine: loadableEngine(engine, { notes: [`frozen engine, since ${frozen.since}`] }) };
 }
 
 async function frozenProblem(context: SweepContext, { note, path }: CachedEngine): Promise<string | null> {
-  const loaded = context.library?.version ?? null;
-  const isSameLibrary = loaded === null || note.tensorrtLibrary === null || loaded === note.tensorrtLibrary;
-  return note.tensorrt === context.plan.tensorrt && isSameLibrary ? null : loadProblem(context, path);
+  const isLoadable = isSameLibrary(note, { tensorrtLibrary: context.library?.version ?? null });
+  return note.tensorrt === context.plan.tensorrt && isLoadable ? null : loadProblem(context, path);
 }
 
 /** From now on this engine represents its build definition. */
-async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
-  const { cache, now, onEvent } = context;
-  const { buildId } = note;
+async function freeze(
+  context: SweepContext,
+  build: PlannedBuild,
+  name: string,
+  buildId: BuildId | null,
+): Promise<void> {
+  const { cache, now, onNote } = context;
+  if (buildId === null) return;
   const since = now().toISOString();
-  await cache.index.change((index) => {
-    index.frozen[definitionOf(context, build)] = { name, buildId, since };
+  await cache.index.change(({ frozen }) => {
+    frozen[definitionOf(context, build)] = { name, buildId, since };
   });
-  onEvent({ kind: 'note', text: `${build.label} is frozen to this engine from now on` });
+  onNote(`${build.label} is frozen to this engine from now on`);
 }
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
 async function loadProblem(
-  { library, onEvent, plan, program, signal, spawn }: SweepContext,
+  { library, onNote, plan, program, signal, spawn }: SweepContext,
   path: string,
 ): Promise<string | null> {
   const version = parseTensorrtVersion(plan.tensorrt);
@@ -269,8 +286,7 @@ async function loadProblem(
   const loading = loadingOf(built, running);
   if (loading === 'never') return `was built with TensorRT ${built}, which ${running} cannot load`;
   if (loading === 'maybe') {
-    const text = `${path} was built with TensorRT ${built}: ${running} loads it only if it is version-compatible`;
-    onEvent({ kind: 'note', text });
+    onNote(`${path} was built with TensorRT ${built}: ${running} loads it only if it is version-compatible`);
   }
   return null;
 }

@@ -30,9 +30,10 @@ const noteSchema = z.object({
 
 export type TimingCacheNote = z.infer<typeof noteSchema>;
 
+/** A cache that a build writes into. */
 export interface TimingCopy {
   readonly path: string;
-  /** Hash of the shared cache it was copied from; null if it begins empty. */
+  /** Hash of the cache it was copied from; null if it begins empty. */
   readonly sha256: string | null;
 }
 
@@ -48,10 +49,10 @@ export class TimingCaches {
   }
 
   async copyFor(timedOn: TimedOn, to: string): Promise<TimingCopy> {
-    const name = nameOf(timedOn);
+    const shared = this.sharedPath(timedOn);
     await rm(to, { force: true });
-    await copyFile(this.pathOf(name), to).catch(() => {});
-    const note = await noteIfWhole(to, this.notePath(name));
+    await copyFile(shared, to).catch(() => {});
+    const note = await noteOf(to, shared);
     if (note !== null && isSameLibrary(note.timedOn, timedOn)) return { path: to, sha256: note.sha256 };
     // TensorRT warns about a truncated cache, or one of another library.
     await rm(to, { force: true });
@@ -62,18 +63,18 @@ export class TimingCaches {
    * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
    * not match its note is not used.
    */
-  async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
-    if (sizeOf(copy.path) === 0) return;
-    const name = nameOf(timedOn);
-    const mine = await sha256OfFile(copy.path);
-    await rename(copy.path, this.pathOf(name));
-    await writeNote(this.notePath(name), { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
+  async takeIn(timedOn: TimedOn, { path }: TimingCopy): Promise<void> {
+    if (sizeOf(path) === 0) return;
+    const shared = this.sharedPath(timedOn);
+    const mine = await sha256OfFile(path);
+    await rename(path, shared);
+    await writeNote(`${shared}.json`, { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
   }
 
   /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
   async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
-    const kept = join(this.folder, `${engine}.cache`);
+    const kept = this.keptPath(engine);
     try {
       await copyFile(path, kept, constants.COPYFILE_FICLONE);
       const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
@@ -88,20 +89,20 @@ export class TimingCaches {
    * @returns its size in bytes; null if no whole cache was kept
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
-    const kept = join(this.folder, `${engine}.cache`);
-    const note = await noteIfWhole(kept, `${kept}.json`);
+    const note = await noteOf(this.keptPath(engine));
     if (note === null) return null;
-    await copyFile(kept, to);
+    await copyFile(this.keptPath(engine), to);
     await writeNote(`${to}.json`, note);
     return note.bytes;
   }
 
-  private pathOf(name: string): string {
-    return join(this.folder, `timing-${name}.cache`);
+  private keptPath(engine: string): string {
+    return join(this.folder, `${engine}.cache`);
   }
 
-  private notePath(name: string): string {
-    return join(this.folder, `timing-${name}.json`);
+  /** The library is unknown until a process has loaded it, so that it is compared but not part of the name. */
+  private sharedPath(timedOn: TimedOn): string {
+    return join(this.folder, `timing-${hashOf({ ...timedOn, tensorrtLibrary: null })}.cache`);
   }
 }
 
@@ -111,20 +112,15 @@ export function timingNoteOf(path: string, sha256: string): TimingCacheNote | nu
   return notes.find((note) => note?.sha256 === sha256) ?? null;
 }
 
-/** The note of a file; null if the note or the file is missing, or the hash differs. */
-async function noteIfWhole(path: string, notePath: string): Promise<TimingCacheNote | null> {
-  const note = readJson(notePath, noteSchema);
+/** The note of a file, or of the cache that it is a copy of; null if none describes it. */
+async function noteOf(path: string, original = path): Promise<TimingCacheNote | null> {
   const found = await sha256OfFile(path).catch(() => null);
-  return note !== null && found?.sha256 === note.sha256 ? note : null;
+  return found === null ? null : timingNoteOf(original, found.sha256);
 }
 
-/**
- * Names a cache. The library is unknown until a process has loaded it, so that it is compared but not part of the name.
- */
-function nameOf(timedOn: TimedOn): string {
-  return hashOf({ ...timedOn, tensorrtLibrary: null });
-}
-
-function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
+/** True unless both TensorRT libraries are known and differ. */
+export function isSameLibrary(a: LibraryOf, b: LibraryOf): boolean {
   return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
 }
+
+type LibraryOf = Pick<TimedOn, 'tensorrtLibrary'>;

@@ -1,24 +1,42 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-import { EnvironmentLackingError } from '../errors.ts';
+import * as z from 'zod';
+
+import { EnvironmentLackingError, errorText } from '../errors.ts';
+import { readJson } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { clockRecordName, holderText, makeLockFolder } from '../process/lock.ts';
-import { ownerState } from '../process/process-identity.ts';
+import {
+  clockRecordName,
+  clockRecordNames,
+  holderText,
+  lockFolder,
+  lockHolder,
+  makeLockFolder,
+  tryAcquire,
+} from '../process/lock.ts';
+import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
-import {
-  type ClockRecord,
-  dropRecord,
-  gpuOf,
-  isGpuUuid,
-  newRecord,
-  readRecord,
-  resetByHand,
-  resetClocks,
-  takeGuard,
-  writeRecord,
-} from './clock-records.ts';
 import { type ChosenClocks, type ClockRequest, chooseClocks } from './requests.ts';
+
+const GPU_UUID = /^GPU-[\w-]{1,64}$/;
+
+/**
+ * Who locked the clocks of a GPU. The record is written before locking, into a file that its bench holds as a lock
+ * until they are released: if the file has a record and is not locked, its bench was killed.
+ */
+const recordSchema = z.object({
+  pid: z.number().int().positive(),
+  host: z.string(),
+  /** Checked because the UUID becomes an argument of nvidia-smi. */
+  gpuUuid: z.string().regex(GPU_UUID),
+  gpuName: z.string(),
+  policy: z.string(),
+  lockedAt: z.string(),
+});
+
+type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
 
 export interface ClockLock {
   /** As stored with each run, such as `locked 1590 MHz`. */
@@ -31,7 +49,6 @@ interface ClockLockContext {
   readonly env: EnvironmentVariables;
   readonly now: () => Date;
   readonly say: (line: string) => void;
-  readonly warn: (line: string) => void;
 }
 
 /**
@@ -42,29 +59,38 @@ interface ClockLockContext {
  * hold
  */
 export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
-  if (!isGpuUuid(gpu.gpuUuid)) {
+  if (!GPU_UUID.test(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
       `clocks of ${printable(gpu.gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
     );
   }
   const ask = nvidiaSmi(around.env);
   refuseWithoutPersistence(ask, gpu);
-  const clocks = chooseClocks(request, supportedClocks(ask, gpu), gpuOf(gpu));
+  const query = '--query-supported-clocks=memory,graphics';
+  const supported = ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']);
+  const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
-  claim(path, newRecord({ ...gpu, policy: clocks.policy }, around.now()));
+  const left = readRecord(path);
+  if (left !== null && left.host !== hostname()) throw heldBy(left, path);
+  // The lock of a bench that was killed is replaced, and released with the new one.
+  const note = { ...gpu, policy: clocks.policy, lockedAt: around.now().toISOString() };
+  const attempt = tryAcquire(path, { isShared: true, note });
+  if (attempt.kind === 'held') {
+    if (left !== null) throw heldBy(left, path);
+    throw new EnvironmentLackingError(`clocks of ${gpuOf(gpu)}: ${holderText(attempt.holder)} uses them, try again`);
+  }
   let isReleased = false;
   const release = (): void => {
     if (isReleased) return;
     isReleased = true;
     process.off('exit', release);
     const problem = resetClocks(ask, gpu.gpuUuid);
-    if (problem === null) dropRecord(path);
-    if (problem === null) around.say(`clocks of ${gpuOf(gpu)} released`);
-    else {
-      around.warn(
-        `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
-      );
-    }
+    attempt.lock.release(problem !== null);
+    around.say(
+      problem === null
+        ? `clocks of ${gpuOf(gpu)} released`
+        : `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
+    );
   };
   // A second Ctrl-C and unexpected errors exit without further cleanup.
   process.on('exit', release);
@@ -72,7 +98,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   if (refusal !== null) {
     if (refusal.isUnchanged) {
       process.off('exit', release);
-      dropRecord(path);
+      attempt.lock.release();
     } else release();
     throw new EnvironmentLackingError(refusal.problem);
   }
@@ -91,31 +117,77 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
   }
 }
 
-function claim(path: string, record: ClockRecord): void {
-  const guard = takeGuard(path);
-  if (guard.kind !== 'taken') {
-    throw new EnvironmentLackingError(`clocks of ${gpuOf(record)}: ${holderText(guard.holder)} uses them, try again`);
-  }
-  try {
-    const other = readRecord(path);
-    // A lock of a bench that has ended is replaced, and released with the new one.
-    if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
-    writeRecord(path, record);
-  } finally {
-    guard.lock.release();
-  }
-}
-
 function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   const since = other.lockedAt.slice(0, 16).replace('T', ' ');
-  const who = `process ${other.owner.pid} on ${printable(other.owner.host)}, since ${printable(since)} UTC`;
+  const who = `process ${other.pid} on ${printable(other.host)}, since ${printable(since)} UTC`;
   const advice =
-    ownerState(other.owner) === 'running'
+    other.host === hostname()
       ? 'wait for it, or stop it'
       : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
   return new EnvironmentLackingError(
     `clocks of ${gpuOf(other)} are ${printable(other.policy)} by another bench (${who}): ${advice}`,
   );
+}
+
+/** Null if the record is missing, empty or truncated; nothing was locked then. */
+function readRecord(path: string): ClockRecord | null {
+  return readJson(path, recordSchema);
+}
+
+/** The bench that holds the clocks of a GPU: `locked 1590 MHz by a bench that runs (process 12)`; null for none. */
+export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string | null {
+  const path = join(lockFolder(env), clockRecordName(gpuUuid));
+  const record = readRecord(path);
+  const isGone = record === null || (record.host === hostname() && lockHolder(path) === null);
+  return isGone ? null : `${record.policy} by a bench that runs (process ${record.pid})`;
+}
+
+/** Releases clocks that a killed bench left locked. Never throws, so that the command continues. */
+export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string) => void): void {
+  for (const name of clockRecordNames(env)) {
+    const path = join(lockFolder(env), name);
+    const record = readRecord(path);
+    if (record === null || record.host !== hostname()) continue;
+    try {
+      releaseRecord(path, record, env, say);
+    } catch (error) {
+      say(stillLocked(record, path, errorText(error)));
+    }
+  }
+}
+
+function releaseRecord(path: string, record: ClockRecord, env: EnvironmentVariables, say: (line: string) => void) {
+  const attempt = tryAcquire(path, { isShared: true, note: record });
+  if (attempt.kind === 'held') return;
+  const problem = resetClocks(nvidiaSmi(env), record.gpuUuid);
+  attempt.lock.release(problem !== null);
+  say(
+    problem === null
+      ? `released the clocks of ${gpuOf(record)}: an earlier bench (process ${record.pid}) had ${record.policy.replace(/^locked/, 'locked them at')} and was killed`
+      : stillLocked(record, path, problem),
+  );
+}
+
+function stillLocked(record: ClockRecord, path: string, why: string): string {
+  return `WARNING: an earlier bench left the clocks of ${gpuOf(record)} ${printable(record.policy)}, and they could not be released (${why}). Type: ${resetByHand(record.gpuUuid)}; rm ${printable(path)}`;
+}
+
+/**
+ * Returns why the reset failed, or null. Earlier versions also locked the memory clocks, which not every board has:
+ * that their reset fails does not count.
+ */
+function resetClocks(ask: AskNvidiaSmi, gpuUuid: string): string | null {
+  const { problem } = ask(['-i', gpuUuid, '-rgc']);
+  ask(['-i', gpuUuid, '-rmc']);
+  return problem;
+}
+
+function resetByHand(gpuUuid: string): string {
+  return `sudo nvidia-smi -i ${gpuUuid} -rgc; sudo nvidia-smi -i ${gpuUuid} -rmc`;
+}
+
+function gpuOf({ gpuName, gpuUuid }: LockableGpu): string {
+  return `${printable(gpuName)} (${gpuUuid})`;
 }
 
 /**
@@ -126,18 +198,10 @@ const NEEDS_RIGHTS = /permission/i;
 const NO_PERMISSION = 4;
 const LOOKS = 5;
 
-interface LockRefusal {
-  /** False if nvidia-smi may have changed the clocks in spite of the refusal. */
-  readonly isUnchanged: boolean;
-  readonly problem: string;
-}
-
-/** Null if the clocks are locked. */
-function lockGraphics(
-  ask: AskNvidiaSmi,
-  gpu: LockableGpu,
-  { bounds, limitMhz, policy }: ChosenClocks,
-): LockRefusal | null {
+/**
+ * @returns null if the clocks are locked; else the problem, and whether nvidia-smi surely changed nothing
+ */
+function lockGraphics(ask: AskNvidiaSmi, gpu: LockableGpu, { bounds, limitMhz, policy }: ChosenClocks) {
   const { exitCode, problem, text } = ask(['-i', gpu.gpuUuid, '-lgc', bounds]);
   if (exitCode === NO_PERMISSION || NEEDS_RIGHTS.test(text)) {
     return {
@@ -146,7 +210,7 @@ function lockGraphics(
     };
   }
   if (problem !== null || !IS_SET.test(text)) {
-    const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+    const reason = problem ?? `nvidia-smi says: ${printable(text.split('\n')[0] ?? '')}`;
     return { isUnchanged: exitCode !== null, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${reason}` };
   }
   if (limitMhz === null) return null;
@@ -162,19 +226,9 @@ function lockGraphics(
   };
 }
 
-function firstLine(text: string): string {
-  return printable(text.split('\n')[0] ?? '');
-}
-
 export interface LockableGpu {
   readonly gpuUuid: string;
   readonly gpuName: string;
-}
-
-/** Graphics clocks in MHz, descending; empty if the GPU does not report them. */
-function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): readonly number[] {
-  const query = '--query-supported-clocks=memory,graphics';
-  return parseSupportedClocks(ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']).text);
 }
 
 /**

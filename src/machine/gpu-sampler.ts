@@ -28,12 +28,8 @@ const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
 
-export interface GpuSampler extends Pick<PrintedLines, 'take' | 'hasEnded' | 'stop'> {
-  readonly header: string;
-}
-
 export type SamplerStart =
-  | { readonly kind: 'sampling'; readonly sampler: GpuSampler }
+  | { readonly kind: 'sampling'; readonly header: string; readonly lines: PrintedLines }
   /** `reason` is the message of nvidia-smi or of bench. */
   | { readonly kind: 'none'; readonly reason: string };
 
@@ -61,29 +57,16 @@ export async function startSampler(
   const waiting = AbortSignal.any([signal, AbortSignal.timeout(firstLineMs)]);
   let fields: readonly string[] = FIELDS;
   for (;;) {
-    const start = await startWith(fields, gpuUuid, env, waiting);
-    const unknown = start.kind === 'none' ? NOT_A_FIELD.exec(start.reason)?.[1] : undefined;
-    if (unknown === undefined || !fields.includes(unknown)) return start;
+    const args = [`--query-gpu=${fields.join(',')}`, '--format=csv', `--loop=${INTERVAL_S}`];
+    const queried = gpuUuid === null ? args : [...args, `--id=${gpuUuid}`];
+    const lines = new PrintedLines('nvidia-smi', queried, { ...env, TZ: 'UTC0' });
+    const header = await lines.first(waiting);
+    if (header?.includes('timestamp') === true) return { kind: 'sampling', header, lines };
+    lines.stop();
+    const unknown = NOT_A_FIELD.exec(header ?? '')?.[1];
+    if (unknown === undefined || !fields.includes(unknown)) {
+      return { kind: 'none', reason: header === null ? 'it printed nothing' : `"${header}"` };
+    }
     fields = fields.flatMap((field) => (field === unknown ? (OLDER_NAMES[field] ?? []) : field));
   }
-}
-
-async function startWith(
-  fields: readonly string[],
-  gpuUuid: string | null,
-  env: EnvironmentVariables,
-  waiting: AbortSignal,
-): Promise<SamplerStart> {
-  const args = [`--query-gpu=${fields.join(',')}`, '--format=csv', `--loop=${INTERVAL_S}`];
-  const queried = gpuUuid === null ? args : [...args, `--id=${gpuUuid}`];
-  const lines = new PrintedLines('nvidia-smi', queried, { ...env, TZ: 'UTC0' });
-  const header = await lines.first(waiting);
-  if (header?.includes('timestamp') === true) {
-    return {
-      kind: 'sampling',
-      sampler: { header, take: () => lines.take(), hasEnded: () => lines.hasEnded(), stop: () => lines.stop() },
-    };
-  }
-  lines.stop();
-  return { kind: 'none', reason: header === null ? 'it printed nothing' : `"${header}"` };
 }

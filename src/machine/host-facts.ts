@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, hostname, loadavg, release, totalmem, type } from 'node:os';
 import { basename } from 'node:path';
 
+import { namesIn } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 
@@ -66,19 +67,10 @@ export function hostState(env: EnvironmentVariables) {
     freeMemoryBytes: freemem(),
     memoryBytes: totalmem(),
     cpuGovernor: hostFacts(env).cpuGovernor ?? null,
-    numaNodes: numaNodes(),
+    numaNodes: namesIn('/sys/devices/system/node').filter((name) => /^node\d+$/.test(name)).length || null,
     /** On a Jetson, nvidia-smi reports little or does not exist. */
     isJetson: existsSync('/etc/nv_tegra_release'),
   };
-}
-
-function numaNodes(): number | null {
-  try {
-    const names = readdirSync('/sys/devices/system/node');
-    return names.filter((name) => /^node\d+$/.test(name)).length;
-  } catch {
-    return null;
-  }
 }
 
 /** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */

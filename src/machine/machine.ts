@@ -33,9 +33,7 @@ export interface Machine {
   readonly isChosen: boolean;
 }
 
-interface MachineIo {
-  readonly env: EnvironmentVariables;
-}
+type MachineIo = Readonly<Record<'env', EnvironmentVariables>>;
 
 /** Facts known before anything runs. Recordings contain those of their own machine. */
 export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {
@@ -60,16 +58,19 @@ export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise
  * One machine for each GPU that `--gpus` names.
  * @param requested `all`, or comma-separated numbers of nvidia-smi and UUIDs
  */
-export async function machinesOf(requested: string, io: MachineIo): Promise<Machine[]> {
+export async function machinesOf(requested: string, io: MachineIo): Promise<[Machine, ...Machine[]]> {
   const report = await readReport(io.env);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
   }
   const all = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
   const chosen = requested === 'all' ? all : requested.split(',').flatMap((name) => named(all, name.trim()));
-  if (chosen.length === 0) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
-  const once = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
-  return once.map((device) => machineWith(report, device, { visible: [device], pool: once, isChosen: true }, io));
+  const pool = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
+  const [first, ...others] = pool.map((device) =>
+    machineWith(report, device, { visible: [device], pool, isChosen: true }, io),
+  );
+  if (first === undefined) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
+  return [first, ...others];
 }
 
 function named(all: readonly GpuDevice[], name: string): GpuDevice[] {

@@ -20,6 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
+import { sizeOf } from '../files/folders.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
@@ -39,6 +40,8 @@ export interface LockOptions {
   readonly isShared?: boolean;
   /** Makes the folder of the lock if it is missing; without this function, a missing folder is an error. */
   readonly makeFolder?: () => void;
+  /** Is in the file while the lock is held. */
+  readonly note?: object;
   /** Ends processes of a killed bench, which may hold the lock. */
   readonly endLeft?: () => void;
 }
@@ -63,22 +66,25 @@ export class Lock {
   readonly descriptor: number;
   private isHeld = true;
 
-  /** @param descriptor descriptor of the locked file */
-  constructor(descriptor: number) {
+  /**
+   * @param descriptor descriptor of the locked file
+   * @param note more about what it is held for
+   */
+  constructor(descriptor: number, note: object = {}) {
     this.descriptor = descriptor;
-    this.noteHolder(process.pid);
+    this.write(JSON.stringify({ ...note, ...holderOf(process.pid) }));
   }
 
   /** Others wait for the process started under the lock, even if this process is killed. */
   noteHolder(pid: number): void {
-    this.write(JSON.stringify({ pid, host: hostname() } satisfies LockHolder));
+    this.write(JSON.stringify(holderOf(pid)));
   }
 
-  /** Idempotent. */
-  release(): void {
+  /** Idempotent. @param keepsNote leaves the note in the file, for the next process that takes the lock */
+  release(keepsNote = false): void {
     if (!this.isHeld) return;
     this.isHeld = false;
-    this.write('');
+    if (!keepsNote) this.write('');
     closeSync(this.descriptor);
   }
 
@@ -89,6 +95,10 @@ export class Lock {
       writeSync(this.descriptor, holder, 0);
     });
   }
+}
+
+function holderOf(pid: number): LockHolder {
+  return { pid, host: hostname() };
 }
 
 /** Number of tries, because a check for a holder takes the lock for a moment. */
@@ -108,7 +118,7 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       if (isTaken) {
         // A process that left its name in the file was killed.
         if (holder.pid !== null) options.endLeft?.();
-        return { kind: 'taken', lock: new Lock(descriptor) };
+        return { kind: 'taken', lock: new Lock(descriptor, options.note) };
       }
       if (holder.pid !== null || looks === LOOKS) return { kind: 'held', holder };
     }
@@ -276,7 +286,9 @@ export function clockRecordName(gpuUuid: string): string {
   return `clocks-${gpuUuid}.json`;
 }
 
-/** Names of records of locked clocks. Every command reads them, so this must be fast. */
+/** Names of records of locked clocks. Every command looks for them, so this must be fast. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
-  return (orNull(() => readdirSync(lockFolder(env))) ?? []).filter((name) => CLOCK_RECORD.test(name));
+  const folder = lockFolder(env);
+  const names = orNull(() => readdirSync(folder)) ?? [];
+  return names.filter((name) => CLOCK_RECORD.test(name) && sizeOf(join(folder, name)) > 0);
 }

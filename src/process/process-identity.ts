@@ -1,5 +1,4 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
 
 import * as z from 'zod';
 
@@ -50,8 +49,8 @@ function processNumbers(): number[] {
 }
 
 /** Ends a process of a killed bench, with its group. */
-export function endOrphan(identity: ProcessIdentity): boolean {
-  return isStillRunning(identity) && orNull(() => process.kill(-identity.pid, 'SIGKILL')) === true;
+export function endOrphan(identity: ProcessIdentity): void {
+  if (isStillRunning(identity)) orNull(() => process.kill(-identity.pid, 'SIGKILL'));
 }
 
 /** The result of a system call; null if it fails. */
@@ -73,26 +72,6 @@ function startTicksOf(pid: number): string | null {
 
 function currentBootId(): string | null {
   return orNull(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
-}
-
-/** A process and the scope of its ID, because other machines or containers may see the same files. */
-export const ownerSchema = identitySchema.extend({
-  host: z.string(),
-  /** Process IDs are valid only in this namespace; null if the system has none. */
-  pidNamespace: knownOrNull,
-});
-
-export type ProcessOwner = Readonly<z.infer<typeof ownerSchema>>;
-
-export function thisOwner(): ProcessOwner {
-  return { ...identityOf(process.pid), host: hostname(), pidNamespace: currentPidNamespace() };
-}
-
-export function ownerState(owner: ProcessOwner): 'running' | 'gone' | 'unseen' {
-  const here = thisOwner();
-  if (owner.bootId !== here.bootId) return owner.host === here.host ? 'gone' : 'unseen';
-  if (owner.pidNamespace !== here.pidNamespace) return 'unseen';
-  return isProbablyRunning(owner) ? 'running' : 'gone';
 }
 
 function currentPidNamespace(): string | null {

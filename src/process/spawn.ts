@@ -7,7 +7,7 @@ import {
   openSync,
   readSync,
   renameSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { constants as system } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,9 +24,6 @@ const LOG_CAP_BYTES = 64 << 20;
 /** A process with a longer log is ended. */
 const LONGEST_LOG_BYTES = 1 << 30;
 
-const COPY_BYTES = 1 << 20;
-/** A line at the cut is dropped, unless it is longer than this. */
-const LINE_SEARCH_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
 
 /**
@@ -66,29 +63,14 @@ export class CappedLog {
   /** Drops the middle at ends of lines. */
   private trim(size: number): void {
     const half = Math.floor(this.capBytes / 2);
-    const searched = Math.min(half, LINE_SEARCH_BYTES);
-    const before = this.read(half - searched, half).lastIndexOf('\n');
-    const headEnd = before === -1 ? half : half - searched + before + 1;
-    const after = this.read(size - half, size - half + searched).indexOf('\n');
-    const tailStart = after === -1 ? size - half : size - half + after + 1;
+    const [start, end] = [this.read(0, half), this.read(size - half, size)];
+    const headEnd = start.lastIndexOf('\n') + 1;
+    const tailStart = end.indexOf('\n') + 1;
+    const [head, tail] = [headEnd === 0 ? start : start.subarray(0, headEnd), end.subarray(tailStart)];
+    const omitted = omittedLine(size - head.length - tail.length);
     const target = `${this.path}.whole`;
-    const output = openSync(target, 'w');
-    try {
-      this.copy(output, 0, headEnd);
-      writeSync(output, `${before === -1 ? '\n' : ''}${omittedLine(tailStart - headEnd)}\n`);
-      this.copy(output, tailStart, size);
-    } finally {
-      closeSync(output);
-    }
+    writeFileSync(target, Buffer.concat([head, Buffer.from(`${headEnd === 0 ? '\n' : ''}${omitted}\n`), tail]));
     renameSync(target, this.path);
-  }
-
-  private copy(to: number, start: number, end: number): void {
-    for (let place = start; place < end; place += COPY_BYTES) {
-      const bytes = this.read(place, Math.min(end, place + COPY_BYTES));
-      // A write may be partial when the disk fills up.
-      for (let written = 0; written < bytes.length;) written += writeSync(to, bytes, written);
-    }
   }
 
   private read(start: number, end: number): Buffer {
@@ -106,40 +88,30 @@ interface OutputReader {
 const LOOK_MS = 1000;
 const FIRST_LOOK_MS = 100;
 
-/** Watches output with two `fstat` calls and a read per second, the only work of bench during timing. */
-class OutputWatch {
-  private readonly logs: { readonly stdout: CappedLog; readonly stderr: CappedLog };
-  private readonly reader: OutputReader | null;
-  private readonly onLimit: (limit: TimeLimit | 'logTooLong') => void;
-  private readonly start = performance.now();
-  private timer: NodeJS.Timeout;
-
-  constructor(
-    logs: OutputWatch['logs'],
-    reader: OutputReader | null,
-    onLimit: (limit: TimeLimit | 'logTooLong') => void,
-  ) {
-    this.logs = logs;
-    this.reader = reader;
-    this.onLimit = onLimit;
-    this.timer = setTimeout(() => this.look(), FIRST_LOOK_MS);
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-  }
-
-  private look(): void {
-    const elapsedS = (performance.now() - this.start) / 1000;
-    const [stdout, stderr] = [this.logs.stdout.take(), this.logs.stderr.take()];
-    this.reader?.read(stdout.text, 'stdout', elapsedS);
-    this.reader?.read(stderr.text, 'stderr', elapsedS);
-    const limit = this.reader?.passed(elapsedS) ?? null;
-    if (limit !== null) this.onLimit(limit);
-    if (Math.max(stdout.size, stderr.size) > LONGEST_LOG_BYTES) this.onLimit('logTooLong');
+/**
+ * Watches output with two `fstat` calls and a read per second, the only work of bench during timing.
+ * @returns ends it
+ */
+function watchOutput(
+  logs: Readonly<Record<'stdout' | 'stderr', CappedLog>>,
+  reader: OutputReader | undefined,
+  onLimit: (limit: TimeLimit | 'logTooLong') => void,
+): () => void {
+  const start = performance.now();
+  const look = (): void => {
+    const elapsedS = (performance.now() - start) / 1000;
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const { size, text } = logs[stream].take();
+      reader?.read(text, stream, elapsedS);
+      if (size > LONGEST_LOG_BYTES) onLimit('logTooLong');
+    }
+    const limit = reader?.passed(elapsedS) ?? null;
+    if (limit !== null) onLimit(limit);
     // Keep looking, because the process has some seconds to end after a limit.
-    this.timer = setTimeout(() => this.look(), LOOK_MS);
-  }
+    timer = setTimeout(look, LOOK_MS);
+  };
+  let timer = setTimeout(look, FIRST_LOOK_MS);
+  return () => clearTimeout(timer);
 }
 
 /** A process to start: an argument list, never a shell line. */
@@ -213,7 +185,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const start = performance.now();
   const overLimit = new AbortController();
   let passedLimit: TimeLimit | 'logTooLong' | null = null;
-  const watch = new OutputWatch({ stdout, stderr }, invocation.reader ?? null, (passed) => {
+  const stopWatching = watchOutput({ stdout, stderr }, invocation.reader, (passed) => {
     passedLimit ??= passed;
     overLimit.abort();
   });
@@ -267,7 +239,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       wallS,
     };
   } finally {
-    watch.stop();
+    stopWatching();
     if (stdin !== null) closeSync(stdin);
     try {
       stdout.finish();

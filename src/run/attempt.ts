@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import * as z from 'zod';
 
@@ -8,38 +8,27 @@ import { writeAtomically } from '../files/files.ts';
 import { readJson } from '../files/folders.ts';
 import { compressFolder, manifestText, scrubFolder, scrubText } from '../artefacts/keep.ts';
 import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../files/layout.ts';
-import { toRunRecord } from '../artefacts/read/identify.ts';
+import { toRunRecord, tryOf } from '../artefacts/read/identify.ts';
 import { type ReadRun, readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { linkBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
-import { storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
-import { identityOf, markOf } from '../process/process-identity.ts';
+import { definedVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
+import { markOf } from '../process/process-identity.ts';
 import type { Invocation, ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
-import {
-  outcomeIn,
-  passedFailureOf,
-  waitForNextTry,
-  type Attempt,
-  axisVariables,
-  readReplayReport,
-  REPLAY_REPORT,
-  type Start,
-  startOf,
-} from './start.ts';
+import { type Attempt, overlay, readReplayReport, REPLAY_REPORT, type Start, startOf } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
-import { recordAttempt } from '../store/runs/runs.ts';
+import { recordAttempt, recordTry } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
+import { askForProcesses, parseComputeApps } from '../tools/nvidia-smi/nvidia-smi.ts';
+import { passingFailure, waitBeforeS } from '../trtexec/failures.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 import type { RunId } from '../records/scalars.ts';
-
-/** The process that works in a folder, so that a later bench can end leftover processes. */
-export const ATTEMPT_FILE = 'attempt.json';
 
 /** A process that has ended but whose results are not stored yet. After a kill, `--resume` stores them. */
 export interface EndedAttempt {
@@ -55,55 +44,98 @@ export interface EndedAttempt {
  * @throws DiskFullError without enough space, before or after the process
  */
 export async function startAttempt(context: SweepContext, attempt: Attempt): Promise<EndedAttempt> {
-  const { sweep } = context;
-  const folder = attemptFolder(context, attempt.runId);
+  const { db, now, sweep } = context;
+  const { runId } = attempt;
+  const folder = attemptFolder(context, runId);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const tries: RunTry[] = [];
-  return orRemoved(folder, async () => {
+  const finish = (): Promise<RunRecord> => finishRun(context, folder, runId);
+  try {
     for (;;) {
       await requireRoom(context, attempt);
       requireStore(context);
-      const startedAt = context.now().toISOString();
-      const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
-      const started = await startOnce(context, attempt, folder);
+      const number = recordAttempt(db, sweep.sweepId, runId, now().toISOString());
+      const { isWell, watched, ...started } = await startOnce(context, attempt, folder);
       refuseFullDisk(context, attempt);
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
-      if (started.isWell) {
+      if (isWell) {
         // Written before the next run starts, so that a kill from here on only interrupts the next run.
         await writeManifest(folder, manifest);
         const store = async (): Promise<RunRecord> => {
-          const watched = await started.watched();
-          if (watched !== manifest.watched) await writeManifest(folder, { ...manifest, watched });
-          return finishRun(context, folder, attempt.runId);
+          const seen = await watched();
+          if (seen !== manifest.watched) await writeManifest(folder, { ...manifest, watched: seen });
+          return finish();
         };
-        return { isWell: true, store };
+        return { isWell, store };
       }
-      manifest.watched = await started.watched();
-      const lastOutcome = await outcomeIn(folder);
-      // If a disk of bench is full, the next run would also fail; otherwise only this run failed.
-      if (outcomeReason(lastOutcome.outcome) === 'diskFull') await requireRoom(context, attempt);
-      const passed = await passedFailureOf(context, manifest, lastOutcome);
-      if (passed === null || passed.waitS === null) {
+      manifest.watched = await watched();
+      const passed = await waitForNextTry(context, attempt, folder, manifest);
+      if (passed === null) {
         await writeManifest(folder, manifest);
-        return { isWell: false, store: () => finishRun(context, folder, attempt.runId) };
+        return { isWell, store: finish };
       }
-      tries.push(passed.ended);
-      await waitForNextTry(context, attempt, folder, passed, passed.waitS);
+      tries.push(passed);
     }
-  });
-}
-
-/**
- * A run that Ctrl-C, a full disk or a missing program cut short is not a result: `--resume` repeats it from the start.
- */
-async function orRemoved<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
   } catch (error) {
+    // What Ctrl-C, a full disk or a missing program cut short is not a result: `--resume` repeats it from the start.
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/**
+ * After a failure that can pass: keeps the logs of the failed start next to those of the next one, and waits.
+ * @returns the failed start; null if there is no next one
+ * @throws InterruptedError on Ctrl-C
+ */
+async function waitForNextTry(
+  context: SweepContext,
+  attempt: Attempt,
+  folder: string,
+  manifest: RunManifest,
+): Promise<RunTry | null> {
+  const { db, onNote, plan, signal, sweep } = context;
+  const { log, outcome } = await readRun(folder);
+  const reason = outcomeReason(outcome);
+  // If a disk of bench is full, the next run would also fail; otherwise only this run failed.
+  if (reason === 'diskFull') await requireRoom(context, attempt);
+  const { attempt: number, startedAt, timedOut, tries, wallS } = manifest;
+  if (timedOut || number === null || startedAt === null) return null;
+  const sharesGpu = reason === 'outOfMemory' && (await othersOnGpu(context, manifest));
+  const lines = [...log.failures, ...log.errors].map(({ text }) => text);
+  const passing = passingFailure(outcome, lines, sharesGpu);
+  const retry = tries.length + 1;
+  const waitS = passing === null ? null : waitBeforeS(plan.retries, retry, passing.isOverAtOnce);
+  if (passing === null || waitS === null) return null;
+  const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
+  const ended = tryOf(outcome, number, startedAt, endedAt);
+  recordTry(db, sweep.sweepId, attempt.runId, ended);
+  for (const name of ['stdout.log', 'stderr.log']) {
+    await rename(join(folder, name), join(folder, `attempt-${number}.${name}`));
+  }
+  const why = reason === null ? '' : ` (${reason})`;
+  const when = waitS === 0 ? 'at once' : `in ${waitS} s`;
+  onNote(`${attempt.label}: ${passing.what}${why}; tried again ${when} (retry ${retry} of ${plan.retries.times})`);
+  await pause(waitS * 1000, undefined, { signal }).catch(() => {
+    throw new InterruptedError('interrupted');
+  });
+  return ended;
+}
+
+/** True if another process uses memory of the GPU now. Not checked without nvidia-smi or a known GPU. */
+async function othersOnGpu({ environment, program }: SweepContext, { watched }: RunManifest): Promise<boolean> {
+  if (watched !== null && watched.otherProcesses.length > 0) return true;
+  const { gpuUuid = null } = environment;
+  if (program.recordings !== null || gpuUuid === null) return false;
+  const answer = await askForProcesses(gpuUuid, program.env);
+  return answer.kind === 'answered' && parseComputeApps(answer.text).length > 0;
+}
+
+async function readRun(folder: string): Promise<ReadRun> {
+  const [read] = await readRunFolder(folder);
+  if (read === undefined) throw new Error(`${folder}: no run in it`);
+  return read;
 }
 
 function writeManifest(folder: string, manifest: RunManifest): Promise<void> {
@@ -116,46 +148,40 @@ function writeManifest(folder: string, manifest: RunManifest): Promise<void> {
  */
 export async function startOnce(context: SweepContext, attempt: Attempt, folder: string) {
   const { library, signal, sweep } = context;
+  const { harness, manifest: planned } = attempt;
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
-  const { file, args, cwd, env, argv } = startOf(context, attempt, folder);
-  await watchOf(context, attempt)?.begin(env[TELEMETRY_VARIABLE] !== 'off');
-  const result = await context.spawn(
-    {
-      file,
-      args,
-      isTimed: attempt.manifest.role === 'timed' || attempt.manifest.role === 'pair',
-      cwd,
-      env,
-      stdoutPath: join(folder, 'stdout.log'),
-      stderrPath: join(folder, 'stderr.log'),
-      // The reader enforces the limits, because it knows the phase.
-      timeoutMs: 0,
-      reader: new PhaseWatch(limits, wholeS),
-      mark: markOf(sweep.sweepId, attempt.runId),
-      ...neighborOf(context, attempt, folder),
-      ...(attempt.harness?.gpus === undefined ? {} : { gpus: attempt.harness.gpus }),
-    },
-    signal,
-    (pid) => {
-      writeFileSync(join(folder, ATTEMPT_FILE), JSON.stringify(identityOf(pid)));
-      library?.watch(pid);
-      watchOf(context, attempt)?.started(pid);
-    },
-  );
+  const { argv, ...start } = startOf(context, attempt, folder);
+  const watch = planned.role === 'build' ? null : context.watch;
+  await watch?.begin(start.env[TELEMETRY_VARIABLE] !== 'off');
+  const invocation = {
+    ...start,
+    isTimed: planned.role === 'timed' || planned.role === 'pair',
+    stdoutPath: join(folder, 'stdout.log'),
+    stderrPath: join(folder, 'stderr.log'),
+    // The reader enforces the limits, because it knows the phase.
+    timeoutMs: 0,
+    reader: new PhaseWatch(limits, wholeS),
+    mark: markOf(sweep.sweepId, attempt.runId),
+    ...neighborOf(context, attempt, folder),
+    ...(harness?.gpus === undefined ? {} : { gpus: harness.gpus }),
+  };
+  const result = await context.spawn(invocation, signal, (pid) => {
+    library?.watch(pid);
+    watch?.started(pid);
+  });
   library?.stop();
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
-    throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
+    throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);
   }
-  const isWell = result.exitCode === 0 && result.signal === null;
-  const otherProcesses = watchOf(context, attempt)?.otherProcesses() ?? Promise.resolve([]);
-  const manifest = await manifestAfter(context, attempt, folder, { env, argv }, result);
+  const otherProcesses = watch?.otherProcesses() ?? Promise.resolve([]);
+  const manifest = await manifestAfter({ ...context, watch }, attempt, folder, { env: start.env, argv }, result);
   const watched = async (): Promise<RunManifest['watched']> => {
     const others = await otherProcesses;
     return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
   };
-  return { isWell, manifest, watched };
+  return { isWell: result.exitCode === 0 && result.signal === null, manifest, watched };
 }
 
 /** The neighbor has the program and the variables of the measured process. */
@@ -180,8 +206,7 @@ async function manifestAfter(
   { env, argv }: Pick<Start, 'argv' | 'env'>,
   result: ProcessResult,
 ): Promise<RunManifest> {
-  const { library, program, sweep } = context;
-  const watch = watchOf(context, attempt);
+  const { library, program, sweep, watch } = context;
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const [watched] = await Promise.all([
     watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
@@ -194,7 +219,7 @@ async function manifestAfter(
     sweepId: sweep.sweepId,
     runId: attempt.runId,
     argv: [...argv],
-    env: program.recordings === null ? { ...storedVariables(env), ...axisVariables(attempt) } : {},
+    env: program.recordings === null ? { ...storedVariables(env), ...definedVariables(overlay(attempt.env)) } : {},
     environment: { ...context.environment, ...(tensorrtLibrary === null ? {} : { tensorrtLibrary }) },
     watched: watched ?? null,
     provenance: program.provenance,
@@ -213,10 +238,6 @@ async function manifestAfter(
   };
 }
 
-function watchOf({ watch }: SweepContext, { manifest }: Attempt): SweepContext['watch'] {
-  return manifest.role === 'build' ? null : watch;
-}
-
 /** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
   return name.endsWith('stdout.log') || name.endsWith('stderr.log');
@@ -225,10 +246,8 @@ function isLog(name: string): boolean {
 /** Moves the folder of an ended process to its place and stores the run. Idempotent after a kill in between. */
 export async function finishRun(context: SweepContext, folder: string, runId: RunId): Promise<RunRecord> {
   const { artefactsFolder, sweep } = context;
-  await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
-  const [read] = await readRunFolder(folder);
-  if (read === undefined) throw new Error(`${folder}: no run in it`);
+  const read = await readRun(folder);
   // Link before the build is stored: otherwise a kill would leave a stored build without an engine.
   await linkBuilt(context.cache, read);
   await compressFolder(folder);

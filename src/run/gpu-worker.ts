@@ -6,7 +6,7 @@ import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import { coolDown } from '../machine/cool-down.ts';
-import { GpuLock, type Settle, lockedSpawn, unnamedGpu } from '../machine/gpu-lock.ts';
+import { lockedSpawn, takeGpu, unnamedGpu } from '../machine/gpu-lock.ts';
 import { LoadedLibrary } from '../machine/host-facts.ts';
 import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
 import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
@@ -31,11 +31,7 @@ import { spawnWithNeighbor } from './start.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
 
-interface WorkerSettings {
-  readonly telemetry: boolean;
-  readonly coolDown: CoolDown | null;
-  readonly numa: NumaPolicy;
-}
+type WorkerSettings = Pick<StoredPlan, 'coolDown' | 'numa' | 'telemetry'>;
 
 /** Decides how processes on one GPU are started and monitored. Recordings use no GPU. */
 async function openGpuWorker(
@@ -79,24 +75,12 @@ function watchOf(
   return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
 }
 
-const unsettled: Settle = async () => {};
-
 function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
   // Fail here, before anything is measured.
   makeLockFolder(io.env);
-  const locks = new Map<string, GpuLock>();
-  const lockNamed = (name: string): GpuLock => {
-    const lock = locks.get(name) ?? new GpuLock(name, io.env, onNote);
-    locks.set(name, lock);
-    return lock;
-  };
   // MIG devices do not have a temperature sensor.
   const board = device?.boardUuid ?? null;
   const temperatureC = async () => (board === null ? null : askForTemperature(board, io.env));
-  const cooled = { temperatureC, onNote };
-  const settle: Settle = async ({ isTimed }, signal) => {
-    if (request !== null && isTimed) await coolDown(request, cooled, signal);
-  };
   let hasWarned = false;
   const onWait: LockWait['onWait'] = (holder) => {
     if (hasWarned) return;
@@ -105,26 +89,19 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
   return (invocation, signal, onStart) => {
-    const { env, gpus = 1 } = invocation;
-    if (gpus === 1)
-      return lockedSpawn(
-        spawnWithNeighbor(io.spawn),
-        () => lockNamed(device?.uuid ?? unnamedGpu(null, io.env)),
-        onWait,
-        settle,
-      )(invocation, signal, onStart);
-    const together = gpusTogether(gpus, device, pool);
-    const names =
-      together?.map(({ uuid }) => uuid) ?? Array.from({ length: gpus }, (_, gpu) => unnamedGpu(gpu, io.env));
+    const { env, gpus = 1, isTimed } = invocation;
+    const together = gpusTogether(gpus, device, pool)?.map(({ uuid }) => uuid);
+    const numbers = gpus === 1 ? [null] : Array.from({ length: gpus }, (_, gpu) => gpu);
+    const names = together ?? numbers.map((number) => unnamedGpu(number, io.env));
     // All locks are taken in the same order, so that no two processes wait for each other.
-    const [last = '', ...first] = names.toSorted().toReversed();
-    const innermost = lockedSpawn(io.spawn, () => lockNamed(last), onWait, settle);
-    const start = first.reduce(
-      (inner, name) => lockedSpawn(inner, () => lockNamed(name), onWait, unsettled),
-      innermost,
-    );
-    const seen = together === null ? env : { ...env, CUDA_VISIBLE_DEVICES: names.join(',') };
-    return start({ ...invocation, env: seen }, signal, onStart);
+    const take = names
+      .toSorted()
+      .map((name) => (until: AbortSignal) => takeGpu(name, io.env, onNote, { signal: until, onWait }));
+    const settle = async (): Promise<void> => {
+      if (request !== null && isTimed) await coolDown(request, { temperatureC, onNote }, signal);
+    };
+    const seen = gpus === 1 || together === undefined ? env : { ...env, CUDA_VISIBLE_DEVICES: names.join(',') };
+    return lockedSpawn(spawnWithNeighbor(io.spawn), take, settle)({ ...invocation, env: seen }, signal, onStart);
   };
 }
 
@@ -193,9 +170,10 @@ export async function openWorkers(
   const workerOf = async (machine: Machine): Promise<SweepContext> => {
     const label = machines.length === 1 || machine.device === null ? null : deviceLabel(machine.device);
     const take = (event: SweepEvent): void => onEvent(event, label);
-    const worker = await openGpuWorker(machine, program, settings, plan, io, (text) => take({ kind: 'note', text }));
+    const onNote = (text: string): void => take({ kind: 'note', text });
+    const worker = await openGpuWorker(machine, program, settings, plan, io, onNote);
     const kind = engineKind(machine);
-    return { ...shared, ...worker, otherModel: kind === engineKind(machines[0]) ? null : kind, onEvent: take };
+    return { ...shared, ...worker, otherModel: kind === engineKind(machines[0]) ? null : kind, onEvent: take, onNote };
   };
   const [first, ...others] = machines;
   const workers: [SweepContext, ...SweepContext[]] = [await workerOf(first)];
@@ -222,9 +200,7 @@ export async function machinesFor(
   if (program.recordings !== null) {
     throw new UsageError('--gpus and recordings cannot be used together: no GPU will run');
   }
-  const [first, ...others] = await machinesOf(gpus, io);
-  if (first === undefined) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
-  return [first, ...others];
+  return machinesOf(gpus, io);
 }
 
 /**

@@ -6,46 +6,68 @@ import type { Io } from '../cli/io.ts';
 import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../records/conversion.ts';
-import { metricOf } from '../records/metric.ts';
+import { gateMetric, metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
-import type { Look } from '../terminal/look.ts';
 import { count, formatDuration, formatMs, formatNumber, runsAndBuilds } from '../terminal/numbers.ts';
 import { outcomeText } from '../terminal/words.ts';
 import type { RunId } from '../records/scalars.ts';
 
 const REDRAW_MS = 1000;
+const BAR_WIDTH = 24;
+const LONGEST_EVIDENCE = 160;
+/** On a terminal only these lines stay above; the final table lists the rest. */
+const TROUBLE = ['variantFailed', 'buildFailed', 'note', 'gpuTakenOut', 'measuredAgain', 'runSkipped'];
 
+/** Prints the events of a sweep as lines; on a terminal it redraws what runs now and how much is left. */
 export class LiveProgress {
   private readonly io: Io;
-  private readonly progress: Progress;
+  private readonly plan: Plan;
+  private readonly isReplay: boolean;
+  private readonly labels: ReadonlyMap<string, string>;
   private readonly timer: NodeJS.Timeout | null;
+  private readonly startMs: number;
   /** Lines at the end of the terminal that replace themselves. */
   private drawn: readonly string[] = [];
+  private total: number;
+  private done = 0;
+  private bad = 0;
+  private readonly current = new Map<string | null, string>();
+  private variants: readonly PlannedVariant[];
+  private builds: readonly PlannedBuild[];
+  private readonly built = new Set<string>();
+  private runsLeftS: number;
+  private spentS = 0;
+  private estimatedS = 0;
 
   constructor(plan: Plan, { recordings }: Pick<TrtexecProgram, 'recordings'>, io: Io) {
     this.io = io;
-    this.progress = new Progress(plan, recordings !== null, io.errLook, io.now().getTime());
-    this.timer = io.isInteractive ? setInterval(() => this.redraw(null), REDRAW_MS).unref() : null;
+    this.plan = plan;
+    this.isReplay = recordings !== null;
+    this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
+    this.timer = io.isInteractive ? setInterval(() => this.draw([], this.live()), REDRAW_MS).unref() : null;
+    this.startMs = io.now().getTime();
+    this.total = plan.runs.length;
+    this.variants = plan.variants;
+    this.builds = engineBuilds(plan.builds);
+    this.runsLeftS = this.secondsOf({ runs: plan.runs });
   }
 
   /** @param gpu null where there is only one */
   take(event: SweepEvent, gpu: string | null = null): void {
-    const line = this.progress.take(event, gpu);
+    const text = this.lineOf(event, gpu);
+    const line = text === null || gpu === null ? text : `${gpu} · ${text}`;
+    const isBad = event.kind === 'runDone' && event.record.outcome.kind !== 'measured';
     if (this.io.isInteractive) {
-      // On a terminal only failures stay above; the final table lists the rest.
-      this.redraw(isTrouble(event) ? line : null);
+      this.draw(line !== null && (isBad || TROUBLE.includes(event.kind)) ? [line] : [], this.live());
     } else if (line !== null) this.io.err(`${line}\n`);
   }
 
   /** Replaces the redrawn lines with a permanent one. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    if (this.drawn.length > 0) this.draw([this.progress.end(this.io.now().getTime())], []);
-  }
-
-  private redraw(staying: string | null): void {
-    this.draw(staying === null ? [] : [staying], this.progress.live(this.io.now().getTime()));
+    const { columns, style } = this.io.errLook;
+    if (this.drawn.length > 0) this.draw([style.dim(truncate(this.summary(), columns - 1))], []);
   }
 
   /** One write. A terminal that became narrower has wrapped the lines drawn before. */
@@ -56,54 +78,6 @@ export class LiveProgress {
     const text = [...staying, ...lines].map((line) => `${line}\n`).join('');
     this.io.err(`${eraser}${text}`);
     this.drawn = lines;
-  }
-}
-
-const TROUBLE = ['variantFailed', 'buildFailed', 'note', 'gpuTakenOut', 'measuredAgain', 'runSkipped'];
-
-function isTrouble(event: SweepEvent): boolean {
-  return TROUBLE.includes(event.kind) || (event.kind === 'runDone' && event.outcome.kind !== 'measured');
-}
-
-const BAR_WIDTH = 24;
-const LONGEST_EVIDENCE = 160;
-
-export class Progress {
-  private readonly plan: Plan;
-  private readonly look: Look;
-  private readonly labels: ReadonlyMap<string, string>;
-  private total: number;
-  private done = 0;
-  private bad = 0;
-  private readonly current = new Map<string | null, string>();
-  private readonly startMs: number;
-  private readonly isReplay: boolean;
-  private variants: readonly PlannedVariant[];
-  private builds: readonly PlannedBuild[];
-  private readonly built = new Set<string>();
-  private runsLeftS: number;
-  private spentS = 0;
-  private estimatedS = 0;
-
-  constructor(plan: Plan, isReplay: boolean, look: Look, nowMs: number) {
-    this.plan = plan;
-    this.isReplay = isReplay;
-    this.look = look;
-    this.startMs = nowMs;
-    this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
-    this.total = plan.runs.length;
-    this.variants = plan.variants;
-    this.builds = engineBuilds(plan.builds);
-    this.runsLeftS = this.secondsOf({ runs: plan.runs });
-  }
-
-  /**
-   * The line of an event in a log; null for none.
-   * @param gpu null if there is only one
-   */
-  take(event: SweepEvent, gpu: string | null): string | null {
-    const line = this.lineOf(event, gpu);
-    return line === null || gpu === null ? line : `${gpu} · ${line}`;
   }
 
   private lineOf(event: SweepEvent, gpu: string | null): string | null {
@@ -116,7 +90,7 @@ export class Progress {
         return `variant ${printable(event.variant.label)}: ${event.how}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
         this.finishVariant(event.variant);
-        return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
+        return `variant ${printable(event.variant.label)}: ${this.io.errLook.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
         this.current.set(gpu, `building ${printable(event.build.label)}`);
         return null;
@@ -132,7 +106,7 @@ export class Progress {
       case 'gpuTakenOut':
         this.addRuns(event.failed);
         this.current.delete(gpu);
-        return `${this.look.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
+        return `${this.io.errLook.style.bad('taken out')} after ${event.failures} failures in a row; ${count(event.moved.length, 'run goes', 'runs go')} to the other GPUs`;
       case 'measuredAgain':
         this.addRuns(event.runs);
         return `again  ${count(event.runs.length, 'run')} to replace runs that the machine disturbed`;
@@ -152,14 +126,15 @@ export class Progress {
         this.finish(event.run, null);
         return null;
       case 'runDone': {
-        this.finish(event.run, event.wallS);
+        const { record, run } = event;
+        this.finish(run, record.wallS ?? 0);
         // With several GPUs, show the busy ones.
         if (gpu !== null) this.current.delete(gpu);
-        if (event.outcome.kind !== 'measured') {
-          this.bad += 1;
-          return this.numbered(event.run, this.failureText(event));
-        }
-        return this.numbered(event.run, resultText(event));
+        const isMeasured = record.outcome.kind === 'measured';
+        if (!isMeasured) this.bad += 1;
+        const width = String(this.total).length;
+        const number = `[${String(this.done).padStart(width)}/${this.total}]`;
+        return `${number} ${this.runText(run)}: ${isMeasured ? this.resultText(event) : this.failureText(record)}`;
       }
     }
   }
@@ -168,7 +143,7 @@ export class Progress {
     const [firstEvidence] = outcome.evidence;
     const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
     const why = firstEvidence === undefined ? '' : ` · ${truncate(printable(firstEvidence.text), LONGEST_EVIDENCE)}`;
-    return `${outcomeText(outcome, this.look.style)}${why}${where}`;
+    return `${outcomeText(outcome, this.io.errLook.style)}${why}${where}`;
   }
 
   private addRuns(runs: readonly PlannedRun[]): void {
@@ -200,18 +175,21 @@ export class Progress {
     }
   }
 
-  private summary(nowMs: number): string {
+  private summary(): string {
     const builds = engineBuilds(this.plan.builds).length;
     const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.built.size });
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
-    return `${counts}${bad} · ${formatDuration((nowMs - this.startMs) / 1000)}`;
+    return `${counts}${bad} · ${formatDuration((this.io.now().getTime() - this.startMs) / 1000)}`;
   }
 
-  live(nowMs: number): string[] {
-    const { style, columns } = this.look;
+  private live(): string[] {
+    const { style, columns } = this.io.errLook;
     const steps = this.total + this.built.size + this.builds.length;
     const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
-    const facts = `${this.summary(nowMs)} · ${this.leftText()}`;
+    // Estimates of runs are scaled by their actual durations.
+    const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
+    const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
+    const facts = `${this.summary()} · about ${formatDuration(leftS)} left`;
     const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(facts)));
     const full = Math.round(share * width);
     const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
@@ -221,33 +199,24 @@ export class Progress {
     return [...running.map((line) => style.strong(fit(line))), style.dim(fit(`${bar} ${facts}`))];
   }
 
-  end(nowMs: number): string {
-    return this.look.style.dim(truncate(this.summary(nowMs), this.look.columns - 1));
-  }
-
-  /** Estimates of runs are scaled by their actual durations. */
-  private leftText(): string {
-    const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
-    const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
-    return `about ${formatDuration(leftS)} left`;
-  }
-
-  private numbered(run: PlannedRun, text: string): string {
-    const width = String(this.total).length;
-    return `[${String(this.done).padStart(width)}/${this.total}] ${this.runText(run)}: ${text}`;
-  }
-
   private runText({ cellKey, role, repeat }: PlannedRun): string {
     const label = this.labels.get(cellKey) ?? cellKey;
     if (role === 'profile') return `${label} (profile)`;
     if (role === 'pair') return `${label} (${pairRunName(repeat)})`;
     return this.plan.repeats > 1 || repeat > 1 ? `${label} #${repeat}` : label;
   }
-}
 
-function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
-  const { gpuComputeMs, throughputQps, reading } = event;
-  if (reading === null) return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s`;
-  const { label, unit } = metricOf(reading.metric);
-  return `${label} ${formatNumber(reading.value)} ${unit}`;
+  /** Another harness measures the metric of its cell. */
+  private resultText({ record: { harness, log }, run }: Extract<SweepEvent, { kind: 'runDone' }>): string {
+    const cell = this.plan.cells.find((planned) => planned.cell.key === run.cellKey)?.cell;
+    const metric = gateMetric(null, cell ?? { streams: 1 });
+    const named = harness?.values.find((each) => each.metric === metric)?.value;
+    const value = metric === 'latencyMs' ? harness?.latencyMs?.median : named;
+    if (value === undefined) {
+      const { gpuComputeMs, throughputQps } = log.measurement ?? {};
+      return `${formatMs(gpuComputeMs?.median ?? null)} GPU, ${formatNumber(throughputQps ?? null)} queries/s`;
+    }
+    const { label, unit } = metricOf(metric);
+    return `${label} ${formatNumber(value)} ${unit}`;
+  }
 }

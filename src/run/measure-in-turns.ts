@@ -61,8 +61,11 @@ const CPUS_FOR_BUILD_AND_RUN = 8;
 class Turns {
   readonly counts: MutableCounts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
   private readonly first: SweepContext;
-  private readonly gpus: readonly number[];
-  private readonly queues: Queues;
+  private readonly placeOf: (cellKey: CellKey) => number;
+  /** The waiting runs of each GPU. */
+  private readonly queues: readonly Turn[][];
+  /** GPUs that get no more runs. */
+  private readonly closed = new Set<number>();
   private readonly engines: ReadonlyMap<Side, EnginePool>;
   /** An error on one GPU ends the work on the others, and is reported. */
   private readonly failure = new AbortController();
@@ -74,8 +77,8 @@ class Turns {
     const [{ workers }] = sides;
     const places = new Map(workers.map(({ gpu }, place) => [gpu?.uuid, place]));
     this.first = workers[0];
-    this.gpus = workers.map((_, place) => place);
-    this.queues = new Queues(workers.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
+    this.queues = workers.map(() => []);
+    this.placeOf = (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0;
     this.signal = AbortSignal.any([this.first.signal, this.failure.signal]);
     this.engines = new Map(
       sides.map((side) => [side, new EnginePool(this.worker(side, 0), () => (this.counts.failed += 1))]),
@@ -85,11 +88,31 @@ class Turns {
   async measure(round: readonly Turn[]): Promise<void> {
     const fresh = round.filter((turn) => turn.run.role === 'timed' && !isStored(turn));
     this.first.unfitRounds?.begin(fresh.map(({ run }) => run.cellKey));
-    this.queues.add(round);
-    await this.onEachGpu((place) => this.provideEngines(place));
+    this.add(round);
+    await this.onEachGpu((queue, place) => this.provideEngines(queue, place));
     // Workers that have ended start again when runs of another worker were moved to them.
-    while (!this.queues.isEmpty) await this.onEachGpu((place) => this.drain(place));
+    while (this.queues.some((queue) => queue.length > 0)) {
+      await this.onEachGpu((queue, place) => this.drain(queue, place));
+    }
     if (this.unfit !== null) throw new UnfitRoundError(this.unfit, this.counts);
+  }
+
+  /** All runs of a cell go to one GPU. */
+  private add(turns: readonly Turn[]): void {
+    const moved = new Map<CellKey, number>();
+    for (const turn of turns) {
+      const { cellKey } = turn.run;
+      const planned = this.placeOf(cellKey);
+      const place = this.closed.has(planned) ? (moved.get(cellKey) ?? this.shortest()) : planned;
+      moved.set(cellKey, place);
+      this.queues[place]?.push(turn);
+    }
+  }
+
+  private shortest(): number {
+    const seconds = this.queues.map((queue) => queue.reduce((sum, { run }) => sum + run.estimateS, 0));
+    const open = [...seconds.entries()].filter(([place]) => !this.closed.has(place));
+    return open.toSorted(([, a], [, b]) => a - b)[0]?.[0] ?? 0;
   }
 
   private worker({ workers }: Side, place: number): SweepContext {
@@ -100,8 +123,8 @@ class Turns {
    * Makes the builds that this GPU needs and nobody has begun. With enough CPUs, its runs do not wait for the builds of
    * others.
    */
-  private async provideEngines(place: number): Promise<void> {
-    const waiting = this.queues.waiting(place).filter((turn) => turn.pair === undefined && !isStored(turn));
+  private async provideEngines(queue: Turn[], place: number): Promise<void> {
+    const waiting = queue.filter((turn) => turn.pair === undefined && !isStored(turn));
     for (const [side, engines] of this.engines) {
       const needed = new Set(waiting.filter((turn) => turn.side === side).flatMap(({ run }) => buildRefsOf(run)));
       if (needed.size === 0) continue;
@@ -110,18 +133,18 @@ class Turns {
       const inOrder = worker.plan.builds.map(({ buildRef }) => buildRef).filter((buildRef) => needed.has(buildRef));
       await engines.fill(worker, inOrder);
     }
-    if (this.first.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.gpus.length) await this.drain(place);
+    if (this.first.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.queues.length) await this.drain(queue, place);
   }
 
   /**
    * Reads and stores the previous run while the next one is measured, because its first half second is the start of
    * trtexec.
    */
-  private async drain(place: number): Promise<void> {
+  private async drain(queue: Turn[], place: number): Promise<void> {
     const failed: Turn[] = [];
     let storing: Promise<unknown> = Promise.resolve();
     try {
-      for (let turn = this.queues.next(place); turn !== undefined; turn = this.queues.next(place)) {
+      for (let turn = queue.shift(); turn !== undefined; turn = queue.shift()) {
         const ended = await this.start(turn, place);
         if (ended === null) continue;
         await storing;
@@ -133,9 +156,9 @@ class Turns {
         if (isOfGpu) failed.push(turn);
         else failed.length = 0;
         // Two compared sides stay on their GPU.
-        const mayMove = this.queues.open > 1 && this.engines.size === 1 && turn.pair === undefined;
+        const mayMove = this.queues.length - this.closed.size > 1 && this.engines.size === 1 && turn.pair === undefined;
         if (failed.length >= FAILURES_TO_CLOSE && mayMove) {
-          this.close(place, failed);
+          this.close(queue, place, failed);
           return;
         }
       }
@@ -180,7 +203,7 @@ class Turns {
       isWell,
       store: async () => {
         const record = await this.counted(run, store());
-        await engines?.afterRun(worker, run.buildRef, engine, record.outcome);
+        await engines?.afterRun(worker, run.buildRef, engine.engine, record.outcome);
         return record;
       },
     };
@@ -192,25 +215,28 @@ class Turns {
     if (kind !== 'built') this.counts[kind] += 1;
     this.unfit ??= this.first.unfitRounds?.take(cellKey, stored) ?? null;
     // Runs in progress are still stored.
-    if (this.unfit !== null) this.queues.clear();
+    if (this.unfit !== null) for (const queue of this.queues) queue.length = 0;
     return stored;
   }
 
-  private close(place: number, failed: readonly Turn[]): void {
+  /** Moves the waiting runs of a GPU, and again those that failed there, to the others. */
+  private close(queue: Turn[], place: number, failed: readonly Turn[]): void {
     const again = failed.map((turn) => ({ ...turn, run: { ...turn.run, repeat: nextRepeat(turn) } }));
-    const moved = this.queues.close(place, again).map(({ run }) => run);
+    const moved = [...queue.splice(0), ...again];
+    this.closed.add(place);
+    this.add(moved);
     this.counts.replaced += again.length;
+    const runs = { failed: again.map(({ run }) => run), moved: moved.map(({ run }) => run) };
     for (const { side } of failed.slice(0, 1)) {
-      const runs = again.map(({ run }) => run);
-      this.worker(side, place).onEvent({ kind: 'gpuTakenOut', failures: failed.length, failed: runs, moved });
+      this.worker(side, place).onEvent({ kind: 'gpuTakenOut', failures: failed.length, ...runs });
     }
   }
 
-  private async onEachGpu(work: (place: number) => Promise<void>): Promise<void> {
+  private async onEachGpu(work: (queue: Turn[], place: number) => Promise<void>): Promise<void> {
     await Promise.allSettled(
-      this.gpus.map(async (place) => {
+      this.queues.map(async (queue, place) => {
         try {
-          await work(place);
+          await work(queue, place);
         } catch (error) {
           this.failure.abort(error);
           throw error;
@@ -255,67 +281,5 @@ async function warmUp(context: SweepContext, engine: CachedEngine, run: PlannedR
     await (await startOnce(context, attempt, folder)).watched();
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-class Queues {
-  private readonly queues: Turn[][];
-  private readonly placeOf: (cellKey: CellKey) => number;
-  private readonly closed = new Set<number>();
-
-  /** @param placeOf returns the index of the GPU for a cell */
-  constructor(gpus: number, placeOf: (cellKey: CellKey) => number) {
-    this.queues = Array.from({ length: gpus }, () => []);
-    this.placeOf = placeOf;
-  }
-
-  get isEmpty(): boolean {
-    return this.queues.every((queue) => queue.length === 0);
-  }
-
-  get open(): number {
-    return this.queues.length - this.closed.size;
-  }
-
-  waiting(place: number): readonly Turn[] {
-    return this.queues[place] ?? [];
-  }
-
-  add(turns: readonly Turn[]): void {
-    const moved = new Map<CellKey, number>();
-    for (const turn of turns) {
-      const { cellKey } = turn.run;
-      const planned = this.placeOf(cellKey);
-      // All runs of a cell go to one GPU.
-      const place = this.closed.has(planned) ? (moved.get(cellKey) ?? this.shortest()) : planned;
-      moved.set(cellKey, place);
-      this.queues[place]?.push(turn);
-    }
-  }
-
-  clear(): void {
-    for (const queue of this.queues) queue.length = 0;
-  }
-
-  next(place: number): Turn | undefined {
-    return this.queues[place]?.shift();
-  }
-
-  /** Closes a GPU and moves its waiting runs to the others. */
-  close(place: number, again: readonly Turn[]): readonly Turn[] {
-    const left = [...(this.queues[place] ?? []), ...again];
-    this.queues[place] = [];
-    this.closed.add(place);
-    this.add(left);
-    return left;
-  }
-
-  private shortest(): number {
-    const open = this.queues.map((queue, place) => ({
-      place,
-      seconds: queue.reduce((sum, { run }) => sum + run.estimateS, 0),
-    }));
-    const [first] = open.filter(({ place }) => !this.closed.has(place)).toSorted((a, b) => a.seconds - b.seconds);
-    return first?.place ?? 0;
   }
 }

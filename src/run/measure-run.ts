@@ -1,5 +1,4 @@
 import { variantNotes } from '../records/conversion.ts';
-import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { SweepContext } from './sweep-context.ts';
 import type { RunRecord } from '../records/run.ts';
@@ -25,8 +24,6 @@ export async function startRun(
   const { onEvent, plan } = context;
   onEvent({ kind: 'runStarted', run });
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
-  const cell = plannedCell?.cell ?? null;
-  const metric = gateMetric(null, cell ?? { streams: 1 });
   const { minQueries, minWarmUpQueries } = run;
   const { buildId = null, engineKey = null, sha256: engineSha256 = null, variant = null } = engine ?? {};
   const ended = await startAttempt(context, {
@@ -42,7 +39,7 @@ export async function startRun(
     manifest: {
       role: run.role,
       repeat: run.repeat,
-      cell,
+      cell: plannedCell?.cell ?? null,
       requested: run.requested,
       marks: [...run.marks],
       limits: { minQueries, minWarmUpQueries },
@@ -58,16 +55,7 @@ export async function startRun(
   });
   const store = async (): Promise<RunRecord> => {
     const record = await ended.store();
-    onEvent({
-      kind: 'runDone',
-      run,
-      runId,
-      outcome: record.outcome,
-      gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
-      throughputQps: record.log.measurement?.throughputQps ?? null,
-      reading: readingOf(record, metric),
-      wallS: record.wallS ?? 0,
-    });
+    onEvent({ kind: 'runDone', run, record });
     return record;
   };
   return { isWell: ended.isWell, store };
@@ -84,12 +72,6 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
   return role === 'profile' && hasAuxiliaryStreams
     ? ['built with auxiliary streams: layers overlap, the sum of their times is not a total']
     : [];
-}
-
-function readingOf({ harness }: RunRecord, metric: MetricId) {
-  const value =
-    metric === 'latencyMs' ? harness?.latencyMs?.median : harness?.values.find((each) => each.metric === metric)?.value;
-  return value === undefined ? null : { metric, value };
 }
 
 /** The ID of a run, which follows from its plan, so that `--resume` finds stored runs. */

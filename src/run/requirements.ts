@@ -28,11 +28,17 @@ type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
  */
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
   const engine = flagValue(attempt.args, '--saveEngine');
+  const needs = [{ folder: context.artefactsFolder, bytes: RUN_BYTES, what: 'logs and results go there' }];
   if (engine !== null) {
-    const needed = BUILD_BYTES + engineEstimate(attempt);
-    await requireBytes(context, dirname(engine), needed, 'an engine is built there');
+    const bytes = BUILD_BYTES + engineEstimate(attempt);
+    needs.unshift({ folder: dirname(engine), bytes, what: 'an engine is built there' });
   }
-  await requireBytes(context, context.artefactsFolder, RUN_BYTES, 'logs and results go there');
+  for (const { bytes, folder, what } of needs) {
+    const free = await freeBytesOf(folder);
+    if (free === null || free >= bytes) continue;
+    const sizes = `${Math.floor(free / MIB)} MiB free, about ${Math.ceil(bytes / MIB)} MiB needed (${what})`;
+    throw new DiskFullError(`${printable(folder)}: ${sizes}. ${resumeAdvice(context)}`);
+  }
 }
 
 /**
@@ -69,20 +75,8 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   return new DiskFullError(`${what}; what was measured is stored. ${resumeAdvice(context)}`, { cause: error });
 }
 
-async function requireBytes(context: Room, folder: string, needed: number, what: string): Promise<void> {
-  const free = await freeBytesOf(folder);
-  if (free === null || free >= needed) return;
-  throw new DiskFullError(
-    `${printable(folder)}: ${mib(free, Math.floor)} free, about ${mib(needed, Math.ceil)} needed (${what}). ${resumeAdvice(context)}`,
-  );
-}
-
 function resumeAdvice({ sweep }: Room): string {
   return `Free some space, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
-}
-
-function mib(bytes: number, round: (value: number) => number): string {
-  return `${round(bytes / MIB)} MiB`;
 }
 
 function engineEstimate({ args }: Attempt): number {

@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeOwnFolder, namesIn, readJson } from '../files/folders.ts';
+import { makeOwnFolder, namesIn } from '../files/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../files/layout.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError, EnvironmentLackingError } from '../errors.ts';
 import { disturbedCells } from '../judge/run-trust.ts';
-import { endOrphan, endOrphans, identitySchema } from '../process/process-identity.ts';
+import { endOrphans } from '../process/process-identity.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
-import { type CellKey, isId, type RunId, type SweepId } from '../records/scalars.ts';
+import { type CellKey, isId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
@@ -23,7 +23,7 @@ import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-report.ts';
 import { readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import { sqliteRefusal } from '../store/file/store-file.ts';
-import { ATTEMPT_FILE, finishRun, hasEnded, saveRead } from './attempt.ts';
+import { finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
@@ -68,7 +68,7 @@ export async function inSweep<Result>(
     throw problem;
   } finally {
     for (const { watch } of workers) watch?.stop();
-    workers[0].cache.uses.release();
+    workers[0].cache.release();
     unlock();
   }
 }
@@ -137,10 +137,12 @@ export async function saveState(
 /** Idempotent cleanup after a kill: ends processes, stores finished runs, removes incomplete ones. */
 async function recoverSweep(context: SweepContext): Promise<void> {
   const folder = sweepFolderOf(context.artefactsFolder, context.sweep.sweepId);
-  endOrphans((text) => context.onEvent({ kind: 'note', text }));
+  endOrphans(context.onNote);
   for (const name of namesIn(folder)) {
     if (name.startsWith(ATTEMPT_PREFIX)) {
-      await recoverAttempt(context, join(folder, name), name.slice(ATTEMPT_PREFIX.length));
+      const runId = name.slice(ATTEMPT_PREFIX.length);
+      if (isId(runId) && hasEnded(join(folder, name))) await finishRun(context, join(folder, name), runId);
+      else await rm(join(folder, name), { recursive: true, force: true });
     } else if (isId(name) && !context.writer.hasRun(name)) {
       const [read] = await readRunFolder(join(folder, name));
       if (read !== undefined) saveRead(context, read, name);
@@ -148,16 +150,6 @@ async function recoverSweep(context: SweepContext): Promise<void> {
   }
   await context.cache.sweepUp();
   await context.variants?.cache.sweepUp();
-}
-
-async function recoverAttempt(context: SweepContext, folder: string, runId: RunId): Promise<void> {
-  if (isId(runId) && hasEnded(folder)) {
-    await finishRun(context, folder, runId);
-    return;
-  }
-  const orphan = readJson(join(folder, ATTEMPT_FILE), identitySchema);
-  if (orphan !== null) endOrphan(orphan);
-  await rm(folder, { recursive: true, force: true });
 }
 
 /**
@@ -183,26 +175,24 @@ export function runsToMeasureAgain(
 
 type Machines = readonly [Machine, ...Machine[]];
 
-interface WantedLock {
-  /** Null if not requested. */
-  readonly request: ClockRequest | null;
-  /** False for one of many runs, which only reports problems. */
-  readonly isVerbose: boolean;
-}
-
-/** Runs `work` with locked clocks, and always releases them. `work` receives the machines with their clock policy. */
+/**
+ * Runs `work` with locked clocks, and always releases them. `work` receives the machines with their clock policy.
+ * @param request null if not requested
+ */
 export async function withLockedClocks<Result>(
-  { request, isVerbose }: WantedLock,
+  request: ClockRequest | null,
   machines: Machines,
   program: TrtexecProgram,
   io: Io,
   work: (machines: Machines) => Promise<Result>,
 ): Promise<Result> {
   if (request === null || program.recordings !== null) return work(machines);
-  const gpus = chosenGpus(machines) ?? [await firstGpu(io)];
+  const chosen = machines.flatMap(({ device }) =>
+    device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }],
+  );
+  const gpus = machines[0].isChosen ? chosen : [await firstGpu(io)];
   const locks: ClockLock[] = [];
-  const warn = (line: string): void => io.err(`${line}\n`);
-  const around = { env: io.env, now: io.now, warn, say: isVerbose ? warn : () => {} };
+  const around = { env: io.env, now: io.now, say: (line: string): void => io.err(`${line}\n`) };
   try {
     for (const gpu of gpus) {
       io.signal.throwIfAborted();
@@ -218,13 +208,6 @@ export async function withLockedClocks<Result>(
   } finally {
     for (const lock of locks) lock.release();
   }
-}
-
-/** Null if no GPUs were named. */
-function chosenGpus(machines: Machines): LockableGpu[] | null {
-  return machines[0].isChosen
-    ? machines.flatMap(({ device }) => (device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }]))
-    : null;
 }
 
 async function firstGpu({ env }: Io): Promise<LockableGpu> {

@@ -6,7 +6,7 @@ import type { OtherProcess } from '../records/telemetry.ts';
 import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { type GpuSampler, sampleProcesses, startSampler } from '../machine/gpu-sampler.ts';
+import { sampleProcesses, startSampler } from '../machine/gpu-sampler.ts';
 import type { PrintedLines } from '../process/printed-lines.ts';
 import { ProcessMemory, hostLoad } from '../machine/host-facts.ts';
 
@@ -32,7 +32,7 @@ const SOON_MS = 100;
  */
 export class RunWatch {
   private readonly machine: WatchedMachine;
-  private sampler: GpuSampler | null = null;
+  private sampler: PrintedLines | null = null;
   private processes: PrintedLines | null = null;
   private readonly memory = new ProcessMemory();
   private starting: Promise<void> | null = null;
@@ -70,8 +70,8 @@ export class RunWatch {
     this.processes = sampleProcesses(gpuUuid, env);
     const start = await startSampler(gpuUuid, env, signal);
     if (start.kind === 'sampling') {
-      this.sampler = start.sampler;
-      this.header = start.sampler.header;
+      this.sampler = start.lines;
+      this.header = start.header;
     } else if (!signal.aborted) this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
   }
 

@@ -2,10 +2,10 @@ import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
 import type { LoadedLibrary } from '../machine/host-facts.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { Environment } from '../records/environment.ts';
-import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
 import type { PlannedPairs } from '../records/gated-metric.ts';
+import type { RunRecord } from '../records/run.ts';
 import type { Sweep } from '../records/sweep.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
@@ -53,6 +53,7 @@ export interface SweepContext {
   /** Measures slower cells in pairs with their last good engines; null to disable that. */
   readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;
+  readonly onNote: (text: string) => void;
 }
 
 /** A side that takes turns on each GPU: a single sweep, or one of two. */
@@ -119,13 +120,9 @@ export type SweepEvent =
   | {
       readonly kind: 'runDone';
       readonly run: PlannedRun;
-      readonly runId: RunId;
-      readonly outcome: Outcome;
-      readonly gpuComputeMs: number | null;
-      readonly throughputQps: number | null;
-      /** Value of another harness in the metric of the cell; null for trtexec. */
-      readonly reading: { readonly metric: MetricId; readonly value: number } | null;
-      readonly wallS: number;
+      readonly record: Pick<RunRecord, 'harness' | 'outcome' | 'runId' | 'wallS'> & {
+        readonly log: Pick<RunRecord['log'], 'measurement'>;
+      };
     }
   /** Repeats of unfit runs after the plan. */
   | { readonly kind: 'measuredAgain'; readonly runs: readonly PlannedRun[] }

@@ -47,12 +47,15 @@ function done(run: PlannedRun, isMeasured: boolean, wallS = 1): SweepEvent {
   return {
     kind: 'runDone',
     run,
-    runId: '337263b3c9ad244d6d96f9b286798a12',
-    outcome: isMeasured ? { kind: 'measured', evidence: [] } : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
-    gpuComputeMs: isMeasured ? 0.5 : null,
-    throughputQps: isMeasured ? 2000 : null,
-    reading: null,
-    wallS,
+    record: {
+      runId: '337263b3c9ad244d6d96f9b286798a12',
+      outcome: isMeasured
+        ? { kind: 'measured', evidence: [] }
+        : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
+      harness: null,
+      log: { measurement: null },
+      wallS,
+    },
   };
 }
 

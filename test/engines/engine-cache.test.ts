@@ -68,7 +68,7 @@ describe('EngineCache', () => {
     write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
     expect(await cache.findBuild('b'.repeat(32))).toMatchObject({ path: cache.pathOf(sha256Of('now')) });
     expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: KEY });
-    const pins = { [KEY]: '2026-01-02T00:00:00Z' };
+    const pins = { ['b'.repeat(32)]: '2026-01-02T00:00:00Z' };
     expect(await cache.index.read()).toMatchObject({ pins, frozen: { ['f'.repeat(32)]: frozen } });
     expect(
       readdirSync(folder)

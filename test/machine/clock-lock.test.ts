@@ -42,9 +42,10 @@ class Machine {
     return { child, ended, stub };
   }
 
-  /** The files of locks stay. */
+  /** The files of locks stay, and are empty. */
   clockRecords(): string[] {
-    return readdirSync(this.gpu.lockFolder).filter((name) => /^clocks-.*\.json$/.test(name));
+    const names = readdirSync(this.gpu.lockFolder).filter((name) => /^clocks-.*\.json$/.test(name));
+    return names.filter((name) => statSync(join(this.gpu.lockFolder, name)).size > 0);
   }
 
   policies(): unknown[] {

@@ -1,21 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
 import { InterruptedError } from '../../src/errors.ts';
-import { GpuLock, unnamedGpu } from '../../src/machine/gpu-lock.ts';
-import { tryAcquire } from '../../src/process/lock.ts';
-import type { LockHolder } from '../../src/process/lock.ts';
-import { thisOwner } from '../../src/process/process-identity.ts';
+import { takeGpu, unnamedGpu } from '../../src/machine/gpu-lock.ts';
+import { type LockHolder, type LockWait, tryAcquire } from '../../src/process/lock.ts';
+import { identityOf } from '../../src/process/process-identity.ts';
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { isGone, untilGone } from '../support/processes.ts';
 
 const waiting = { signal: new AbortController().signal, onWait: () => {} };
 const GPU = 'GPU-1';
-const gpuLock = (env: Record<string, string>): GpuLock => new GpuLock(GPU, env, () => {});
+const take = (env: Record<string, string>, wait: LockWait = waiting) => takeGpu(GPU, env, () => {}, wait);
 
 function lockFolder(): { env: Record<string, string>; path: string } {
   const folder = join(temporaryFolder(), 'locks');
@@ -32,7 +32,7 @@ async function waitsFor(env: Record<string, string>): Promise<number | null> {
     abort.abort();
   };
   try {
-    (await gpuLock(env).take({ signal: abort.signal, onWait })).release();
+    (await take(env, { signal: abort.signal, onWait })).release();
   } catch (error) {
     // Given up, as a person would.
     if (!(error instanceof InterruptedError)) throw error;
@@ -56,7 +56,7 @@ async function pidSaid({ stdout }: ChildProcess): Promise<number> {
 describe('the lock of a GPU', () => {
   test('is waited for while it is held', async () => {
     const { env, path } = lockFolder();
-    const lock = await gpuLock(env).take(waiting);
+    const lock = await take(env);
     expect([readdirSync(join(path, '..')), await waitsFor(env)]).toEqual([[`gpu-${GPU}.lock`], process.pid]);
     lock.release();
     expect(await waitsFor(env)).toBeNull();
@@ -64,9 +64,8 @@ describe('the lock of a GPU', () => {
 
   test('its folder may be removed: it is made again', async () => {
     const { env, path } = lockFolder();
-    const lock = gpuLock(env);
     rmSync(join(path, '..'), { recursive: true });
-    const taken = await lock.take(waiting);
+    const taken = await take(env);
     expect(await waitsFor(env)).toBe(process.pid);
     taken.release();
   });
@@ -79,7 +78,7 @@ describe('the lock of a GPU', () => {
     await once(holder, 'close');
     // It carries no mark of a killed bench, as one of another user: nobody may end it.
     expect([isGone(pid), await waitsFor(env)]).toEqual([false, pid]);
-    const taking = gpuLock(env).take(waiting);
+    const taking = take(env);
     process.kill(-pid, 'SIGKILL');
     (await taking).release();
     await untilGone(pid);
@@ -89,15 +88,14 @@ describe('the lock of a GPU', () => {
   test('a file that may only be read, as one of another user, is locked, too', async () => {
     const { env, path } = lockFolder();
     writeFileSync(path, '', { mode: 0o444 });
-    const lock = await gpuLock(env).take(waiting);
+    const lock = await take(env);
     expect(tryAcquire(path).kind).toBe('held');
     lock.release();
     expect(await waitsFor(env)).toBeNull();
   });
 
   test('without a UUID it is of this machine alone, and of the number that Slurm gives the GPU there', () => {
-    const { bootId, host } = thisOwner();
-    const here = bootId ?? host;
+    const here = identityOf(process.pid).bootId ?? hostname();
     expect(unnamedGpu(null, {})).toBe(`device-0-of-${here}`);
     expect(unnamedGpu(null, { CUDA_VISIBLE_DEVICES: '2' })).toBe(`device-2-of-${here}`);
     // Each task is shown its one GPU as number 0.

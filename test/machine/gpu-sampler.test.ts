@@ -12,7 +12,7 @@ async function started(behaviour: StubSmi = {}, gpuUuid: string | null = null) {
   const smi = stubSmi(behaviour);
   const start = await startSampler(gpuUuid, smi.env, never);
   onTestFinished(() => {
-    if (start.kind === 'sampling') start.sampler.stop();
+    if (start.kind === 'sampling') start.lines.stop();
   });
   return { start, lines: smi.starts().map(({ line }) => line), pid: smi.starts().at(-1)?.pid ?? 0 };
 }
@@ -28,12 +28,11 @@ describe('one nvidia-smi beside the runs', () => {
   test('gives the lines that came since, and none twice', async () => {
     const { start } = await started();
     if (start.kind !== 'sampling') throw new Error(start.reason);
-    const { header, take } = start.sampler;
-    expect(header).toMatch(/^timestamp, index, uuid, clocks\.current\.sm \[MHz\]/);
+    expect(start.header).toMatch(/^timestamp, index, uuid, clocks\.current\.sm \[MHz\]/);
     const lines: string[] = [];
     while (lines.length < 6000) {
       await sleep(5);
-      lines.push(...take());
+      lines.push(...start.lines.take());
     }
     expect(lines[0]).toMatch(/^\d{4}\/\d\d\/\d\d [\d:.]+, 0, GPU-\S+, 1590 MHz, 3201 MHz, 412.50 W/);
     // No two of the stub's lines are alike, until it begins to repeat the first.
@@ -44,7 +43,7 @@ describe('one nvidia-smi beside the runs', () => {
     const { start, lines } = await started({ older: true });
     const expected = ['clocks_event_reasons.active', 'clocks_throttle_reasons.active'];
     expect(lines.map((line) => /clocks_\w+\.active/.exec(line)?.[0])).toEqual(expected);
-    expect(start.kind === 'sampling' && start.sampler.header).toContain('clocks_throttle_reasons.active');
+    expect(start.kind === 'sampling' && start.header).toContain('clocks_throttle_reasons.active');
   });
 
   test('that says something else is none', async () => {

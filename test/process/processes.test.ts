@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
-import { thisOwner } from '../../src/process/process-identity.ts';
+import { identityOf } from '../../src/process/process-identity.ts';
 import { CappedLog, type Invocation, spawnProcess } from '../../src/process/spawn.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { benchProcess, finished, ROOT, temporaryFolder } from '../support/bench.ts';
@@ -289,7 +289,7 @@ describe('a lock', () => {
 
   test('what the file says counts for nothing: not a process, not a time', () => {
     const path = lockPath();
-    const left = thisOwner();
+    const left = { ...identityOf(process.pid), host: hostname() };
     for (const text of ['', '{"pid": 12', JSON.stringify(left), JSON.stringify({ ...left, bootId: 'x', host: 'y' })]) {
       for (const awayMs of [-100_000, 365 * 86_400_000]) {
         writeFileSync(path, text);

@@ -1,17 +1,13 @@
 // Runs a process under the lock of a GPU, as a bench runs trtexec, and prints its number: node locked-sleeper.ts GPU
 import { tmpdir } from 'node:os';
 
-import { GpuLock, lockedSpawn } from '../../src/machine/gpu-lock.ts';
+import { lockedSpawn, takeGpu } from '../../src/machine/gpu-lock.ts';
 import { spawnProcess } from '../../src/process/spawn.ts';
 
 const [, , name = ''] = process.argv;
-const lock = new GpuLock(name, process.env, () => {});
-const start = lockedSpawn(
-  spawnProcess,
-  () => lock,
-  () => {},
-  async () => {},
-);
+const start = lockedSpawn(spawnProcess, [
+  (signal) => takeGpu(name, process.env, () => {}, { signal, onWait: () => {} }),
+]);
 await start(
   {
     file: process.execPath,

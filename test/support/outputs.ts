@@ -6,7 +6,7 @@ import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/report.ts';
 import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
-import { search } from '../../src/features/run/search/search-report.ts';
+import { searchSchema as search } from '../../src/features/run/search/search-runs.ts';
 import { ab } from '../../src/features/experiment/report.ts';
 import { comparison } from '../../src/features/compare/output.ts';
 import * as db from '../../src/features/db/output.ts';

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { errorText, TooLargeError } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../trtexec/run-facts.ts';
-import type { FitnessLimits, ParsedRun, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
+import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { StoredArtefact } from '../../records/run.ts';

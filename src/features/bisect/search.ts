@@ -1,18 +1,17 @@
 import * as z from 'zod';
 
 import type { Io } from '../../cli/io.ts';
-import { BenchError } from '../../errors.ts';
+import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { gateMetric, isMetric, metricOf } from '../../records/metric.ts';
 import { textOrNull } from '../../records/scalars.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
-import type { Comparison } from '../compare/index.ts';
+import { contains, git, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
+import { type Comparison, inTurns, type TwoCommits } from '../compare/index.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { BisectOutput } from './report.ts';
-
-const commits = { good: z.string(), bad: z.string(), goodRef: z.string(), badRef: z.string() };
 
 /** The request. It is kept until there is an answer, so that `--resume` can repeat it. */
 export const requestSchema = z.object({
@@ -27,19 +26,20 @@ export const requestSchema = z.object({
   /** Measures again although results are stored. */
   restart: z.boolean(),
   search: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('commits'), ...commits, command: z.array(z.string()) }),
+    z.object({
+      kind: z.literal('commits'),
+      good: z.string(),
+      bad: z.string(),
+      goodRef: z.string(),
+      badRef: z.string(),
+      command: z.array(z.string()),
+    }),
     z.object({ kind: z.literal('factors'), file: z.string() }),
   ]),
 });
 
-/** A request in the form of version 0.1. */
-export const earlierSchema = z.object({
-  isFinished: z.literal(false),
-  request: z.object({ search: z.union([z.object(commits), z.object({ file: z.string() })]) }),
-});
-
 export type BisectRequest = z.infer<typeof requestSchema>;
-export type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
+type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
 
 export interface Settings {
   readonly request: BisectRequest;
@@ -60,7 +60,7 @@ export type NextTest =
 
 interface Measured {
   readonly pair: { readonly base: string; readonly head: string };
-  readonly compared: { readonly output: Comparison } | null;
+  readonly compared: { readonly output: Comparison };
 }
 
 /** What is searched. A candidate is a commit, or the factors at their bad value. */
@@ -114,32 +114,32 @@ const VERDICTS = { slower: 'bad', same: 'good', faster: 'good', unclear: 'unclea
 export async function searched({ bisectId, request }: Settings, search: Search, io: Io): Promise<BisectOutput> {
   const tried = async (candidate: readonly string[], goal: Goal = {}) => {
     try {
-      return { ...(await search.measured(candidate, goal)), reason: null };
+      const { compared, pair } = await search.measured(candidate, goal);
+      const [cell] = compared.output.cells;
+      return { pair, ...judgementOf(cell), cell, provenance: compared.output.provenance, reason: null };
     } catch (error) {
       if (!(error instanceof BenchError) || error.exitCode !== EXIT_CODES.incomplete) throw error;
-      return { pair: await search.idsOf(candidate), compared: null, reason: error.lines[0] ?? error.name };
+      const reason = error.lines[0] ?? error.name;
+      return {
+        pair: await search.idsOf(candidate),
+        ...judgementOf(undefined),
+        cell: undefined,
+        provenance: [],
+        reason,
+      };
     }
   };
-  const ends = await tried(search.all);
-  const [cell] = ends.compared?.output.cells ?? [];
-  const change = evidenceOf(ends);
+  const { cell, evidence: change, ...ends } = await tried(search.all);
   const half = Math.abs(change?.changePercent ?? 0) / 2;
   const steps: Step[] = [];
-  const verdict = verdictOf(ends);
-  const isSlower = verdict === 'bad';
-  let next: NextTest = isSlower ? await search.next(steps) : { kind: 'range', names: [] };
+  let next: NextTest = ends.verdict === 'bad' ? await search.next(steps) : { kind: 'range', names: [] };
   while (next.kind === 'test') {
     const { candidate } = next;
-    const found = await tried(candidate, { untilSure: half, minChange: half });
-    const step = {
-      candidate: [...candidate],
-      subject: await search.subjectOf(candidate[0] ?? ''),
-      verdict: verdictOf(found),
-      evidence: evidenceOf(found),
-      sweepId: found.pair.head,
-    };
-    steps.push({ ...step, reason: found.reason ?? (step.verdict === 'broken' ? 'it could not be measured' : null) });
-    io.err(`${step.verdict}: ${printable(candidate.join(', '))}\n`);
+    const { evidence, pair, reason, verdict } = await tried(candidate, { untilSure: half, minChange: half });
+    const why = reason ?? (verdict === 'broken' ? 'it could not be measured' : null);
+    const subject = await search.subjectOf(candidate[0] ?? '');
+    steps.push({ candidate: [...candidate], subject, verdict, reason: why, evidence, sweepId: pair.head });
+    io.err(`${verdict}: ${printable(candidate.join(', '))}\n`);
     next = await search.next(steps);
   }
   const causes: BisectOutput['causes'][number][] = [];
@@ -153,14 +153,14 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
   return {
     schemaVersion: 1,
     kind: search.kind,
-    status: isSlower ? next.kind : NOT_SEARCHED[verdict],
+    status: ends.verdict === 'bad' ? next.kind : NOT_SEARCHED[ends.verdict],
     bisectId,
     key: cell?.key ?? null,
     label: cell?.label ?? null,
     metric: metric.id,
     unit: metric.unit,
     betterIs: metric.betterIs,
-    provenance: [ends.compared?.output.provenance ?? []].flat()[0] ?? null,
+    provenance: [ends.provenance].flat()[0] ?? null,
     good: { ...search.good, sweepId: ends.pair.base },
     bad: { ...search.bad, sweepId: ends.pair.head },
     change,
@@ -173,15 +173,66 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
 
 const NOT_SEARCHED = { good: 'notSlower', unclear: 'unclear', broken: 'failed' } as const;
 
-/** Whether a candidate is slower than the good end. */
-function verdictOf({ compared }: Pick<Measured, 'compared'>): Step['verdict'] {
-  const verdict = compared?.output.cells[0]?.verdict;
-  return verdict !== undefined && isOneOf(keysOf(VERDICTS), verdict) ? VERDICTS[verdict] : 'broken';
+/** Whether a candidate is slower than the good end, and what shows it. */
+function judgementOf(cell: Comparison['cells'][number] | undefined): Pick<Step, 'evidence' | 'verdict'> {
+  if (cell === undefined) return { verdict: 'broken', evidence: null };
+  const { verdict, base, head, changePercent, ciPercent, mdePercent, runs } = cell;
+  return {
+    verdict: isOneOf(keysOf(VERDICTS), verdict) ? VERDICTS[verdict] : 'broken',
+    evidence: changePercent === null ? null : { base, head, changePercent, ciPercent, mdePercent, runs },
+  };
 }
 
-function evidenceOf({ compared }: Pick<Measured, 'compared'>): BisectOutput['change'] {
-  const [cell] = compared?.output.cells ?? [];
-  if (cell === undefined || cell.changePercent === null) return null;
-  const { base, head, changePercent, ciPercent, mdePercent, runs } = cell;
-  return { base, head, changePercent, ciPercent, mdePercent, runs };
+/** Bisects the commits between two. Each is measured in turns with GOOD. */
+export async function commitSearch(settings: Settings, search: CommitRequest, io: Io): Promise<Search> {
+  const { bad, badRef, command, good, goodRef } = search;
+  const repository = await repositoryFolder(io.cwd);
+  if (repository === null) throw new UsageError('there is no git repository here');
+  if (!(await contains(io.cwd, bad, good))) {
+    const names = `${printable(goodRef)} is not an ancestor of ${printable(badRef)}`;
+    throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
+  }
+  const build = command.length === 0 ? {} : { build: command };
+  const options = { ...measureOptions(settings, settings.request.matrix ?? '', io), ...build };
+  const { measuredCommits, pairIds, requestOf } = await inTurns();
+  const upTo = (commit: string): TwoCommits => ({
+    repository,
+    base: { ref: goodRef, commit: good },
+    head: { ref: commit === bad ? badRef : commit, commit },
+    isDirty: false,
+  });
+  const end = async (ref: string, commit: string) => ({ ref, commit, subject: await subjectOf(io.cwd, commit) });
+  return {
+    kind: 'commits',
+    good: await end(goodRef, good),
+    bad: await end(badRef, bad),
+    all: [bad],
+    next: async (steps) => nextCommit(search, steps, repository),
+    measured: async ([commit = bad], goal) => measuredCommits(upTo(commit), { ...options, ...goal }, io),
+    idsOf: async ([commit = bad]) => pairIds(await requestOf(upTo(commit), options, io), 1),
+    subjectOf: async (commit) => subjectOf(io.cwd, commit),
+  };
+}
+
+/** Chooses the commit that halves the rest, as `git bisect` does. Commits that could not be judged are skipped. */
+async function nextCommit({ bad, good }: CommitRequest, steps: readonly Step[], repository: string): Promise<NextTest> {
+  const judged = (wanted: Step['verdict']): string[] =>
+    steps.flatMap(({ candidate, verdict }) => (verdict === wanted ? candidate : []));
+  const worst = judged('bad').at(-1) ?? bad;
+  const left = async (order: string): Promise<string> =>
+    (await git(repository, ['rev-list', order, worst, '--not', good, ...judged('good')])) ?? '';
+  const names = (await left('--reverse')).split('\n').filter(Boolean);
+  const distances = new Map(
+    [...(await left('--bisect-all')).matchAll(/^(\w+) .*dist=(\d+)/gm)].map(([, commit, text]) => [
+      commit,
+      Number(text),
+    ]),
+  );
+  const tried = new Set([worst, ...judged('unclear'), ...judged('broken')]);
+  // Of commits that halve the rest equally well, the oldest.
+  const [candidate] = names
+    .filter((commit) => !tried.has(commit))
+    .toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0));
+  if (candidate !== undefined) return { kind: 'test', candidate: [candidate] };
+  return { kind: names.length === 1 ? 'found' : 'range', names };
 }

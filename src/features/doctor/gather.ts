@@ -20,10 +20,8 @@ import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
-import { readRecord } from '../../machine/clock-records.ts';
+import { clockLockOf } from '../../machine/clock-lock.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { clockRecordName, lockFolder } from '../../process/lock.ts';
-import { ownerState } from '../../process/process-identity.ts';
 
 /**
  * Gathers facts within time limits. Tools hang when a driver, a file server or a license server hangs, and trtexec may
@@ -97,7 +95,11 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
       kind: 'report',
       driver,
       cuda,
-      gpus: seen.map((gpu) => ({ ...gpu, numaNode: numaNodeOf(gpu.busId), clockLock: clockLockOf(gpu.uuid, env) })),
+      gpus: seen.map((gpu) => ({
+        ...gpu,
+        numaNode: numaNodeOf(gpu.busId),
+        clockLock: gpu.uuid === null ? null : clockLockOf(gpu.uuid, env),
+      })),
       hidden: gpus.length - seen.length,
     };
   } catch (error) {
@@ -113,11 +115,4 @@ function isVisible({ index, uuid }: GpuState, visible: string | undefined): bool
   // The report does not list MIG slices, so their GPU is unknown.
   if (names.some((name) => name.startsWith('MIG-'))) return true;
   return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
-}
-
-function clockLockOf(uuid: string | null, env: EnvironmentVariables): string | null {
-  if (uuid === null) return null;
-  const record = readRecord(join(lockFolder(env), clockRecordName(uuid)));
-  if (record === null || ownerState(record.owner) === 'gone') return null;
-  return `${record.policy} by a bench that runs (process ${record.owner.pid})`;
 }

@@ -27,47 +27,43 @@ export interface EnginesOptions {
   readonly db?: string;
 }
 
-/** The limit for kept engines in bytes, from the matrix of the newest sweep. */
-function keptBytes({ db }: OpenStore): number {
-  const [newest] = listSweeps(db, 1);
-  const stated = newest === undefined ? null : keptLastGoodBytesOf(db, newest.sweepId);
-  return stated ?? MATRIX_DEFAULTS.keptLastGoodBytes;
-}
-
-function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
-  return new EngineCache(enginesFolderOf(path));
+function withEngines(
+  options: EnginesOptions,
+  io: Io,
+  work: (found: EngineFolder, cache: EngineCache, store: OpenStore) => Promise<ExitCode>,
+  hashes = false,
+): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const cache = new EngineCache(enginesFolderOf(store.path));
+    return work(await cache.contents({ hashes }), cache, store);
+  });
 }
 
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
-    const found = await enginesCache(store).contents({ hashes: false });
-    return printResult(io, options, { schemaVersion: 1, ...found }, enginesText);
-  });
+  return withEngines(options, io, async (found) =>
+    printResult(io, options, { schemaVersion: 1, ...found }, enginesText),
+  );
 }
 
 export function verifyEngines(keys: readonly string[], options: EnginesOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
-    const found = await enginesCache(store).contents({ hashes: true });
+  const verify = async (found: EngineFolder): Promise<ExitCode> => {
     const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
     printResult(io, options, { schemaVersion: 1, ...found, engines }, enginesText);
     return engines.every(({ state }) => state === 'asBuilt') ? EXIT_CODES.fine : EXIT_CODES.incomplete;
-  });
+  };
+  return withEngines(options, io, verify, true);
 }
 
 export function pinEngines(keys: readonly string[], isPinned: boolean, options: PinOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
-    const cache = enginesCache(store);
+  return withEngines(options, io, async (found, cache, store) => {
     const wanted = keys.map((key) => buildOfRun(store, key) ?? key);
-    const found = await cache.contents({ hashes: false });
     const engines = enginesOf(found, wanted);
     if (options.timingCache !== undefined) await writeTimingCache(cache, engines, options.timingCache, io);
     const pinnedAt = isPinned ? io.now().toISOString() : null;
-    const builds = new Set(engines.map(({ buildId }) => buildId));
-    await cache.index.change(({ links, pins }) => {
-      for (const [link, { buildId }] of Object.entries(links)) {
-        if (!builds.has(buildId)) continue;
-        if (pinnedAt === null) delete pins[link];
-        else pins[link] = pinnedAt;
+    await cache.index.change(({ pins }) => {
+      for (const { buildId } of engines) {
+        if (pinnedAt === null) delete pins[buildId];
+        else pins[buildId] = pinnedAt;
       }
     });
     const what = isPinned ? 'is pinned: gc keeps it' : 'is no longer pinned';
@@ -98,9 +94,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine
 
 /** Removes engines, and unfreezes models that were frozen to them. */
 export function removeEngines(keys: readonly string[], options: RemoveOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
-    const cache = enginesCache(store);
-    const found = await cache.contents({ hashes: false });
+  return withEngines(options, io, async (found, cache) => {
     const lost = found.lost.filter(({ name }) => keys.some((key) => isLost(key, name)));
     const engines = enginesOf(
       found,
@@ -132,19 +126,19 @@ function isLost(key: string, name: string): boolean {
 }
 
 async function removeOne(cache: EngineCache, engine: KeptEngine): Promise<void> {
-  if ((await cache.unlink(engine)) !== null) return;
+  if (await cache.unlink(engine)) return;
   throw new UsageError(`${engineTitle(engine)} is being built or read by another process: try again`);
 }
 
 /** Removes the engines unused for longest until the others fit. */
 export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, async (store) => {
-    const cache = enginesCache(store);
+  return withEngines(options, io, async ({ engines, folder, loose, timingCacheBytes }, cache, store) => {
     const isDryRun = options.dryRun === true;
-    if (!isDryRun) await cache.sweepUp();
-    const { engines, folder, loose, timingCacheBytes } = await cache.contents({ hashes: false });
     const lastGood = lastGoodBuilds(store.db);
-    const heldBecause = await reasonsToKeep(cache, store, lastGood, engines, options.keepLastGood ?? keptBytes(store));
+    const [newest] = listSweeps(store.db, 1);
+    const ofMatrix = newest === undefined ? null : keptLastGoodBytesOf(store.db, newest.sweepId);
+    const spareBytes = options.keepLastGood ?? ofMatrix ?? MATRIX_DEFAULTS.keptLastGoodBytes;
+    const heldBecause = await reasonsToKeep(cache, store, lastGood, engines, spareBytes);
     const heldBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), timingCacheBytes);
     const removed: KeptEngine[] = [];
     const kept: EnginesGcOutput['kept'][number][] = [];
@@ -159,21 +153,15 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
       }
     }
     if (!isDryRun) {
+      await cache.sweepUp();
       await cache.keepFor(store.path, lastGood);
       await cache.removeLoose(loose);
       for (const engine of removed) await removeOne(cache, engine);
     }
     const bytesBefore = loose.reduce((sum, { bytes }) => sum + bytes, heldBefore);
     const sizes = { bytesBefore, bytesAfter, maxBytes: options.maxSize };
-    const output: EnginesGcOutput = {
-      schemaVersion: 1,
-      folder,
-      ...sizes,
-      isDryRun,
-      removed,
-      removedFiles: loose,
-      kept,
-    };
+    const removals = { isDryRun, removed, removedFiles: loose, kept };
+    const output: EnginesGcOutput = { schemaVersion: 1, folder, ...sizes, ...removals };
     return printResult(io, options, output, gcText);
   });
 }

@@ -215,7 +215,7 @@ async function withEngine<Result>(
     return await use(state.engine, worker);
   } finally {
     progress.end();
-    cache.uses.release();
+    cache.release();
     unlock();
   }
 }

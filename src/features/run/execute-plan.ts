@@ -38,10 +38,10 @@ import type { Machine } from '../../machine/machine.ts';
 import { type CheckedSweep, checkedSweep, closingText } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { moreRuns } from './more-runs.ts';
-import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
+import { showFound } from './search/search-report.ts';
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
-import { sweepFailures } from '../../run/sweep-failures.ts';
+import { sweepFailures } from '../../engines/engine-state.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 export interface PreparedSweep {
@@ -71,16 +71,9 @@ export async function executePlan(
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
-  const lock = { request: stored.lockClocks, isVerbose: true };
-  return withLockedClocks(lock, machines, program, io, (locked) =>
+  return withLockedClocks(stored.lockClocks, machines, program, io, (locked) =>
     doSweep(store, { ...prepared, machines: locked }, search, options, io),
   );
-}
-
-function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], options: SweepOptions, io: Io): ExitCode {
-  const output = searchOutput(found, of);
-  printResult(io, options, output, searchText);
-  return isAnswered(output) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }
 
 /** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; a resumed sweep also says what is done. */
@@ -196,14 +189,11 @@ function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
   return sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
 }
 
+/** The result of `bench check`, null for an experiment and for a stopped sweep; and the verdict of an experiment. */
 interface Shown {
-  /** The result of `bench check`; null for an experiment and for a stopped sweep. */
   readonly gate: CheckedSweep | null;
-  /** Verdict of an experiment. */
   readonly verdict: AbVerdict | null;
 }
-
-const NOTHING_SHOWN: Shown = { gate: null, verdict: null };
 
 async function show(
   store: OpenStore,
@@ -215,12 +205,12 @@ async function show(
   stopped: UnfitRound | null = null,
 ): Promise<Shown> {
   const sweep = findSweep(store.db, sweepId);
-  if (sweep === null) return NOTHING_SHOWN;
+  if (sweep === null) return { gate: null, verdict: null };
   if (experiment !== null) {
-    if (stopped !== null) return NOTHING_SHOWN;
+    if (stopped !== null) return { gate: null, verdict: null };
     const { output, cells } = abReport(store.db, sweep, experiment);
     printResult(io, options, output, (_, look) => abText(output, cells, look));
-    return { ...NOTHING_SHOWN, verdict: output.overall.verdict };
+    return { gate: null, verdict: output.overall.verdict };
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
@@ -233,5 +223,5 @@ async function show(
     ...sweepText(output, numbersOf(store, sweep), cells, look),
     ...(gate === null ? [] : ['', ...closingText(gate, look)]),
   ]);
-  return { ...NOTHING_SHOWN, gate };
+  return { gate, verdict: null };
 }

@@ -1,6 +1,4 @@
-export { withinBudget } from './budget.ts';
-export { type Enough, type GrowingRuns, undecided } from './more-runs.ts';
+export { type Enough, type GrowingRuns, undecided, withinBudget } from './more-runs.ts';
 export { startSweep } from './run.ts';
-export { search, showSearch } from './search/search-report.ts';
-
-export type { SearchRequest } from './search/search-runs.ts';
+export { showSearch } from './search/search-report.ts';
+export { searchSchema as search, type SearchRequest } from './search/search-runs.ts';

@@ -19,7 +19,7 @@ import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { executePlan } from './execute-plan.ts';
 import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
-import { wantedMoreRuns, withinBudget } from './budget.ts';
+import { wantedMoreRuns, withinBudget } from './more-runs.ts';
 import { flagOf } from '../../cli/options.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
@@ -116,15 +116,10 @@ export async function startSweep(
   const lockClocks = wantedLock(made.matrix, program, options, io);
   const trtexec = trtexecOf(made.plan, program);
   // Each of these takes a moment; nvidia-smi takes longest.
-  const [machines, git, trtexecSha256] = await Promise.all([
+  const [machines, git, hashed] = await Promise.all([
     asked ?? machinesOf(program),
     gitStateOf(options, io),
-    trtexec === null
-      ? null
-      : sha256OfFile(trtexec).then(
-          ({ sha256 }) => sha256,
-          () => null,
-        ),
+    trtexec === null ? null : sha256OfFile(trtexec).catch(() => null),
   ]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
@@ -158,7 +153,7 @@ export async function startSweep(
       leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
     });
-    const stored = { ...begun, program: { ...begun.program, trtexecSha256 } };
+    const stored = { ...begun, program: { ...begun.program, trtexecSha256: hashed?.sha256 ?? null } };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
   return usingStore(store, work);

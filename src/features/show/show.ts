@@ -13,7 +13,7 @@ import { buildRefsOf, type Plan } from '../../records/plan.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
+import { buildLabel, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -32,7 +32,6 @@ import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed, namedRun, storedRun } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { sweepFailures } from '../../run/sweep-failures.ts';
 import { mapAxes } from '../../terminal/charts/heat-map.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
@@ -129,7 +128,8 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
-  const build = run.role === 'build' ? buildLabel(db, run) : null;
+  const plan = run.role === 'build' ? readStoredPlan(planOf(db, run.sweepId))?.plan : undefined;
+  const build = run.role === 'build' ? buildLabel(plan ?? null, run) : null;
   const bound = provenBound(db, run.sweepId, cell, run.bound);
   const metric = metricNamed(db, options.metric);
   // By default GPU compute time, or latency for runs without it.
@@ -139,13 +139,6 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const steadiness = queries && steadinessOf(db, run.sweepId, cell, queries, options.shows ?? SHOWN_PERCENT);
   const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, steadiness, layers };
   return printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
-}
-
-/** The label in the plan of the sweep; for an import, the name of the model. */
-function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
-  const plan = readStoredPlan(planOf(db, sweepId))?.plan;
-  const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
-  return build?.label ?? buildModel;
 }
 
 /** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */

@@ -104,7 +104,6 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
   const program = await programOfNode(plan.stored, attempt.node, io);
   const machines = await machinesFor(program, null, io);
   const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
-  const lock = { request: stored.lockClocks, isVerbose: true };
   const converter = await converterFor(stored.plan, stored.program.python, io);
   const set = program.recordings === null ? null : readRecordingSet(program.recordings.folder);
   const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
@@ -131,7 +130,7 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
     }
   };
   await inTemporaryFolder('worker', (local) =>
-    withLockedClocks(lock, machines, program, io, ([machine]) => measureIn(local, [machine])),
+    withLockedClocks(stored.lockClocks, machines, program, io, ([machine]) => measureIn(local, [machine])),
   );
 }
 

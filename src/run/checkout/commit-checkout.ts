@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync, realpathSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
@@ -12,20 +12,13 @@ import { endOrphan, identityOf, identitySchema } from '../../process/process-ide
 import { printable } from '../../text/printable.ts';
 import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 
-/** A commit or setting that cannot be measured, with the reason in one line. */
+/** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
 class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
-  /** The last lines that the command printed. */
-  readonly lastLines: readonly string[];
-
-  constructor(problem: string, lastLines: readonly string[] = [], options?: ErrorOptions) {
-    super(problem, options);
-    this.lastLines = lastLines;
-  }
 
   override get lines(): readonly string[] {
-    return [this.message, ...this.lastLines.map((line) => `  ${line}`)];
+    return this.message.split('\n');
   }
 }
 
@@ -49,15 +42,13 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   if (file === undefined) return;
   await mkdir(dirname(log), { recursive: true });
   const pidFile = `${log}.pid`;
-  endLeftover(pidFile);
+  // The command of a killed bench would work in the same folder.
+  const leftover = readJson(pidFile, identitySchema);
+  if (leftover !== null) endOrphan(leftover);
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
-  let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
   const started = { file, args, cwd, env, ...paths, timeoutMs: 0 };
-  const result = await io.spawn(started, io.signal, (pid) => {
-    noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
-  });
-  await noted;
+  const result = await io.spawn(started, io.signal, (pid) => writeFileSync(pidFile, JSON.stringify(identityOf(pid))));
   await rm(pidFile, { force: true });
   if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
   if (result.exitCode === 0) return;
@@ -65,16 +56,11 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   const ended = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
   const problem = `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`;
   const errors = lastLinesOf(paths.stderrPath, LAST_LINES);
-  throw new BrokenSubjectError(problem, errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES));
+  const last = errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES);
+  throw new BrokenSubjectError([problem, ...last.map((line) => `  ${line}`)].join('\n'));
 }
 
 const LAST_LINES = 10;
-
-/** Ends a command of a killed bench, which would work in the same folder. */
-function endLeftover(pidFile: string): void {
-  const identity = readJson(pidFile, identitySchema);
-  if (identity !== null) endOrphan(identity);
-}
 
 export interface CheckoutSource {
   /** Top folder of the user's checkout, without symbolic links. */

@@ -9,6 +9,7 @@ import { testIo } from '../../support/io.ts';
 import { change } from '../../support/store-dump.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
+import { tryAcquire } from '../../../src/process/lock.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
@@ -160,13 +161,13 @@ test('clocks that a bench holds are said, with the process', async () => {
     report,
     `<nvidia_smi_log><gpu id="0"><uuid>${FAKE_GPU}</uuid><clocks><sm_clock>1590 MHz</sm_clock></clocks></gpu></nvidia_smi_log>`,
   );
-  const { newRecord, writeRecord } = await import('../../../src/machine/clock-records.ts');
   mkdirSync(gpu.lockFolder);
-  const record = { gpuUuid: FAKE_GPU, gpuName: 'Stub GPU', policy: 'locked 1590 MHz' };
-  writeRecord(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), newRecord(record, new Date()));
+  const note = { gpuUuid: FAKE_GPU, gpuName: 'Stub GPU', policy: 'locked 1590 MHz', lockedAt: '2026-11-21T02:00:00Z' };
+  const attempt = tryAcquire(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), { note });
   const args = ['doctor', '--db', join(gpu.folder, 'a.sqlite'), '--trtexec', STUB];
   const { stdout, stderr } = await bench(args, { env: gpu.env({ report }) });
   expect(stderr).toBe('');
+  if (attempt.kind === 'taken') attempt.lock.release();
   expect(stdout).toMatch(new RegExp(`locked 1590 MHz by a bench that runs\\s+\\(process ${process.pid}\\)`));
 });
 

@@ -51,14 +51,13 @@ export async function measureSides(
   io: Io,
 ): Promise<void> {
   const { matrix, plan, program } = sides.head.planned;
-  const lock = { request: program.recordings === null ? matrix.lockClocks : null, isVerbose: true };
   const done = new Map(cellsNow().map(({ cell, rounds }) => [cell.key, rounds]));
   const runs = [sides.base, sides.head].flatMap(({ planned }) => planned.plan.runs);
   const left = runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
   const progress = new LiveProgress({ ...plan, runs: left }, program, io);
   const opened: OpenedSide[] = [];
   try {
-    await withLockedClocks(lock, machines, program, io, async (locked) => {
+    await withLockedClocks(matrix.lockClocks, machines, program, io, async (locked) => {
       const open = async (name: SideName): Promise<OpenedSide> => {
         const side = await openSide(store, pair, name, sides[name], locked, settings, progress, io);
         opened.push(side);

@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 import { isMeasured, type CellRun } from '../../../records/run.ts';
 import { isColdStart } from '../../../records/harness.ts';
 import { noiseKindOf } from '../../../records/cell.ts';
@@ -10,14 +12,20 @@ import {
   judgePoints,
   placeOn,
   searchStep,
-  type JudgedPoint,
   type LatencySearch,
   type SearchPoint,
-  type SearchStep,
 } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
 import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
+import {
+  count,
+  id,
+  output as outputSchema,
+  provenance as provenanceSchema,
+  type OutputOf,
+} from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import { median } from '../../../statistics/order-statistics.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
@@ -29,13 +37,54 @@ import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
 
-export interface SearchedGroup extends SearchStep {
-  readonly points: readonly (JudgedPoint & {
-    readonly planned: PlannedCell;
-    /** Number of runs from other sweeps. */
-    readonly knownRuns: number;
-  })[];
-}
+const pointSchema = z.strictObject({
+  key: id,
+  label: z.string(),
+  at: count.describe('Batch or number of streams'),
+  state: z
+    .enum(['holds', 'misses', 'open', 'lost', 'notMeasured'])
+    .describe('open: needs more runs; lost: its runs failed'),
+  isClose: z.boolean().describe('True if run noise hides the difference to the limit: the median decided'),
+  limitedMs: z.number().nullable().describe('Median of the limited latency over the runs'),
+  runs: count,
+  knownRuns: count.describe('How many of these runs come from other sweeps'),
+});
+
+export const searchSchema = outputSchema('bench choose --search --json', {
+  sweepId: id.nullable().describe('Null for a dry run, or if no new run was needed'),
+  provenance: provenanceSchema,
+  limits: z.strictObject({
+    maxLatencyMs: z.number(),
+    metric: z.enum(['median', 'p99']),
+    surePercent: z.number(),
+    maxRuns: count.nullable(),
+  }),
+  axis: z.enum(SEARCH_AXES),
+  groups: z.array(
+    z.strictObject({
+      label: z.string().describe('Label of its smallest cell'),
+      model: z.string(),
+      precision: z.string(),
+      isComplete: z.boolean(),
+      isMonotone: z.boolean().describe('False if a larger point had a lower latency than a smaller one'),
+      highest: pointSchema.nullable().describe('The highest point found within the limit'),
+      points: z.array(pointSchema),
+    }),
+  ),
+  runs: z.strictObject({
+    made: count,
+    known: count.describe('Reused runs from other sweeps of the same commit and machine'),
+    expected: count.describe('Expected number of runs if no point is near the limit'),
+    product: count.describe('Number of runs without a search: all cells, maximum repeats'),
+  }),
+});
+
+export type SearchOutput = OutputOf<typeof searchSchema>;
+
+type Group = SearchOutput['groups'][number];
+
+/** Runs in addition to a bisection: a second one on each side of the limit, and one at the point above. */
+const MORE_THAN_BISECTED = 3;
 
 export interface SearchContext {
   /** Null when there is no store yet. */
@@ -74,10 +123,6 @@ export class SearchRuns {
     this.earlier = db === null ? [] : earlierSweeps(db, sweep, this.counted);
   }
 
-  get search(): LatencySearch {
-    return this.given.search;
-  }
-
   /** True when nothing needs to be measured. */
   isKnown(): boolean {
     return this.found().groups.every(({ next }) => next === null);
@@ -86,17 +131,46 @@ export class SearchRuns {
   /** One run for each group without an answer; empty when all have one, or no more runs are allowed. */
   next(): PlannedRun[] {
     const { plan, search } = this.given;
-    const { groups, made, runs } = this.found();
-    const left = search.maxRuns === null ? Infinity : Math.max(0, search.maxRuns - made);
+    const { groups, own } = this.found();
+    const left = search.maxRuns === null ? Infinity : Math.max(0, search.maxRuns - own.length);
     const open = groups.flatMap(({ next }) => next ?? []).slice(0, left);
     return open.flatMap(({ cellKey }): PlannedRun[] => {
-      const again = anotherRun(plan, cellKey, this.ownRuns(runs.filter((run) => run.cellKey === cellKey)));
+      const made = own.filter((run) => run.cellKey === cellKey);
+      const again = anotherRun(plan, cellKey, made);
       for (const { repeat } of again) this.asked.set(cellKey, repeat);
       return again;
     });
   }
 
-  found(): { readonly groups: SearchedGroup[]; readonly runs: readonly CellRun[]; readonly made: number } {
+  /** @param sweepId null for a plan */
+  output({ provenance, sweepId }: Pick<Sweep, 'provenance'> & Pick<SearchOutput, 'sweepId'>): SearchOutput {
+    const { axis, maxLatencyMs, maxRuns, maxRepeats, metric, surePercent } = this.given.search;
+    const found = this.found();
+    const groups = found.groups.map(({ output }) => output);
+    const points = groups.flatMap((group) => group.points);
+    const product = points.length * maxRepeats;
+    const expected = groups.reduce((sum, group) => {
+      const open = group.points.filter(({ state }) => state === 'notMeasured').length;
+      return group.isComplete ? sum : sum + MORE_THAN_BISECTED + Math.ceil(Math.log2(open + 1));
+    }, 0);
+    return {
+      schemaVersion: 1,
+      sweepId,
+      provenance,
+      limits: { maxLatencyMs, metric: metric === 'p99Ms' ? 'p99' : 'median', surePercent, maxRuns },
+      axis,
+      groups,
+      runs: {
+        made: found.own.length,
+        known: points.reduce((sum, { knownRuns }) => sum + knownRuns, 0),
+        expected: Math.min(maxRuns ?? product, product, expected),
+        product,
+      },
+    };
+  }
+
+  /** The groups with their next point, and the runs of this sweep. */
+  private found() {
     const { db, plan, search } = this.given;
     const keys = plan.cells.map(({ cell }) => cell.key);
     const runs = db === null ? [] : cellRunsOf(db, this.counted, keys).filter(({ role }) => role === 'timed');
@@ -105,15 +179,30 @@ export class SearchRuns {
       group.map((planned) => this.point(planned, byCell.get(planned.cell.key) ?? [])),
     );
     const limit = { ms: search.maxLatencyMs, error: 1 - search.surePercent / 100 };
-    const groups = judgePoints(points, limit).map((judged, place): SearchedGroup => {
-      const withCells = judged.flatMap((point, at) => {
-        const planned = this.groups[place]?.[at];
-        const own = this.ownRuns(byCell.get(point.cellKey) ?? []).filter(isMeasured).length;
-        return planned === undefined ? [] : [{ ...point, planned, knownRuns: Math.max(0, point.values.length - own) }];
+    const groups = judgePoints(points, limit).map((judged, place) => {
+      const { best, isMonotone, next } = searchStep(judged);
+      const planned = this.groups[place] ?? [];
+      const shown = planned.flatMap(({ cell: { key }, label }): Group['points'] => {
+        const point = judged.find(({ cellKey }) => cellKey === key);
+        if (point === undefined) return [];
+        const { at, isClose, state, values } = point;
+        const own = this.ownRuns(byCell.get(key) ?? []).filter(isMeasured).length;
+        const counts = { runs: values.length, knownRuns: Math.max(0, values.length - own) };
+        return [{ key, label, at, state, isClose, limitedMs: median(values), ...counts }];
       });
-      return { ...searchStep(judged), points: withCells };
+      const { cell, label = '' } = planned[0] ?? {};
+      const output: Group = {
+        label,
+        model: cell?.model ?? '',
+        precision: cell?.precision ?? '',
+        isComplete: next === null,
+        isMonotone,
+        highest: shown.find(({ key }) => key === best?.cellKey) ?? null,
+        points: shown,
+      };
+      return { next, output };
     });
-    return { groups, runs, made: this.ownRuns(runs).length };
+    return { groups, own: this.ownRuns(runs) };
   }
 
   private point({ cell }: PlannedCell, runs: readonly CellRun[]): SearchPoint {

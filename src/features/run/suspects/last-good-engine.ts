@@ -1,4 +1,5 @@
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
+import { isSameLibrary } from '../../../engines/timing-caches.ts';
 import type { Candidate } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import type { ConfirmBudget } from '../../../records/gated-metric.ts';
@@ -34,9 +35,8 @@ export function canRun(
   { note: { tensorrt, tensorrtLibrary } }: CachedEngine,
 ): boolean {
   if (program.recordings !== null) return earlier?.program.replayFolder === program.recordings.folder;
-  const loaded = library?.version ?? null;
-  const isSameLibrary = tensorrtLibrary === null || loaded === null || tensorrtLibrary === loaded;
-  return isSameLibrary && (tensorrt === null || tensorrt === plan.tensorrt);
+  const isLoadable = isSameLibrary({ tensorrtLibrary }, { tensorrtLibrary: library?.version ?? null });
+  return isLoadable && (tensorrt === null || tensorrt === plan.tensorrt);
 }
 
 /** A recorded run is used once, so that there must be a run for each pair. */

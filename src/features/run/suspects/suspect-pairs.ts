@@ -122,28 +122,26 @@ export class SweepSuspects implements SuspectPairs {
     const runsOf = ({ cellKey }: PlannedPairs) => pairRunsOf(worker.db, worker.sweep.sweepId, [cellKey]);
     for (const planned of all) {
       if (planned.problem !== null) continue;
-      const engines = new Map<PairSide, EngineTurn | null>();
-      const warm = new Set<PairSide>();
       let runs = runsOf(planned);
-      for (let next = nextPairRun(planned, runs); next !== null; next = nextPairRun(planned, runs)) {
-        const isFirst = engines.size === 0;
-        if (isFirst) {
-          if (this.isOver(planned)) break;
-          for (const name of ['newest', 'lastGood'] as const) {
-            engines.set(name, await this.engineOf(worker, planned, name));
-          }
-        }
-        const engine = engines.get(sideOf(next)) ?? null;
+      let next = nextPairRun(planned, runs);
+      if (next !== null && this.isOver(planned)) continue;
+      const engineOf = async (name: PairSide) => (next === null ? null : this.engineOf(worker, planned, name));
+      const engines = { newest: await engineOf('newest'), lastGood: await engineOf('lastGood') };
+      const warm = new Set<PairSide>();
+      // First all missing runs are expected, then one for each run that could not be used.
+      let expected = wantedRuns(planned) - runs.length;
+      while (next !== null) {
+        const name = sideOf(next);
+        const engine = engines[name];
         if (engine === null) break;
-        // First all missing runs, then one for each run that could not be used.
-        const more = isFirst ? wantedRuns(planned) - runs.length : runs.length < wantedRuns(planned) ? 0 : 1;
-        worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: Math.max(0, more) }, () => engine.run) });
-        yield turnOf(side, engine, next, !warm.has(sideOf(next)));
-        warm.add(sideOf(next));
+        worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: Math.max(0, expected) }, () => engine.run) });
+        yield turnOf(side, engine, next, !warm.has(name));
+        warm.add(name);
         runs = runsOf(planned);
+        next = nextPairRun(planned, runs);
+        expected = runs.length < wantedRuns(planned) ? 0 : 1;
       }
-      if (nextPairRun(planned, runs) !== null) continue;
-      if (this.notedResult(worker, planned)) yield* this.profiles(side, worker, planned);
+      if (next === null && this.notedResult(worker, planned)) yield* this.profiles(side, worker, planned);
     }
   }
 
