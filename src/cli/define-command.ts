@@ -53,12 +53,10 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
 export function defineCommand<Arguments extends unknown[], Options extends CommonOptions & OptionValues>(
   definition: Definition<Arguments, Options>,
 ): DefinedCommand {
-  const { examples, name, notes, run, summary } = definition;
+  const { name, run } = definition;
   return (parent, execute) => {
-    const base = newCommand(name, definition.isPlain === true)
-      .summary(summary)
-      .description(described(summary, notes));
-    addExamples(base, examples);
+    const base = newCommand(name, definition.isPlain === true);
+    describe(base, definition);
     const command = definition.define(base);
     if (definition.outputs !== undefined) OUTPUTS.set(command, definition.outputs);
     command.copyInheritedSettings(parent).action(() => {
@@ -91,14 +89,11 @@ interface Group extends Pick<Definition<[], OptionValues>, 'name' | 'summary' | 
   readonly commands: readonly DefinedCommand[];
 }
 
-export function defineGroup({ commands, examples, name, notes, summary }: Group): DefinedCommand {
+export function defineGroup(definition: Group): DefinedCommand {
   return (parent, execute) => {
-    const group = new Command(name)
-      .summary(summary)
-      .description(described(summary, notes))
-      .copyInheritedSettings(parent);
-    addExamples(group, examples);
-    for (const add of commands) add(group, execute);
+    const group = new Command(definition.name).copyInheritedSettings(parent);
+    describe(group, definition);
+    for (const add of definition.commands) add(group, execute);
     parent.addCommand(group);
   };
 }
@@ -118,14 +113,11 @@ function newCommand(name: string, isPlain: boolean): PlainCommand {
     .optionsGroup('Options:');
 }
 
-function addExamples(command: CommandUnknownOpts, examples: readonly string[]): void {
+/** Lists of commands show the summary; the help of each command also shows its notes. */
+function describe(command: CommandUnknownOpts, { examples, notes, summary }: Omit<Group, 'commands' | 'name'>): void {
+  command.summary(summary).description(notes === undefined ? summary : `${summary}\n\n${notes}`);
   if (examples.length === 0) return;
   command.addHelpText('after', `\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}`);
-}
-
-/** Lists of commands show the summary; the help of each command also shows its notes. */
-function described(summary: string, notes: string | undefined): string {
-  return notes === undefined ? summary : `${summary}\n\n${notes}`;
 }
 
 /**

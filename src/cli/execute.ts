@@ -30,7 +30,9 @@ export async function execute(
   const note = earlierWordsNote(options.failOn);
   if (note !== '') io.err(note);
   try {
-    return options.redact === true ? await redacted(io, options, start) : await start(io);
+    return options.redact === true
+      ? await (await import('./redacted.ts')).redacted(io, options, start)
+      : await start(io);
   } catch (error) {
     return explain(error, io);
   }
@@ -49,15 +51,6 @@ function quietly(io: Io): Io {
   return { ...io, isInteractive: false, err: (text) => (isError(text) ? io.err(text) : undefined) };
 }
 
-async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {
-  const held = (await import('./redacted.ts')).redacted(io, options);
-  try {
-    return await start(held.io);
-  } finally {
-    held.flush();
-  }
-}
-
 /** Prints an error as lines on standard error. A stack trace is a defect. */
 export function explain(error: unknown, io: Io): ExitCode {
   if (error instanceof BenchError) {
@@ -70,15 +63,10 @@ export function explain(error: unknown, io: Io): ExitCode {
     return EXIT_CODES.interrupted;
   }
   const problem = sqliteProblem(error) ?? systemProblem(error);
-  if (problem !== null) {
-    io.err(`bench: ${printable(problem)}\n`);
-    debug(error, io);
-    return EXIT_CODES.environmentLacking;
-  }
-  const text = errorText(error);
-  io.err(`bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`);
+  const defect = `this is a defect in bench: ${printable(errorText(error))} (set BENCH_DEBUG=1 for the stack)`;
+  io.err(`bench: ${problem === null ? defect : printable(problem)}\n`);
   debug(error, io);
-  return EXIT_CODES.internalError;
+  return problem === null ? EXIT_CODES.internalError : EXIT_CODES.environmentLacking;
 }
 
 function systemProblem(error: unknown): string | null {

@@ -82,11 +82,7 @@ export function processIo(): Io {
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
     // If standard output is a pipe, as in `bench ls cells | head`, standard error still has the width.
     look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
-    errLook: makeLook(
-      () => columnsOf(stderr.columns, env),
-      wantsColour(env, stderr.isTTY === true),
-      isAscii(env, stderr.isTTY === true),
-    ),
+    errLook: lookOf(stderr, env),
     // Loaded only when a process is started.
     spawn: async (...args) => (await import('../process/spawn.ts')).spawnProcess(...args),
     signal: abort.signal,
@@ -98,9 +94,10 @@ interface OutputStream {
   readonly isTTY?: boolean;
 }
 
-/** Takes width and color from the terminal, or from the environment. */
-export function lookOf({ columns, isTTY }: OutputStream, env: Io['env']): Look {
-  return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true), isAscii(env, isTTY === true));
+/** Takes width and color from the terminal, whose width may change, or from the environment. */
+export function lookOf(stream: OutputStream, env: Io['env']): Look {
+  const isTty = stream.isTTY === true;
+  return makeLook(() => columnsOf(stream.columns, env), wantsColour(env, isTty), isAscii(env, isTty));
 }
 
 /**

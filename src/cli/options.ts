@@ -147,12 +147,10 @@ export function branchOption(says = 'only sweeps of this branch (default: checke
 export function failOnOption() {
   return new Option('--fail-on <list>', `what makes a nonzero exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
-    .argParser(failOnWords);
-}
-
-function failOnWords(text: string): (FailOnWord | EarlierWord)[] {
-  const known = listOf(FAIL_ON_WORDS);
-  return commaList(text).flatMap((word) => (isOneOf(EARLIER_WORDS, word) ? [word] : known(word)));
+    .argParser((text): (FailOnWord | EarlierWord)[] => {
+      const known = listOf(FAIL_ON_WORDS);
+      return commaList(text).flatMap((word) => (isOneOf(EARLIER_WORDS, word) ? [word] : known(word)));
+    });
 }
 
 export function minChangeOption() {

@@ -6,13 +6,6 @@ import { EnvironmentLackingError, errorCode, SYSTEM_PROBLEMS } from '../errors.t
 import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
-interface Place {
-  /** Renamed to `target` at the end if the two differ. */
-  readonly path: string;
-  readonly target: string;
-  readonly kept: number | null;
-}
-
 /**
  * Writes a file atomically: the old one stays until the new one is complete, and keeps its mode. Links are followed;
  * pipes and devices are written to.
@@ -25,49 +18,42 @@ export async function writeOutput(
   io: Io,
   mode = 0o666,
 ): Promise<number> {
-  const fail = (error: unknown): never => {
-    throw cannotWrite(file, error);
-  };
-  const { path, target, kept } = await placeOf(resolve(io.cwd, file)).catch(fail);
-  const isTemporary = path !== target;
-  if (isTemporary) await rm(path, { force: true }).catch(fail);
-  const handle = await open(path, isTemporary ? 'wx' : 'w', mode).catch(fail);
-  let bytes = 0;
-  let isWhole = false;
+  let temporary: string | null = null;
   try {
-    if (kept !== null) await handle.chmod(kept).catch(fail);
-    for (const chunk of chunks) {
-      await yieldToEventLoop(io);
-      const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-      await handle.writeFile(data).catch(fail);
-      bytes += data.length;
+    const { kept, target } = await placeOf(resolve(io.cwd, file));
+    if (kept !== 'device') {
+      await rm(temporaryPath(target), { force: true });
+      temporary = temporaryPath(target);
     }
-    if (isTemporary) await handle.sync().catch(fail);
-    isWhole = true;
-  } finally {
-    await handle.close();
-    if (!isWhole && isTemporary) await rm(path, { force: true });
+    const handle = await open(temporary ?? target, temporary === null ? 'w' : 'wx', mode);
+    let bytes = 0;
+    try {
+      if (typeof kept === 'number') await handle.chmod(kept);
+      for (const chunk of chunks) {
+        await yieldToEventLoop(io);
+        const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+        await handle.writeFile(data);
+        bytes += data.length;
+      }
+      if (temporary !== null) await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (temporary !== null) await rename(temporary, target);
+    return bytes;
+  } catch (error) {
+    if (temporary !== null) await rm(temporary, { force: true });
+    throw error instanceof Error && 'syscall' in error ? cannotWrite(file, error) : error;
   }
-  if (isTemporary) {
-    await rename(path, target).catch(async (error: unknown) => {
-      await rm(path, { force: true });
-      fail(error);
-    });
-  }
-  return bytes;
 }
 
-async function placeOf(path: string): Promise<Place> {
-  const isThere = await lstat(path).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) return { path: temporaryPath(path), target: path, kept: null };
+/** The file itself, with the mode that it keeps; null for a new one. */
+async function placeOf(path: string) {
+  if ((await lstat(path).catch(() => null)) === null) return { target: path, kept: null };
   const info = await stat(path).catch(() => null);
-  if (info?.isFile() !== true) return { path, target: path, kept: null };
+  if (info?.isFile() !== true) return { target: path, kept: 'device' };
   await access(path, constants.W_OK);
-  const target = await realpath(path);
-  return { path: temporaryPath(target), target, kept: info.mode & 0o7777 };
+  return { target: await realpath(path), kept: info.mode & 0o7777 };
 }
 
 /** @param advice what to do instead */

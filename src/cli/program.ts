@@ -16,22 +16,31 @@ export interface ProgramOptions {
   readonly replayTiming?: 'instant' | 'original';
 }
 
-export interface ChosenProgram {
-  readonly program: TrtexecProgram;
-  readonly set: RecordingSet | null;
-}
-
 /** Uses recordings only when an option or the matrix requests them. */
 export function chooseProgram(
   options: ProgramOptions,
   matrix: Pick<Matrix, 'replay' | 'trtexec'>,
   io: Io,
-): ChosenProgram {
+): { readonly program: TrtexecProgram; readonly set: RecordingSet | null } {
   if (options.trtexec !== undefined && options.replay !== undefined) {
     throw new UsageError('--trtexec and --replay cannot be used together');
   }
   const replay = options.replay ?? (options.trtexec === undefined ? matrix.replay : null);
-  if (replay !== null) return replayProgram(findSet(replay, io), options, io);
+  if (replay !== null) {
+    const set = findSet(replay, io);
+    const env = { ...io.env, BENCH_REPLAY_SET: set.folder, BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant' };
+    const recordings = { set: set.name, folder: set.folder, enginePool: set.enginePool, environment: set.environment };
+    const prefixArgs = [join(packageFolder(), 'dist', 'replay.js')];
+    const program = {
+      ...noTrtexec(io),
+      file: process.execPath,
+      prefixArgs,
+      env,
+      provenance: 'recorded',
+      recordings,
+    } as const;
+    return { program, set };
+  }
   const path = findTrtexec({ flag: options.trtexec, matrix: matrix.trtexec, env: io.env, cwd: io.cwd });
   return { program: { ...noTrtexec(io), file: path, shownAs: path }, set: null };
 }
@@ -52,18 +61,4 @@ function findSet(name: string, io: Io): RecordingSet {
   throw new UsageError(
     `--replay ${printable(name)}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
   );
-}
-
-function replayProgram(set: RecordingSet, options: ProgramOptions, io: Io): ChosenProgram {
-  return {
-    program: {
-      file: process.execPath,
-      prefixArgs: [join(packageFolder(), 'dist', 'replay.js')],
-      env: { ...io.env, BENCH_REPLAY_SET: set.folder, BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant' },
-      shownAs: 'trtexec',
-      provenance: 'recorded',
-      recordings: { set: set.name, folder: set.folder, enginePool: set.enginePool, environment: set.environment },
-    },
-    set,
-  };
 }

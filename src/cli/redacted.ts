@@ -9,15 +9,17 @@ import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
 /** Buffers the output of a command until all of it can be redacted. */
-export function redacted(io: Io, options: { readonly db?: string }) {
+export async function redacted<Result>(
+  io: Io,
+  options: { readonly db?: string },
+  start: (io: Io) => Promise<Result>,
+): Promise<Result> {
   let held = '';
-  const flush = (): void => {
-    if (held === '') return;
-    const redaction = redactionFor(io, options, held);
-    io.out(redactedText(held, redaction));
-    held = '';
-  };
-  return { io: { ...io, out: (text: string) => (held += text) }, flush };
+  try {
+    return await start({ ...io, out: (text) => (held += text) });
+  } finally {
+    if (held !== '') io.out(redactedText(held, redactionFor(io, options, held)));
+  }
 }
 
 /** @param output all that will be printed */

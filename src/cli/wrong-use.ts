@@ -43,32 +43,24 @@ function choiceMeant(what: string): string | null {
   return word === '' ? null : nearest(word, allowed.split(', '));
 }
 
-interface Removed {
-  readonly command: string;
-  /** Set if only an option of the command was removed. */
-  readonly option?: string;
-  readonly instead: string;
-}
-
-/** Commands and options of the previous version; a row stays for one release. */
-const REMOVED: readonly Removed[] = [
-  { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs detect' },
-  { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
-  { command: 'ls machines', option: '--metric', instead: 'bench compare gpu=A gpu=B --metric compares machines' },
-  { command: 'report', option: '--google-benchmark', instead: '--bmf and --csv have the same numbers' },
-  { command: 'init', option: '--yes', instead: 'bench init never asks' },
-  { command: 'help man', instead: '`bench help` and --help of each command document all options' },
-];
+/** Commands, and options of commands, of the previous version; a row stays for one release. */
+const REMOVED: ReadonlyMap<string, string> = new Map([
+  ['noise --want', 'its table shows the change that 1, 3, 5 and 10 runs detect'],
+  ['ls machines --cells', 'bench compare gpu=A gpu=B --across-gpu compares GPUs'],
+  ['ls machines --metric', 'bench compare gpu=A gpu=B --metric compares machines'],
+  ['report --google-benchmark', '--bmf and --csv have the same numbers'],
+  ['init --yes', 'bench init never asks'],
+  ['help man', '`bench help` and --help of each command document all options'],
+]);
 
 /** One line for a removed command or option; null otherwise. */
 export function removedLine(argv: readonly string[]): string | null {
   const typed = argv.filter((word) => !word.startsWith('-')).join(' ');
-  const found = REMOVED.find(
-    ({ command, option }) =>
-      `${typed} `.startsWith(`${command} `) &&
-      (option === undefined || argv.some((word) => word === option || word.startsWith(`${option}=`))),
-  );
-  if (found === undefined) return null;
-  const what = found.option === undefined ? `bench ${found.command}` : `${found.option} of bench ${found.command}`;
-  return `bench: ${what} was removed: ${found.instead}\n`;
+  for (const [name, instead] of REMOVED) {
+    const [command = '', option] = name.split(/ (?=--)/);
+    const isGiven = option === undefined || argv.some((word) => word === option || word.startsWith(`${option}=`));
+    if (!isGiven || !`${typed} `.startsWith(`${command} `)) continue;
+    return `bench: ${option === undefined ? '' : `${option} of `}bench ${command} was removed: ${instead}\n`;
+  }
+  return null;
 }

@@ -15,21 +15,6 @@ export interface SweepColumns {
   readonly environments: SweepColumn;
 }
 
-export interface LeftOut {
-  readonly sweep: number;
-  readonly reason: string;
-  readonly runs: number;
-}
-
-export interface CellSamples {
-  /** Index of the sweep of these runs; null if the cell was never measured. */
-  readonly sweep: number | null;
-  /** Index of the sweep before the last change of level, else of the one before `sweep`; null if there is none. */
-  readonly before: number | null;
-  /** Null if no run of `sweep` has samples. */
-  readonly histogram: SampleHistogram | null;
-}
-
 export interface ReportLayers {
   readonly runId: RunId;
   readonly sweep: number | null;
@@ -51,18 +36,24 @@ export interface ReportLayer {
   readonly ms: number;
 }
 
-export interface SweepMark {
-  readonly step: number;
-  readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
-  readonly text: string;
-  readonly breaksLine: boolean;
-}
-
 /** The data of a cell for its charts. */
 export interface DrawnCell extends SweepColumns {
-  readonly marks: readonly SweepMark[];
-  readonly leftOut: readonly LeftOut[];
-  readonly samples: CellSamples;
+  readonly marks: readonly {
+    readonly step: number;
+    readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
+    readonly text: string;
+    readonly breaksLine: boolean;
+  }[];
+  /** Runs that do not count, by sweep and reason. */
+  readonly leftOut: readonly { readonly sweep: number; readonly reason: string; readonly runs: number }[];
+  readonly samples: {
+    /** Index of the sweep of these runs; null if the cell was never measured. */
+    readonly sweep: number | null;
+    /** Index of the sweep before the last change of level, else of the one before `sweep`; null if there is none. */
+    readonly before: number | null;
+    /** Null if no run of `sweep` has samples. */
+    readonly histogram: SampleHistogram | null;
+  };
   /** Null if the series has no profile of the cell. */
   readonly layers: ReportLayers | null;
 }

@@ -21,16 +21,7 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
       text: (row) => printable(shapeText(cellOf(row), tail)),
       minWidth: tail === null ? 5 : 3,
     },
-    {
-      header: 'options',
-      text: (row) =>
-        printable(
-          optionList(cellOf(row))
-            .filter((word) => !common.includes(word))
-            .join(' '),
-        ),
-      minWidth: 8,
-    },
+    { header: 'options', text: (row) => printable(ownOptions(cellOf(row), common).join(' ')), minWidth: 8 },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
   return {
@@ -39,25 +30,29 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   };
 }
 
-interface Shared {
-  readonly common: readonly string[];
-  readonly tail: string | null;
-  /** True if one precision has two routes, so that its name does not show which. */
-  readonly withVia: boolean;
-}
-
-function sharedBy(cells: readonly Cell[]): Shared {
+function sharedBy(cells: readonly Cell[]) {
   const words = cells.map((cell) => new Set(optionList(cell)));
   const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
   const [ways, names] = [true, false].map((via) => new Set(cells.map((cell) => precisionText(cell, via))).size);
-  return { common, tail: commonTail(cells), withVia: ways !== names };
+  const [tail = '', ...others] = new Set(cells.map(tailOf));
+  return {
+    common,
+    /** Dimensions after the batch, when every cell has one input and they are equal. */
+    tail: others.length === 0 && tail !== '' ? tail : null,
+    /** True if one precision has two routes, so that its name does not show which. */
+    withVia: ways !== names,
+  };
+}
+
+function ownOptions(cell: Cell, common: readonly string[]): string[] {
+  return optionList(cell).filter((word) => !common.includes(word));
 }
 
 /** Names of cells in one line without what all share, as in tables; command lines accept them. Not safe to print. */
 export function shortNames(all: readonly Cell[]): (cell: Cell) => string {
   const { common, tail, withVia } = sharedBy(all);
   return (cell) => {
-    const options = optionList(cell).filter((word) => !common.includes(word));
+    const options = ownOptions(cell, common);
     return [cell.model, precisionText(cell, withVia), shapeText(cell, tail), ...options].filter(Boolean).join(' ');
   };
 }
@@ -89,13 +84,6 @@ export function cellTable<Row extends { readonly cell: KeyedCell }>(
 
 export function captionLines(caption: string | null, { columns, style }: Look): string[] {
   return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
-}
-
-/** Dimensions after the batch, when every cell has one input and they are equal. */
-function commonTail(cells: readonly Cell[]): string | null {
-  const tails = new Set(cells.map(tailOf));
-  const [tail] = tails;
-  return tails.size === 1 && tail ? tail : null;
 }
 
 /** Dimensions after the batch of a single input; empty for several inputs. */

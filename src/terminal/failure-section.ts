@@ -1,4 +1,4 @@
-import { type Evidence, outcomeReason, type Outcome } from '../records/outcome.ts';
+import { outcomeReason, type Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { RunRole } from '../records/run.ts';
 import type { Look } from './look.ts';
@@ -6,23 +6,16 @@ import { REASON_TEXT } from './words.ts';
 import { wrapHanging } from './text-width.ts';
 import type { RunId } from '../records/scalars.ts';
 
-export interface SweepFailure {
-  readonly runId: RunId;
-  readonly role: RunRole;
-  readonly label: string;
-  readonly kind: 'unfit' | 'failed';
-  readonly reason: ReturnType<typeof outcomeReason>;
-  readonly evidence: Evidence | null;
-}
+export type SweepFailure = ReturnType<typeof failureOf>;
 
 export function failureOf(run: {
   readonly runId: RunId;
   readonly role: RunRole;
   readonly label: string;
   readonly outcome: Outcome;
-}): SweepFailure {
+}) {
   const { runId, role, label, outcome } = run;
-  const kind = outcome.kind === 'failed' ? 'failed' : 'unfit';
+  const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
   return { runId, role, label, kind, reason: outcomeReason(outcome), evidence: outcome.evidence[0] ?? null };
 }
 
@@ -42,24 +35,18 @@ export function failureSection(failures: readonly SweepFailure[], look: Look): s
   const lines = groups.slice(0, LISTED).flatMap((same) => {
     const [first] = same;
     if (first === undefined) return [];
+    const { evidence: line, kind, label, reason, role, runId } = first;
+    const what = `${printable(label)}${role === 'timed' ? '' : ` (${role})`} ${kind}`;
+    const why = reason === null ? '' : `: ${REASON_TEXT[reason]}`;
     const times = same.length === 1 ? '' : ` (${same.length} runs; this is one of them)`;
-    const colored = first.kind === 'failed' ? style.bad : style.warn;
-    const { evidence: line } = first;
     const where = line === null || line.line === 0 ? '' : `${line.stream} line ${line.line}: `;
     const evidence = line === null ? [] : wrapHanging(`    ${where}${printable(line.text)}`, columns, 4);
     return [
-      ...wrapHanging(`  ${failureTitle(first)}${times}`, columns, 4).map(colored),
+      ...wrapHanging(`  ${what}${why}${times}`, columns, 4).map(kind === 'failed' ? style.bad : style.warn),
       ...evidence.slice(0, LONGEST_LINES),
-      style.dim(`    → bench show ${first.runId.slice(0, 8)}`),
+      style.dim(`    → bench show ${runId.slice(0, 8)}`),
     ];
   });
   const more = groups.length - LISTED;
   return more > 0 ? [...lines, `  and ${more} more: see --json`] : lines;
-}
-
-/** `plugin fp16 (build) failed: TensorRT does not know …`. */
-function failureTitle({ label, role, kind, reason }: SweepFailure): string {
-  const what = role === 'timed' ? '' : ` (${role})`;
-  const why = reason === null ? '' : `: ${REASON_TEXT[reason]}`;
-  return `${printable(label)}${what} ${kind}${why}`;
 }

@@ -7,14 +7,9 @@ export interface Look {
   readonly isAscii: boolean;
 }
 
-export interface Style {
-  readonly bad: (text: string) => string;
-  readonly good: (text: string) => string;
-  readonly warn: (text: string) => string;
-  readonly strong: (text: string) => string;
-  readonly dim: (text: string) => string;
-  readonly accent: (text: string) => string;
-}
+type StyleName = 'bad' | 'good' | 'warn' | 'strong' | 'dim' | 'accent';
+
+export type Style = Readonly<Record<StyleName, (text: string) => string>>;
 
 export function plain(text: string): string {
   return text;

@@ -10,7 +10,7 @@ import { type JoinedLayer, layersOf, overheadOf, type ProfiledEngine, profileOf 
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
-import { truncate } from './text-width.ts';
+import { dotted, truncate } from './text-width.ts';
 import { renderTable, numberColumn } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
@@ -19,23 +19,18 @@ export function runText(run: ParsedRun, look: Look): string[] {
   const { log, derived, outcome } = run;
   const { style } = look;
   const cut = (text: string): string => truncate(text, look.columns);
-  const head = [
-    log.tensorrtVersion === null ? null : `TensorRT ${formatTensorrtVersion(log.tensorrtVersion)}`,
-    log.device.name === null ? null : printable(log.device.name),
-  ].filter((part) => part !== null);
+  const version = log.tensorrtVersion === null ? null : `TensorRT ${formatTensorrtVersion(log.tensorrtVersion)}`;
+  const head = dotted([version, printable(log.device.name ?? '')]);
   const lines = [style.strong(cut(printable(run.path)))];
-  if (head.length > 0) lines.push(cut(`  ${head.join(' · ')}`));
+  if (head !== '') lines.push(cut(`  ${head}`));
   lines.push(`  ${outcomeText(outcome, style)}`);
   lines.push(...evidenceLines(outcome.evidence.slice(0, MAX_EVIDENCE_LINES), look));
   lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look, profileOf(run)?.total));
   lines.push(...overheadLine(run).map(cut));
   if (log.build.engineBuiltS !== null) {
-    const size = log.build.createdEngineMib;
-    lines.push(
-      cut(
-        `  engine built in ${formatNumber(log.build.engineBuiltS)} s${size === null ? '' : `, ${formatNumber(size)} MiB`}`,
-      ),
-    );
+    const { createdEngineMib: size, engineBuiltS } = log.build;
+    const sizeText = size === null ? '' : `, ${formatNumber(size)} MiB`;
+    lines.push(cut(`  engine built in ${formatNumber(engineBuiltS)} s${sizeText}`));
   }
   if (derived.enqueueRatio !== null) {
     const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatPercent(derived.gpuBusy * 100, false)}`;
@@ -68,15 +63,14 @@ function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
 
 function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look): string[] {
   const { harness, harnessVersion, timer, timedRuns } = method;
-  const how = [
+  const how = dotted([
     `by ${printable([harness, harnessVersion ?? ''].join(' ').trim())}`,
-    timer === 'unknown' ? 'timer unknown' : `timer ${timer}`,
-    timedRuns === null ? '' : count(timedRuns, 'timed run'),
-  ];
-  const line = `  ${how.filter((part) => part !== '').join(' · ')}`;
+    `timer ${timer}`,
+    timedRuns === null ? null : count(timedRuns, 'timed run'),
+  ]);
   const latency = { throughputQps: null, itemsPerS: null, queries: null, streams: 1 };
   return [
-    truncate(line, look.columns),
+    truncate(`  ${how}`, look.columns),
     ...(latencyMs === null ? [] : statisticsTable({ ...latency, statistics: { latencyMs } }, look)),
     ...values.map(({ metric, value }) => {
       const { label, unit } = metricOf(metric);
@@ -91,11 +85,8 @@ function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look)
  */
 function overheadLine(run: ParsedRun): string[] {
   const gpuComputeMs = run.log.measurement?.gpuComputeMs.median ?? null;
-  const { medianMs, overheadPercent } = overheadOf({
-    layers: layersOf(run) ?? [],
-    total: profileOf(run)?.total,
-    gpuComputeMs,
-  });
+  const layers = layersOf(run) ?? [];
+  const { medianMs, overheadPercent } = overheadOf({ layers, total: profileOf(run)?.total, gpuComputeMs });
   if (overheadPercent === null) return [];
   return [
     `  medians: sum of layers ${formatMs(medianMs)}, GPU compute time ${formatMs(gpuComputeMs)}: ${formatPercent(overheadPercent)} (not for gating)`,

@@ -2,7 +2,7 @@ import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStati
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { truncate } from './text-width.ts';
+import { dotted, truncate } from './text-width.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
@@ -34,7 +34,7 @@ interface Row {
 }
 
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
-  const { queries, statistics, streams, itemsPerS } = shown;
+  const { itemsPerS, queries, rateUnit = 'queries/s', statistics, streams, throughputQps } = shown;
   const overlap = streams > 1;
   const ms = (value: number | null): string => (overlap && value !== null ? `~${formatMs(value)}` : formatMs(value));
   const rows = TIMED_METRICS.flatMap((metric) => {
@@ -59,15 +59,13 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   ];
   const about = (name: string): string => (shown.computed?.has(name) === true ? '~' : '');
   const rates = [
-    shown.throughputQps === null
+    throughputQps === null
       ? ''
-      : look.style.strong(
-          `${about('throughputQps')}${formatNumber(shown.throughputQps)} ${shown.rateUnit ?? 'queries/s'}`,
-        ),
-    itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
+      : look.style.strong(`${about('throughputQps')}${formatNumber(throughputQps)} ${rateUnit}`),
+    itemsPerS === null || itemsPerS === throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : `${about('queries')}${count(queries, 'query', 'queries')}`,
   ];
-  const rateText = rates.filter((part) => part !== '').join(' · ');
+  const rateText = dotted(rates);
   const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
   lines.push(...partsLine(statistics).map((line) => truncate(line, look.columns)));
@@ -101,26 +99,15 @@ export function overlapNote(streams: number): string {
 }
 
 export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): ShownStatistics['statistics'] {
-  const statistics: Partial<Record<TimedMetric, TimeStatistics>> = {};
-  for (const [name, value] of Object.entries(stored)) {
-    if (isOneOf(TIMED_METRICS, name)) statistics[name] = value;
-  }
-  return statistics;
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => isOneOf(TIMED_METRICS, name)));
 }
 
-interface ValueSpread {
-  /** Standard deviation; null with fewer than two runs. */
-  readonly deviation: number | null;
-  readonly least: number;
-  readonly most: number;
-  readonly runs: number;
-}
-
-export function spreadOf(values: readonly number[]): ValueSpread | null {
+export function spreadOf(values: readonly number[]) {
   if (values.length === 0) return null;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return {
+    /** Standard deviation; null with fewer than two runs. */
     deviation: values.length < 2 ? null : Math.sqrt(squares / (values.length - 1)),
     least: Math.min(...values),
     most: Math.max(...values),

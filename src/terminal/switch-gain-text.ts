@@ -21,39 +21,32 @@ const TEXTS = {
 /** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
 export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
   const words = TEXTS[by];
-  const [counted = null, timed = null] = [true, false].map((isCounted) => {
-    const own = cells.filter(({ throughputFrom }) => (throughputFrom === 'counted') === isCounted);
-    return switchGains(own, by);
-  });
+  const gains = (from: GainRow['throughputFrom']) =>
+    switchGains(
+      cells.filter(({ throughputFrom }) => throughputFrom === from),
+      by,
+    );
+  const [counted, timed] = [gains('counted'), gains('medianLatency')];
   const [most] = counted?.pairs ?? [];
   const texts = (timed?.pairs ?? []).slice(0, MOST_LINES).map((pair) => latencyText(pair, words.with));
   const others = (timed?.pairs.length ?? 0) - texts.length;
   if (others > 0) texts.push(`  and ${count(others, 'pair')} more with and without ${words.with}`);
   if (counted !== null && most !== undefined) {
-    const typical =
-      counted.pairs.length > 1
-        ? `${formatPercent(counted.medianPercent)} queries/s in the middle of ${count(counted.pairs.length, 'pair')}, most `
-        : '';
-    const latency =
-      by !== 'cudaGraph' && most.latencyChangePercent !== null
-        ? ` and ${formatPercent(most.latencyChangePercent)} latency`
-        : '';
-    texts.unshift(
-      `  ${words.gains} ${typical}${formatPercent(most.gainPercent)} queries/s (${howSure(most)})${latency}: ${printable(cellLabel(most.with.cell))}`,
-    );
+    const { ciPercent, gainPercent, latencyChangePercent, verdict } = most;
+    const [middle, pairs] = [formatPercent(counted.medianPercent), count(counted.pairs.length, 'pair')];
+    const typical = counted.pairs.length > 1 ? `${middle} queries/s in the middle of ${pairs}, most ` : '';
+    const sure = ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
+    const isShown = by !== 'cudaGraph' && latencyChangePercent !== null;
+    const latency = isShown ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
+    const gain = `${formatPercent(gainPercent)} queries/s (${sure})${latency}`;
+    texts.unshift(`  ${words.gains} ${typical}${gain}: ${printable(cellLabel(most.with.cell))}`);
   }
   return texts.flatMap((text) => wrapHanging(text, columns, 4)).map(style.dim);
 }
 
-function howSure({ ciPercent, verdict }: Pick<SwitchPair<GainRow>, 'ciPercent' | 'verdict'>): string {
-  return ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
-}
-
 /** Text for a pair with latencies only, with its certainty. */
-function latencyText(
-  { without, with: graph, latencyChangePercent, verdict }: SwitchPair<GainRow>,
-  withIt: string,
-): string {
+function latencyText(pair: SwitchPair<GainRow>, withIt: string): string {
+  const { without, with: graph, latencyChangePercent, verdict } = pair;
   const change = `${formatPercent(latencyChangePercent)} (${formatMs(without.latencyMs)} → ${formatMs(graph.latencyMs)})`;
   const isSingle = without.measured === 1 && graph.measured === 1;
   const caveat = verdict === 'unclear' && isSingle ? ', one run per side' : '';

@@ -72,7 +72,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
       }),
     );
   });
-  const missing = leftOut(filled, laid);
+  const missing = filled.flatMap((column) => (column.header === '' || linesOf.has(column) ? [] : [column.header]));
   const note = `not shown at ${look.columns} columns: ${missing.join(', ')}`;
   return [
     look.style.dim(header),
@@ -92,11 +92,6 @@ function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]):
   return (row) => [cut.get(column.text(row)) ?? ''];
 }
 
-function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn<Row>[]): string[] {
-  const shown = new Set(laid.map(({ column }) => column));
-  return columns.filter((column) => !shown.has(column) && column.header !== '').map(({ header }) => header);
-}
-
 /** A column with a short header needs no more width than that header and its texts. */
 function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
   const { column, width, content } = laid;
@@ -111,15 +106,9 @@ function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
 
 function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
   if (column.align !== 'right') return column;
-  const texts = rows.map((row) => column.text(row));
-  const aligned = new Map(alignPoints(texts).map((text, place) => [texts[place], text]));
-  return {
-    ...column,
-    text: (row) => {
-      const text = column.text(row);
-      return aligned.get(text) ?? text;
-    },
-  };
+  const texts = alignPoints(rows.map(column.text));
+  const aligned = new Map(rows.map((row, place) => [row, texts[place]]));
+  return { ...column, text: (row) => aligned.get(row) ?? column.text(row) };
 }
 
 interface LaidColumn<Row> {

@@ -122,52 +122,12 @@ export function alignPoints(texts: readonly string[]): string[] {
   );
 }
 
-/** ASCII for signs: one column each, except for those that are usually written with more. */
-const SIGNS: Readonly<Record<string, string>> = {
-  '→': '->',
-  '±': '+/-',
-  '≥': '>=',
-  '≤': '<=',
-  '≠': '!=',
-  '…': '~',
-  '·': '|',
-  '–': '-',
-  '×': 'x',
-  '✗': 'x',
-  '✓': 'v',
-  '▲': '^',
-  '▼': 'v',
-  '▸': '>',
-  '○': 'o',
-  '∅': '0',
-  '°': ' ',
-  µ: 'u',
-  '²': '2',
-  '▁': '_',
-  '▂': '_',
-  '▃': '.',
-  '▄': '-',
-  '▅': '=',
-  '▆': '^',
-  '▇': '^',
-  '█': '#',
-  '▓': '#',
-  '▒': '=',
-  '░': '.',
-  '─': '-',
-  '│': '|',
-  '└': '+',
-  '┬': '+',
-  '┤': '|',
-  '╴': '-',
-  '╶': '-',
-  '╭': '.',
-  '╮': '.',
-  '╯': "'",
-  '╰': '`',
-};
+/** Signs with the ASCII character below them, and those that are usually written with more than one. */
+const SIGNS = '…·–×✗✓▲▼▸○∅°µ²▁▂▃▄▅▆▇█▓▒░─│└┬┤╴╶╭╮╯╰';
+const PLAIN = "~|-xxv^v>o0 u2__.-=^^##=.-|++|--..'`";
+const LONGER: Readonly<Record<string, string>> = { '→': '->', '±': '+/-', '≥': '>=', '≤': '<=', '≠': '!=' };
 
 /** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */
 export function asciiText(text: string): string {
-  return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => SIGNS[sign] ?? sign);
+  return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => LONGER[sign] ?? PLAIN[SIGNS.indexOf(sign)] ?? sign);
 }

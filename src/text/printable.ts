@@ -1,4 +1,4 @@
-const UNSAFE =
+export const UNSAFE =
   // oxlint-disable-next-line no-control-regex -- these must not reach a terminal
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };

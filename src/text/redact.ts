@@ -37,7 +37,6 @@ export class Redaction {
    */
   private readonly known = new Map<string, { kind: 'host' | 'user'; whole: string }>();
   private readonly pseudonyms = new Map<string, string>();
-  private readonly counts = new Map<string, number>();
 
   /** @param output everything that will be printed; its home folders reveal further users */
   constructor({ hosts, users, home }: PrivateNames, output: string) {
@@ -92,10 +91,10 @@ export class Redaction {
     const key = `${kind} ${name}`;
     const known = this.pseudonyms.get(key);
     if (known !== undefined) return known;
-    const number = (this.counts.get(kind) ?? 0) + 1;
-    this.counts.set(kind, number);
-    this.pseudonyms.set(key, `${kind}-${number}`);
-    return `${kind}-${number}`;
+    const others = [...this.pseudonyms.keys()].filter((other) => other.startsWith(`${kind} `));
+    const pseudonym = `${kind}-${others.length + 1}`;
+    this.pseudonyms.set(key, pseudonym);
+    return pseudonym;
   }
 }
 

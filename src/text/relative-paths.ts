@@ -34,19 +34,11 @@ export class RelativePaths {
     });
   }
 
-  /** A copy with paths replaced in its texts. */
+  /** A copy of a JSON value with paths replaced in its texts. */
   copy<Value>(value: Value): Value {
-    const copy = structuredClone(value);
-    this.#change(copy);
-    return copy;
-  }
-
-  #change(value: unknown): void {
-    if (typeof value !== 'object' || value === null) return;
-    for (const [name, inner] of Object.entries(value)) {
-      if (typeof inner === 'string') Reflect.set(value, name, this.text(inner));
-      else this.#change(inner);
-    }
+    return JSON.parse(JSON.stringify(value), (_, inner: unknown) =>
+      typeof inner === 'string' ? this.text(inner) : inner,
+    );
   }
 
   #folder(path: string): string {

@@ -1,4 +1,4 @@
-import { printable } from './printable.ts';
+import { printable, UNSAFE } from './printable.ts';
 
 const PLAIN = /^[\w@%+=:,./^-][\w@%+=:,./~^-]*$/;
 
@@ -9,10 +9,15 @@ const PLAIN = /^[\w@%+=:,./^-][\w@%+=:,./~^-]*$/;
 export function scriptQuote(text: string): string {
   if (PLAIN.test(text)) return text;
   if (text === '') return "''";
-  return parts(text)
-    .map((part) => (isSafe(part) ? `'${part.replaceAll("'", String.raw`'\''`)}'` : `"$(printf '${octal(part)}')"`))
-    .join('');
+  const quoted = text.split(UNPRINTABLE).map((part, place) => {
+    if (place % 2 === 1) return `"$(printf '${octal(part)}')"`;
+    return part === '' ? '' : `'${part.replaceAll("'", String.raw`'\''`)}'`;
+  });
+  return quoted.join('');
 }
+
+/** Captures characters on which a terminal acts, without line ends. */
+const UNPRINTABLE = new RegExp(`((?:(?!\\n)${UNSAFE.source})+)`);
 
 /** Quotes an argument on one line: with line ends, it uses bash's `$'…'`. */
 export function shellQuote(argument: string): string {
@@ -23,22 +28,6 @@ export function shellQuote(argument: string): string {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
   });
   return `$'${escaped.join('')}'`;
-}
-
-/** Alternates printable and unprintable parts. */
-function parts(text: string): string[] {
-  const found: string[] = [];
-  for (const character of text) {
-    const last = found.at(-1);
-    if (last !== undefined && isSafe(last) === isSafe(character)) {
-      found[found.length - 1] = last + character;
-    } else found.push(character);
-  }
-  return found;
-}
-
-function isSafe(text: string): boolean {
-  return text.split('\n').every((line) => printable(line) === line);
 }
 
 function octal(text: string): string {

@@ -1,7 +1,12 @@
 import { imageCell } from './image-cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import { newSweep } from '../../src/records/sweep.ts';
-import type { CellJudgement, ReportedCell, ReportedSweep } from '../../src/features/export/reported-sweep.ts';
+import {
+  type CellJudgement,
+  NOT_JUDGED,
+  type ReportedCell,
+  type ReportedSweep,
+} from '../../src/features/export/reported-sweep.ts';
 import type { CellRun } from '../../src/records/run.ts';
 import { NO_VALUES } from './no-values.ts';
 
@@ -26,7 +31,7 @@ export const SWEEP = newSweep({
 export function reportedCell(
   model: string,
   gpuComputeMs: readonly (number | null)[],
-  judgement: CellJudgement = { kind: 'values' },
+  judgement: CellJudgement = NOT_JUDGED,
 ): ReportedCell {
   const cell = imageCell({ model, precision: 'fp8', batch: 8, shapes: { input: [8, 3] } });
   const runs = gpuComputeMs.map((value, repeat): CellRun => ({
@@ -59,35 +64,18 @@ export function reportedCell(
   return { cell, name, metric: 'gpuComputeMs', owner: null, runs, judgement, recent: [1, 1, 1.1] };
 }
 
-export function compared(
-  verdict: 'slower' | 'faster' | 'same' | 'unclear',
-  base: number,
-  head: number,
-): Extract<CellJudgement, { readonly kind: 'compared' }> {
+type Judged = Exclude<CellJudgement, { readonly kind: 'values' }>;
+type Said = 'slower' | 'faster' | 'same' | 'unclear';
+
+export function compared(verdict: Said, base: number, head: number): Judged {
   const changePercent = (head / base - 1) * 100;
-  return {
-    kind: 'compared',
-    verdict,
-    base,
-    head,
-    changePercent,
-    ciPercent: [changePercent - 0.2, changePercent + 0.2],
-    mdePercent: 0.5,
-    reasons: [],
-    cause: null,
-  };
+  const ciPercent = [changePercent - 0.2, changePercent + 0.2] as const;
+  return { ...NOT_JUDGED, kind: 'compared', verdict, base, head, changePercent, ciPercent, mdePercent: 0.5 };
 }
 
 /** As the gate says it, of a reference level and the value of the sweep. */
-export function judged(
-  verdict: 'slower' | 'faster' | 'same' | 'unclear',
-  base: number,
-  head: number,
-  findings: Extract<CellJudgement, { readonly kind: 'judged' }>['findings'] = [],
-): Extract<CellJudgement, { readonly kind: 'judged' }> {
-  const { changePercent, ciPercent, mdePercent, reasons } = compared(verdict, base, head);
-  const numbers = { base, head, changePercent, ciPercent, mdePercent };
-  return { kind: 'judged', verdict, reason: null, metric: 'gpuComputeMs', ...numbers, reasons, findings };
+export function judged(verdict: Said, base: number, head: number, findings: CellJudgement['findings'] = []): Judged {
+  return { ...compared(verdict, base, head), kind: 'judged', metric: 'gpuComputeMs', findings };
 }
 
 export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {

@@ -1,4 +1,4 @@
-import type { CommandUnknownOpts as Program, Option } from '@commander-js/extra-typings';
+import type { CommandUnknownOpts as Program } from '@commander-js/extra-typings';
 
 import { commandsOf, optionName, optionsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
@@ -48,7 +48,8 @@ function candidates(program: Program, words: readonly string[], current: string,
   const stored = (): Candidate[] => storedCells(io);
   const option = optionsOf(command).find((each) => optionName(each) === words.at(-1));
   if (option !== undefined && (option.required || (option.optional && !current.startsWith('-')))) {
-    const known = valuesOf(option, stored);
+    const choices = option.argChoices?.map((value) => ({ value, meaning: '' }));
+    const known = choices ?? (CELLS.has(optionName(option)) ? stored() : []);
     if (option.required || known.length > 0) return known;
   }
   if (current.startsWith('-')) {
@@ -64,11 +65,6 @@ function candidates(program: Program, words: readonly string[], current: string,
 
 /** Arguments and options that take a cell. */
 const CELLS = new Set(['cell', 'cells', 'what', '--cell', '--filter']);
-
-function valuesOf(option: Option, stored: () => Candidate[]): Candidate[] {
-  if (option.argChoices !== undefined) return option.argChoices.map((value) => ({ value, meaning: '' }));
-  return CELLS.has(optionName(option)) ? stored() : [];
-}
 
 function namesOf(command: Program): Candidate[] {
   return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.summary() }));
@@ -87,10 +83,8 @@ function storedCells(io: Io): Candidate[] {
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-type Shell = (typeof SHELLS)[number];
-
 /** `PROGRAM` is the command line of this installation. */
-const SCRIPTS: Readonly<Record<Shell, string>> = {
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   bash: `# Completion of bench for bash. In ~/.bashrc:  eval "$(bench completion bash)"
 _bench() {
   local value word words=()

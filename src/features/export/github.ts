@@ -1,7 +1,7 @@
 import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
-import { count, formatNumber, formatPercent, meanText } from '../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, intervalText, meanText } from '../../terminal/numbers.ts';
 import {
   environmentOf,
   judgementOf,
@@ -38,13 +38,9 @@ const SECTIONS: readonly (readonly [status: Status, sign: string, words: string,
 const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'unclear', 'incomparable', 'missing']);
 
 function rowOf(cell: ReportedCell) {
-  return {
-    ...cell,
-    ...judgementOf(cell),
-    message: messageOf(cell),
-    marks: marksOf(cell),
-    value: valueOf(cell, cell.metric),
-  };
+  const { metric, name, owner, recent, runs } = cell;
+  const texts = { message: messageOf(cell), value: valueOf(cell, metric) };
+  return { ...judgementOf(cell), ...texts, name, owner, recent, runs };
 }
 
 /** Markdown for a comment on a pull request: changes first, the rest folded. */
@@ -69,33 +65,31 @@ function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: n
     if (of.length === 0) return [];
     const table = tableOf(of, sign, most);
     if (isOpen || isOnlyValues) return [...table, ...causesOf(of), ''];
-    const summary = `${count(of.length, 'cell')} ${words}`;
-    return [`<details><summary>${summary}</summary>`, '', ...table, '', '</details>', ''];
+    return [`<details><summary>${count(of.length, 'cell')} ${words}</summary>`, '', ...table, '', '</details>', ''];
   });
-  const more = findings.length === 0 ? [] : [''];
-  return [...notes.flatMap((note) => [`> ${markdown(note)}`, '']), ...findings, ...more, ...sections];
+  if (findings.length > 0) findings.push('');
+  return [...notes.flatMap((note) => [`> ${markdown(note)}`, '']), ...findings, ...sections];
 }
 
 function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
   if (gate !== null) return `${gate.findings.length > 0 ? '▲ ' : ''}${markdown(gate.headline)}`;
-  const numberOf = (status: Status): number => rows.filter((row) => row.status === status).length;
-  const parts = SECTIONS.flatMap(([status, , words, isOpen]) =>
-    status !== 'slower' && (isOpen || UNJUDGED.has(status)) && numberOf(status) > 0
-      ? [`${numberOf(status)} ${words}`]
-      : [],
-  );
+  const byStatus = Map.groupBy(rows, ({ status }) => status);
+  const parts = SECTIONS.flatMap(([status, , words, isOpen]) => {
+    const of = status !== 'slower' && (isOpen || UNJUDGED.has(status)) ? byStatus.get(status) : undefined;
+    return of === undefined ? [] : [`${of.length} ${words}`];
+  });
   const rest = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
-  const slower = rows.filter(({ status }) => status === 'slower');
+  const all = count(rows.length, 'cell');
+  const slower = byStatus.get('slower') ?? [];
   if (slower.length > 0) {
     const sizes = slower.map(({ changePercent }) => Math.abs(changePercent ?? 0));
-    const [least, largest] = [Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false));
-    const range = least === largest ? `${least}` : `${least?.replace(/ %$/, '')} to ${largest}`;
-    return `▲ ${slower.length} of ${count(rows.length, 'cell')} slower by ${range}${rest}`;
+    const range = new Set([Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false)));
+    return `▲ ${slower.length} of ${all} slower by ${[...range].join(' to ').replace(' % to', ' to')}${rest}`;
   }
   if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
-  if (rows.every(({ kind }) => kind === 'values')) return `${count(rows.length, 'cell')}${rest}`;
+  if (rows.every(({ kind }) => kind === 'values')) return `${all}${rest}`;
   const judged = rows.filter(({ status }) => !UNJUDGED.has(status)).length;
-  return judged === 0 ? `No verdict in ${count(rows.length, 'cell')}${rest}` : `No slower cell among ${judged}${rest}`;
+  return judged === 0 ? `No verdict in ${all}${rest}` : `No slower cell among ${judged}${rest}`;
 }
 
 function aboutLine({ baseRef, baseSweep, cells, environments, geometricMean, ref, sweeps }: ReportedSweep): string {
@@ -124,49 +118,42 @@ type Column = readonly [header: string, rule: '---' | '--:', text: (row: Row) =>
 
 /** @param most rows to show */
 function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
-  const isJudged = rows[0]?.kind === 'judged';
+  const [before, now] = rows[0]?.kind === 'judged' ? ['reference', 'now'] : ['base', 'head'];
   const percent = scalePercent(rows.map(({ changePercent }) => changePercent));
+  const trend = ({ recent }: Row) =>
+    recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : '';
   const changes: readonly Column[] = [
-    [isJudged ? 'reference' : 'base', '--:', (row) => levelText(row, row.base)],
-    [isJudged ? 'now' : 'head', '--:', (row) => levelText(row, row.kind === 'values' ? row.value : row.head)],
+    [before, '--:', (row) => levelText(row, row.base)],
+    [now, '--:', (row) => levelText(row, row.kind === 'values' ? row.value : row.head)],
     ['change', '--:', ({ changePercent }) => formatPercent(changePercent)],
   ];
-  const shown = (column: Column, isThere: boolean): readonly Column[] => (isThere ? [column] : []);
+  const values: readonly Column[] = [['value', '---', ({ message }) => markdown(message)]];
+  const optional: readonly (readonly [isShown: boolean, column: Column])[] = [
+    [rows.some(({ ciPercent }) => ciPercent !== null), ['95 % interval', '--:', ciText]],
+    [rows.some((row) => trend(row) !== ''), [`last sweeps, ±${percent} %`, '---', trend]],
+    [
+      rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
+      ['owner', '---', ({ owner }) => markdown(owner ?? '')],
+    ],
+  ];
   const columns: readonly Column[] = [
     ['', '---', () => sign],
     ['cell', '---', nameText],
-    ...(rows.some(({ changePercent }) => changePercent !== null)
-      ? changes
-      : [['value', '---', ({ message }) => markdown(message)] satisfies Column]),
-    ...shown(
-      ['95 % interval', '--:', intervalText],
-      rows.some(({ ciPercent }) => ciPercent !== null),
-    ),
-    ...shown(
-      [
-        `last sweeps, ±${percent} %`,
-        '---',
-        ({ recent }) => (recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : ''),
-      ],
-      rows.some(({ recent }) => recent.length > 1),
-    ),
-    ...shown(
-      ['owner', '---', ({ owner }) => markdown(owner ?? '')],
-      rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
-    ),
+    ...(rows.some(({ changePercent }) => changePercent !== null) ? changes : values),
+    ...optional.flatMap(([isShown, column]) => (isShown ? [column] : [])),
   ];
-  const more = rows.length - most;
-  return [
+  const texts = [
     columns.map(([header]) => header),
     columns.map(([, rule]) => rule),
     ...rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row))),
-  ]
-    .map((texts) => `| ${texts.join(' | ')} |`)
-    .concat(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []);
+  ];
+  const more = rows.length > most ? ['', `and ${count(rows.length - most, 'more cell', 'more cells')}`] : [];
+  return [...texts.map((line) => `| ${line.join(' | ')} |`), ...more];
 }
 
 /** Numbers that are not results get a warning. */
-function nameText({ marks, name }: Row): string {
+function nameText({ name, runs }: Row): string {
+  const marks = marksOf({ runs });
   const short = name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
   return `${markdown(short)}${marks === '' ? '' : ` **✗ ${marks}**`}`;
 }
@@ -175,10 +162,8 @@ function levelText({ metric }: Row, value: number | null): string {
   return value === null ? '–' : `${formatNumber(value)} ${metric.unit}`;
 }
 
-function intervalText({ ciPercent }: Row): string {
-  if (ciPercent === null) return '–';
-  const [low, high] = ciPercent;
-  return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
+function ciText({ ciPercent }: Row): string {
+  return ciPercent === null ? '–' : intervalText(ciPercent).replace(' … ', ' to ');
 }
 
 /** Each cause once, with the number of cells whose likeliest cause it is. */

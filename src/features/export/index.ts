@@ -3,9 +3,11 @@ export { junitXml } from './junit.ts';
 export { bencherJson, csvText, openMetricsText } from './metric-tables.ts';
 export {
   type CellJudgement,
+  NOT_JUDGED,
   type ReportedGate,
   type ReportedSweep,
   statusOf,
   uniqueNames,
+  verdictText,
   withoutIneligible,
 } from './reported-sweep.ts';

@@ -11,7 +11,17 @@ import {
   valueOf,
 } from './reported-sweep.ts';
 
-type Kind = 'passed' | 'failure' | 'error' | 'skipped';
+type Attributes = Readonly<Record<string, string | number | null>>;
+
+interface TestCase {
+  readonly kind: 'failure' | 'error' | 'skipped' | 'passed';
+  readonly classname: string;
+  readonly name: string;
+  readonly seconds: number;
+  readonly about: Attributes;
+  readonly message: string;
+  readonly text: string;
+}
 
 /**
  * JUnit XML with one test case per cell; a cell without a result is an error. Each finding of the gate is a failed case
@@ -21,15 +31,17 @@ type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 export function junitXml(report: ReportedSweep): string {
   const { baseRef, cells, gate, shift, sweeps } = report;
   const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
-  const isShared = shift?.verdict === 'slower';
-  const cases = [
-    ...(isShared ? [failure('common shift', {}, shiftSize(shift), shiftText(shift))] : []),
-    ...(gate?.findings ?? []).map(({ id, state, text }) =>
-      failure(`finding ${id.slice(0, 8)}`, { new: String(state === 'new') }, text, text),
-    ),
+  const failure = { kind: 'failure', classname: 'trtbench', seconds: 0 } as const;
+  const shared = { ...failure, name: 'common shift', about: {} };
+  const cases: readonly TestCase[] = [
+    ...(shift?.verdict === 'slower' ? [{ ...shared, message: shiftSize(shift), text: shiftText(shift) }] : []),
+    ...(gate?.findings ?? []).map(({ id, state, text }) => {
+      const about = { new: String(state === 'new') };
+      return { ...failure, name: `finding ${id.slice(0, 8)}`, about, message: text, text };
+    }),
     ...cells.map((cell) => caseOf(cell, report)),
   ];
-  const times = (kind: Kind) => cases.filter((one) => one.kind === kind).length;
+  const times = (kind: TestCase['kind']) => cases.filter((one) => one.kind === kind).length;
   const counts = {
     tests: cases.length,
     failures: times('failure'),
@@ -39,72 +51,59 @@ export function junitXml(report: ReportedSweep): string {
   };
   const suite = { name: matrix ?? name ?? 'trtbench', ...counts, timestamp: startedAt?.slice(0, 19) ?? null };
   const about = properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt });
-  const suites = element('testsuite', suite, [...about, ...cases.flatMap(({ lines }) => lines)]);
+  const suites = element('testsuite', suite, [...about, ...cases.flatMap(caseLines)]);
   const all = element('testsuites', { name: 'trtbench', ...counts }, suites);
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-/** A test case without a cell. */
-function failure(name: string, about: Attributes, message: string, text: string) {
-  return testCase('failure', { classname: 'trtbench', name, seconds: 0 }, about, message, `${text}\n`);
-}
+const KINDS: Readonly<Record<string, TestCase['kind']>> = {
+  failed: 'error',
+  missing: 'skipped',
+  incomparable: 'skipped',
+};
 
-function caseOf(cell: ReportedCell, { environments }: ReportedSweep) {
-  const { findings, isRegression, kind: judgedBy, status, ...of } = judgementOf(cell);
-  const isSkipped = status === 'missing' || status === 'incomparable';
-  const resultKind = status === 'failed' ? 'error' : isSkipped ? 'skipped' : 'passed';
+function caseOf(cell: ReportedCell, { environments }: ReportedSweep): TestCase {
+  const { cause, findings, isRegression, kind, status } = judgementOf(cell);
+  const why = cause === null ? '' : `likeliest cause: ${cause.title} (${cause.certainty})`;
   const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
-  const cause = of.cause === null ? '' : `likeliest cause: ${of.cause.title} (${of.cause.certainty})`;
-  const details = [cause, reasonsOf(cell)].filter((line) => line !== '');
-  const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
-  const about = {
-    cell: cell.cell.key,
-    gpu: environmentOf(cell, environments)?.gpuName ?? null,
-    owner: cell.owner,
-    finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
-    new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
-    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
+  return {
+    kind: kind === 'compared' && isRegression ? 'failure' : (KINDS[status] ?? 'passed'),
+    classname: cell.cell.model,
+    name: cell.name,
+    seconds: cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
+    about: {
+      cell: cell.cell.key,
+      gpu: environmentOf(cell, environments)?.gpuName ?? null,
+      owner: cell.owner,
+      finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
+      new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
+      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
+    },
+    message: messageOf(cell),
+    text: [cell.name, why, reasonsOf(cell)].filter((line) => line !== '').join('\n'),
   };
-  return testCase(
-    judgedBy === 'compared' && isRegression ? 'failure' : resultKind,
-    { classname: cell.cell.model, name: cell.name, seconds },
-    about,
-    messageOf(cell),
-    `${[cell.name, ...details].join('\n')}\n`,
-  );
 }
 
-function testCase(
-  kind: Kind,
-  { seconds, ...of }: { readonly classname: string; readonly name: string; readonly seconds: number },
-  about: Attributes,
-  message: string,
-  text: string,
-) {
+function caseLines({ about, classname, kind, message, name, seconds, text }: TestCase): string[] {
   const result = {
     passed: () => element('system-out', {}, `${message}\n`),
-    failure: () => element('failure', { type: 'slower', message }, text),
-    error: () => element('error', { type: 'noResult', message }, text),
+    failure: () => element('failure', { type: 'slower', message }, `${text}\n`),
+    error: () => element('error', { type: 'noResult', message }, `${text}\n`),
     skipped: () => element('skipped', { message }),
   }[kind]();
-  const lines = element('testcase', { ...of, time: seconds.toFixed(3) }, [...properties(about), ...result]);
-  return { kind, seconds, lines };
+  return element('testcase', { classname, name, time: seconds.toFixed(3) }, [...properties(about), ...result]);
 }
-
-type Attributes = Readonly<Record<string, string | number | null>>;
 
 /**
  * Lines of an element; omits attributes that are null.
  * @param content a text, or lines of elements; without either, the element is empty
  */
 function element(name: string, attributes: Attributes, content: string | readonly string[] = []): string[] {
-  const stated = Object.entries(attributes).flatMap(([attribute, value]) =>
-    value === null ? [] : [` ${attribute}="${xml(String(value))}"`],
-  );
-  const start = `<${name}${stated.join('')}`;
-  if (content.length === 0) return [`${start}/>`];
-  if (typeof content === 'string') return [`${start}>${xml(content)}</${name}>`];
-  return [`${start}>`, ...content.map((line) => `  ${line}`), `</${name}>`];
+  const stated = Object.entries(attributes).filter(([, value]) => value !== null);
+  const start = [name, ...stated.map(([attribute, value]) => `${attribute}="${xml(String(value))}"`)].join(' ');
+  if (content.length === 0) return [`<${start}/>`];
+  if (typeof content === 'string') return [`<${start}>${xml(content)}</${name}>`];
+  return [`<${start}>`, ...content.map((line) => `  ${line}`), `</${name}>`];
 }
 
 function properties(values: Attributes): string[] {
@@ -113,23 +112,14 @@ function properties(values: Attributes): string[] {
   return lines.length === 0 ? [] : element('properties', {}, lines);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-  '\n': '&#10;',
-  '\t': '&#9;',
-};
-
 /** Escapes text for tags and attributes. Characters that XML 1.0 cannot hold become U+FFFD. */
 function xml(text: string): string {
+  const named: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
   return (
     text
       .toWellFormed()
       // oxlint-disable-next-line no-control-regex -- XML forbids these characters
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd')
-      .replace(/[&<>"'\n\t]/g, (character) => ENTITIES[character] ?? character)
+      .replace(/[&<>"'\n\t]/g, (character) => `&${named[character] ?? `#${character.charCodeAt(0)}`};`)
   );
 }

@@ -1,6 +1,5 @@
 import { batchOf } from '../../records/cell.ts';
-import { METRIC_IDS, metricDefinition, type MetricId, metricOf } from '../../records/metric.ts';
-import type { CellRun } from '../../records/run.ts';
+import { METRIC_IDS, metricDefinition, metricOf } from '../../records/metric.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { withoutControls } from '../../text/printable.ts';
 import {
@@ -19,22 +18,19 @@ function rounded(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-type Value = string | number | boolean | null;
-type Column = readonly [name: string, value: (cell: ReportedCell, run: CellRun) => Value];
+type Value = string | number | boolean | null | undefined;
 
 /** One line per timed run, RFC 4180. Column names carry the units. */
-export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
-  const sweepOf = ({ sweepId }: CellRun) => sweeps.find((sweep) => sweep.sweepId === sweepId);
-  const ofSweep = (['matrix', 'provenance', 'commit', 'branch'] as const).map((name): Column => [
-    name,
-    (_, run) => sweepOf(run)?.[name] ?? null,
-  ]);
-  const metrics = [...METRIC_IDS, ...harnessMetrics(cells)];
-  const columns: readonly Column[] = [
-    ['sweepId', (_, run) => run.sweepId],
-    ...ofSweep,
-    ['runId', (_, run) => run.runId],
-    ['startedAt', (_, run) => run.startedAt],
+export function csvText(report: ReportedSweep): string {
+  const metrics = [...METRIC_IDS, ...harnessMetrics(report.cells)];
+  const columns: readonly (readonly [name: string, value: (row: CsvRow) => Value])[] = [
+    ['sweepId', ({ run }) => run.sweepId],
+    ['matrix', ({ sweep }) => sweep?.matrix],
+    ['provenance', ({ sweep }) => sweep?.provenance],
+    ['commit', ({ sweep }) => sweep?.commit],
+    ['branch', ({ sweep }) => sweep?.branch],
+    ['runId', ({ run }) => run.runId],
+    ['startedAt', ({ run }) => run.startedAt],
     ['cellKey', ({ cell }) => cell.key],
     ['cell', ({ name }) => name],
     ['model', ({ cell }) => cell.model],
@@ -51,29 +47,42 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ],
     ['harness', ({ cell }) => cell.harness?.name ?? 'trtexec'],
     ['timer', ({ cell }) => cell.harness?.timer ?? 'cudaEvent'],
-    ['repeat', (_, run) => run.repeat],
-    ['outcome', (_, run) => run.outcome.kind],
-    ['reason', (_, run) => outcomeReason(run.outcome)],
-    ...metrics.map((metric): Column => [metric, (_, run) => run.values[metric] ?? null]),
-    ['boundBy', (_, run) => run.boundBy],
-    ['queries', (_, run) => run.queries],
-    ['wallS', (_, run) => run.wallS],
-    ['gpu', (cell) => environmentOf(cell, environments)?.gpuName ?? null],
-    ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
-    ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
-    ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
-    ['verdict', (cell) => judgementOf(cell).status],
-    ['verdictMetric', (cell) => judgementOf(cell).metric.id],
-    ['before', (cell) => judgementOf(cell).base],
-    ['now', (cell) => judgementOf(cell).head],
-    ['changePercent', (cell) => judgementOf(cell).changePercent],
-    ['ciLowPercent', (cell) => judgementOf(cell).ciPercent?.[0] ?? null],
-    ['ciHighPercent', (cell) => judgementOf(cell).ciPercent?.[1] ?? null],
-    ['findings', ({ judgement: of }) => (of.kind === 'judged' ? of.findings.map(({ id }) => id).join(' ') : null)],
-    ['marks', (_, run) => marksOf({ runs: [run] })],
+    ['repeat', ({ run }) => run.repeat],
+    ['outcome', ({ run }) => run.outcome.kind],
+    ['reason', ({ run }) => outcomeReason(run.outcome)],
+    ...metrics.map((metric) => [metric, ({ run }: CsvRow) => run.values[metric]] as const),
+    ['boundBy', ({ run }) => run.boundBy],
+    ['queries', ({ run }) => run.queries],
+    ['wallS', ({ run }) => run.wallS],
+    ['gpu', ({ gpu }) => gpu],
+    ['driver', ({ environment }) => environment?.driver],
+    ['tensorrt', ({ environment }) => environment?.tensorrt],
+    ['host', ({ environment }) => environment?.host],
+    ['verdict', ({ judged }) => judged.status],
+    ['verdictMetric', ({ judged }) => judged.metric.id],
+    ['before', ({ judged }) => judged.base],
+    ['now', ({ judged }) => judged.head],
+    ['changePercent', ({ judged }) => judged.changePercent],
+    ['ciLowPercent', ({ judged }) => judged.ciPercent?.[0]],
+    ['ciHighPercent', ({ judged }) => judged.ciPercent?.[1]],
+    ['findings', ({ judged }) => judged.findings.map(({ id }) => id).join(' ')],
+    ['marks', ({ run }) => marksOf({ runs: [run] })],
   ];
-  const rows = cells.flatMap((cell) => cell.runs.map((run) => columns.map(([, value]) => csvCell(value(cell, run)))));
+  const rows = csvRows(report).map((row) => columns.map(([, value]) => csvCell(value(row))));
   return [columns.map(([name]) => name), ...rows].map((row) => `${row.join(',')}\r\n`).join('');
+}
+
+type CsvRow = ReturnType<typeof csvRows>[number];
+
+function csvRows({ cells, environments, sweeps }: ReportedSweep) {
+  return cells.flatMap((reported) => {
+    const { cell, name } = reported;
+    const [judged, gpu] = [judgementOf(reported), environmentOf(reported, environments)?.gpuName];
+    return reported.runs.map((run) => {
+      const sweep = sweeps.find(({ sweepId }) => sweepId === run.sweepId);
+      return { cell, name, judged, gpu, run, sweep, environment: environments.get(run.environmentId) };
+    });
+  });
 }
 
 function joined<Inner>(
@@ -82,23 +91,16 @@ function joined<Inner>(
   text: (name: string, value: Inner) => string,
 ) {
   return Object.entries(values)
-    .map(([name, value]) => text(name, value))
+    .map((entry) => text(...entry))
     .join(by);
 }
 
 /** Text that a spreadsheet would read as a formula gets an apostrophe (OWASP, CSV injection). Numbers are safe. */
 function csvCell(value: Value): string {
-  if (value === null) return '';
-  if (typeof value !== 'string') return String(value);
+  if (typeof value !== 'string') return String(value ?? '');
   const text = withoutControls(value);
   const tame = /^[\s]*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]|^\s|\s$/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame;
-}
-
-interface Measure {
-  readonly name: string;
-  readonly metric: MetricId;
-  readonly scale: number;
 }
 
 /** Measures that Bencher defines come first. */
@@ -117,7 +119,7 @@ const MAX_NAME = 1024;
  * of each cell. Bencher's slugs are letters, digits and dashes.
  */
 export function bencherJson({ cells }: ReportedSweep) {
-  const ofHarness = harnessMetrics(cells).map((metric): Measure => {
+  const ofHarness = harnessMetrics(cells).map((metric) => {
     const { label, unit } = metricOf(metric);
     const slug = `${label}-${unit}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
     return { name: slug.replaceAll(/^-|-$/g, ''), metric, scale: 1 };
@@ -150,7 +152,7 @@ const FAMILIES = METRIC_IDS.flatMap((metric) => {
   const { openMetrics } = metricDefinition(metric);
   if (openMetrics === undefined) return [];
   const { unit = null, scale = 1 } = BASE_UNITS[metricOf(metric).unit] ?? {};
-  return [{ name: openMetrics.name, unit, help: openMetrics.help, metric, scale }];
+  return [{ ...openMetrics, unit, metric, scale }];
 }).toSorted((a, b) => Number(b.unit === 'seconds') - Number(a.unit === 'seconds'));
 
 type Labels = Readonly<Record<string, string>>;
@@ -161,38 +163,27 @@ type Labels = Readonly<Record<string, string>>;
  * value. The metrics of other harnesses form one family, distinguished by labels.
  */
 export function openMetricsText(report: ReportedSweep): string {
-  const { cells, sweeps } = report;
-  const [sweep] = sweeps;
-  const about = new Map(cells.map((cell) => [cell, labelsOf(cell, report)]));
-  const gauges = FAMILIES.map(({ help, metric, name, scale, unit }) => {
-    const samples = cells.flatMap((cell) => sample(about.get(cell), valueOf(cell, metric), scale));
-    return family(name, 'gauge', help, unit, samples);
-  });
-  const ofHarness = cells.flatMap((cell) =>
+  const [{ branch, commit, matrix, provenance, startedAt, sweepId: sweep, tensorrt }] = report.sweeps;
+  const cells = report.cells.map((cell) => ({ cell, labels: labelsOf(cell, report) }));
+  const ofHarness = cells.flatMap(({ cell, labels }) =>
     harnessMetrics([cell]).flatMap((metric) => {
       const { betterIs, label, unit } = metricOf(metric);
-      return sample({ ...about.get(cell), metric: label, unit, better_is: betterIs }, valueOf(cell, metric), 1);
+      return sample({ ...labels, metric: label, unit, better_is: betterIs }, valueOf(cell, metric), 1);
     }),
   );
-  const outcomes = cells.flatMap((cell) => {
+  const outcomes = cells.flatMap(({ cell, labels }) => {
     const measured = measuredRuns(cell).length;
-    return [
-      ...sample({ ...about.get(cell), outcome: 'measured' }, measured),
-      ...sample({ ...about.get(cell), outcome: 'other' }, cell.runs.length - measured),
-    ];
+    const other = cell.runs.length - measured;
+    return Object.entries({ measured, other }).flatMap(([outcome, runs]) => sample({ ...labels, outcome }, runs));
   });
-  const start = sweep.startedAt === null ? null : Date.parse(sweep.startedAt) / 1000;
-  const begun = sample({ matrix: sweep.matrix ?? '' }, start);
-  const info = {
-    sweep: sweep.sweepId,
-    matrix: sweep.matrix ?? '',
-    commit: sweep.commit ?? '',
-    branch: sweep.branch ?? '',
-    tensorrt: sweep.tensorrt ?? '',
-    provenance: sweep.provenance,
-  };
+  const begun = sample({ matrix: matrix ?? '' }, startedAt === null ? null : Date.parse(startedAt) / 1000);
+  const about = { sweep, matrix, commit, branch, tensorrt, provenance };
+  const info = Object.fromEntries(Object.entries(about).map(([name, text]) => [name, text ?? '']));
   const lines = [
-    ...gauges.flat(),
+    ...FAMILIES.flatMap(({ help, metric, name, scale, unit }) => {
+      const samples = cells.flatMap(({ cell, labels }) => sample(labels, valueOf(cell, metric), scale));
+      return family(name, 'gauge', help, unit, samples);
+    }),
     ...family('harness_value', 'gauge', 'A number of another harness than trtexec', null, ofHarness),
     ...family('runs', 'gauge', 'Timed runs of a cell by how they turned out', null, outcomes),
     ...family('sweep_start_time', 'gauge', 'When the sweep began, since the epoch', 'seconds', begun),
@@ -202,8 +193,8 @@ export function openMetricsText(report: ReportedSweep): string {
 }
 
 /** @param scale factor to the base unit; null for an unscaled number */
-function sample(of: Labels | undefined, value: number | null, scale: number | null = null): string[] {
-  const pairs = Object.entries(of ?? {}).map(([name, label]) => `${name}="${escaped(label)}"`);
+function sample(labels: Labels, value: number | null, scale: number | null = null): string[] {
+  const pairs = Object.entries(labels).map(([name, label]) => `${name}="${escaped(label)}"`);
   return value === null ? [] : [`{${pairs.join(',')}} ${scale === null ? value : rounded(value * scale)}`];
 }
 
@@ -211,36 +202,36 @@ function sample(of: Labels | undefined, value: number | null, scale: number | nu
 function family(of: string, type: 'gauge' | 'info', help: string, unit: string | null, samples: readonly string[]) {
   if (samples.length === 0) return [];
   const name = ['trtbench', of, unit].filter((part) => part !== null).join('_');
-  const head = [
+  const unitLine = unit === null ? [] : [`# UNIT ${name} ${unit}`];
+  const suffix = type === 'info' ? '_info' : '';
+  return [
     `# TYPE ${name} ${type}`,
-    ...(unit === null ? [] : [`# UNIT ${name} ${unit}`]),
+    ...unitLine,
     `# HELP ${name} ${help}`,
+    ...samples.map((text) => `${name}${suffix}${text}`),
   ];
-  return [...head, ...samples.map((text) => `${name}${type === 'info' ? '_info' : ''}${text}`)];
 }
 
 /** Labels that stay constant from sweep to sweep. A commit as a label would start a new series each time. */
-function labelsOf(cell: ReportedCell, { environments, sweeps }: ReportedSweep): Labels {
-  const { cell: about } = cell;
+function labelsOf(reported: ReportedCell, { environments, sweeps }: ReportedSweep): Labels {
+  const { cell, name } = reported;
   return {
-    cell: cell.name,
-    key: about.key.slice(0, 8),
-    model: about.model,
-    precision: about.precision,
-    batch: String(batchOf(about.shapes) ?? ''),
-    cuda_graph: String(about.cudaGraph ?? ''),
-    streams: String(about.streams),
+    cell: name,
+    key: cell.key.slice(0, 8),
+    model: cell.model,
+    precision: cell.precision,
+    batch: String(batchOf(cell.shapes) ?? ''),
+    cuda_graph: String(cell.cudaGraph ?? ''),
+    streams: String(cell.streams),
     matrix: sweeps[0].matrix ?? '',
     provenance: sweeps[0].provenance,
-    gpu: environmentOf(cell, environments)?.gpuName ?? '',
+    gpu: environmentOf(reported, environments)?.gpuName ?? '',
   };
 }
 
 function escaped(text: string): string {
+  const signs: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\ufffd' };
   return withoutControls(text)
     .toWellFormed()
-    .replaceAll('\\', '\\\\')
-    .replaceAll('"', '\\"')
-    .replaceAll('\n', '\\n')
-    .replaceAll('\r', '\ufffd');
+    .replaceAll(/[\\"\n\r]/g, (sign) => signs[sign] ?? `\\${sign}`);
 }

@@ -10,26 +10,43 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { failureSentences } from '../../records/outcome.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { type CheckedFinding, verdictText } from '../check/index.ts';
+import type { CheckedFinding } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
-/** The verdict on a cell: from a comparison with another side, from the gate, or none. */
-export type CellJudgement =
-  | { readonly kind: 'values' }
-  | ({ readonly kind: 'compared' } & Pick<
-      ComparedCell,
-      'verdict' | 'base' | 'head' | 'changePercent' | 'ciPercent' | 'mdePercent' | 'reasons' | 'cause'
-    >)
-  | ({
-      readonly kind: 'judged';
-      /** Reference level; `head` is the value of the sweep. */
-      readonly base: number | null;
-      readonly head: number | null;
-      readonly reasons: readonly string[];
-      /** Present findings in its metric. */
-      readonly findings: readonly Pick<CheckedFinding, 'id' | 'state' | 'isWarning'>[];
-    } & Pick<JudgedCell, 'verdict' | 'reason' | 'metric' | 'changePercent' | 'ciPercent' | 'mdePercent'>);
+/** The verdict on a cell: `compared` with another side, `judged` by the gate, or neither. */
+export type CellJudgement = JudgementFacts &
+  (
+    | { readonly kind: 'values'; readonly verdict: null }
+    | { readonly kind: 'compared' | 'judged'; readonly verdict: Verdict | JudgedCell['verdict'] }
+  );
+
+interface JudgementFacts extends Pick<JudgedCell, 'reason' | 'changePercent' | 'ciPercent' | 'mdePercent'> {
+  /** Null for the metric of the cell. */
+  readonly metric: JudgedCell['metric'] | null;
+  /** Value of the base, or the reference level. */
+  readonly base: number | null;
+  readonly head: number | null;
+  readonly reasons: readonly string[];
+  readonly cause: ComparedCell['cause'];
+  /** Present findings of the gate in its metric. */
+  readonly findings: readonly Pick<CheckedFinding, 'id' | 'state' | 'isWarning'>[];
+}
+
+export const NOT_JUDGED = {
+  kind: 'values',
+  verdict: null,
+  reason: null,
+  metric: null,
+  base: null,
+  head: null,
+  changePercent: null,
+  ciPercent: null,
+  mdePercent: null,
+  reasons: [],
+  cause: null,
+  findings: [],
+} as const satisfies CellJudgement;
 
 export interface ReportedCell {
   readonly cell: KeyedCell;
@@ -114,32 +131,29 @@ export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<stri
 }
 
 /** The status in the words of its judgment. `failed` also when nothing ran, such as without an engine. */
-export function statusOf(cell: ReportedCell): Verdict | 'new' | 'measured' {
-  const { judgement } = cell;
-  if (judgement.kind === 'values') return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
-  if (judgement.kind === 'compared') return judgement.verdict;
-  return judgement.reason ?? (judgement.verdict === 'noResult' ? 'failed' : judgement.verdict);
+export function statusOf(cell: ReportedCell) {
+  const { reason, verdict } = cell.judgement;
+  if (verdict === null) return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
+  return reason ?? (verdict === 'noResult' ? 'failed' : verdict);
 }
 
-const NO_NUMBERS = { base: null, head: null, changePercent: null, ciPercent: null, mdePercent: null, reasons: [] };
+/** The verdict in words; null without a judgment. */
+export function verdictText({ reason, verdict }: CellJudgement): string | null {
+  if (reason === 'new') return 'new';
+  return verdict === 'noResult' ? 'no result' : verdict;
+}
 
-/** The verdict on a cell in the form that every format uses. */
+/** The verdict on a cell with its status, word and metric. */
 export function judgementOf(cell: ReportedCell) {
-  const { judgement, metric } = cell;
-  const status = statusOf(cell);
-  const isJudged = judgement.kind === 'judged';
-  const findings = isJudged ? judgement.findings : [];
-  const fails = judgement.kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
+  const { findings, kind, metric, verdict } = cell.judgement;
+  const fails = kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
   return {
-    ...NO_NUMBERS,
-    ...judgement,
-    status,
-    word: isJudged ? verdictText(judgement) : judgement.kind === 'compared' ? judgement.verdict : '',
-    metric: gatedMetricOf(isJudged ? judgement.metric : metric),
-    findings,
-    cause: judgement.kind === 'compared' ? judgement.cause : null,
+    ...cell.judgement,
+    status: statusOf(cell),
+    word: verdictText(cell.judgement) ?? '',
+    metric: gatedMetricOf(metric ?? cell.metric),
     /** The cell is slower, and that affects the exit code. */
-    isRegression: judgement.kind !== 'values' && judgement.verdict === 'slower' && fails,
+    isRegression: verdict === 'slower' && fails,
   };
 }
 
@@ -158,7 +172,7 @@ export function messageOf(cell: ReportedCell): string {
 }
 
 export function reasonsOf(cell: ReportedCell): string {
-  const judged = judgementOf(cell).reasons;
+  const judged = cell.judgement.reasons;
   const own = failureSentences(cell.runs.map(({ outcome }) => outcome));
   const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];
   return all.length === 0 && cell.runs.length === 0 ? 'no run' : all.join('; ');

@@ -34,7 +34,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     throw new UsageError('--redact hides names in what is printed: leave --output out');
   }
   return withStore(options, io, async (store) => {
-    const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
+    const { notes, runId, slices, ...trace } = runTrace(store.db, namedRun(store.db, name));
     const chunks = chromeTrace(trace);
     if (json !== true) for (const note of notes) io.err(`note: ${printable(note)}\n`);
     if (file === null) {
@@ -45,66 +45,53 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
       return EXIT_CODES.fine;
     }
     const bytes = await writeOutput(file, chunks, io);
-    const written: ExportOutput = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
+    const written: OutputOf<typeof exported> = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
     if (json === true) io.out(`${jsonText(written)}\n`);
     else io.err(`wrote ${printable(file)}\n`);
     return EXIT_CODES.fine;
   });
 }
 
-type Facts = Readonly<Record<string, string | number>>;
-
 /** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
 interface Track {
   readonly name: string;
-  readonly slices: readonly {
-    readonly name: string;
-    readonly startMs: number;
-    readonly endMs: number;
-    readonly facts: Facts;
-  }[];
+  readonly slices: readonly Slice[];
 }
 
-interface Trace {
-  readonly facts: Readonly<Record<string, string>>;
-  readonly groups: readonly { readonly name: string; readonly tracks: readonly Track[] }[];
+interface Slice {
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly facts: Readonly<Record<string, string | number>>;
 }
-
-const CHUNK_CHARACTERS = 1 << 16;
 
 /**
  * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
- * Streamed, because a run may have millions of events.
+ * One chunk per track, because a run may have millions of events.
  */
-function* chromeTrace(trace: Trace): Generator<string> {
-  let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
-  let isFirst = true;
-  for (const event of events(trace)) {
-    text += `${isFirst ? '' : ','}\n${jsonLine(event)}`;
-    isFirst = false;
-    if (text.length >= CHUNK_CHARACTERS) {
-      yield text;
-      text = '';
-    }
-  }
-  yield `${text}\n]}\n`;
-}
-
-function* events({ groups }: Trace): Generator<object> {
-  for (const [groupPlace, group] of groups.entries()) {
-    const pid = groupPlace + 1;
-    yield { ph: 'M', name: 'process_name', pid, args: { name: group.name } };
-    yield { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } };
+function* chromeTrace({ facts, groups }: Pick<ReturnType<typeof runTrace>, 'facts' | 'groups'>): Generator<string> {
+  yield `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[\n`;
+  for (const [place, group] of groups.entries()) {
+    const pid = place + 1;
+    const metadata = [
+      { ph: 'M', name: 'process_name', pid, args: { name: group.name } },
+      { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } },
+    ];
+    yield (place === 0 ? '' : ',\n') + metadata.map(jsonLine).join(',\n');
     for (const [trackPlace, track] of group.tracks.entries()) {
       const tid = trackPlace + 1;
-      yield { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } };
-      yield { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } };
-      for (const { endMs, facts, name, startMs } of track.slices) {
-        const ts = microseconds(startMs);
-        yield { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur: microseconds(endMs - startMs), args: facts };
-      }
+      const events = [
+        { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } },
+        { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } },
+        ...track.slices.map(({ endMs, facts: args, name, startMs }) => {
+          const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
+          return { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur, args };
+        }),
+      ];
+      yield `,\n${events.map(jsonLine).join(',\n')}`;
     }
   }
+  yield '\n]}\n';
 }
 
 /** Rounds to nanoseconds; the rest is conversion noise. */
@@ -125,23 +112,21 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   const tracks = times === null ? [] : queryTracks(times);
   const engine = timedLayers(db, run);
   const layers = engine === null ? [] : layerSlices(engine.layers);
-  const [short, other] = [runId, engine?.runId].map((id) => id?.slice(0, 8));
-  if (tracks.length === 0 && layers.length === 0) {
+  if (tracks.length + layers.length === 0) {
     throw new UsageError(
-      `run ${short} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
+      `run ${runId.slice(0, 8)} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
     );
   }
-  const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
+  const source = `run ${engine?.runId.slice(0, 8)} (${engine?.provenance}), no timeline`;
+  const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of ${source}`;
   const groups = [
     { name: `queries of ${label} (${provenance})`, tracks },
     { name: means, tracks: layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }] },
   ];
   return {
     runId,
-    trace: {
-      facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
-      groups: groups.filter((group) => group.tracks.length > 0),
-    },
+    facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
+    groups: groups.filter((group) => group.tracks.length > 0),
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
     notes: [
       ...(layers.length === 0 ? [] : (engine?.notes ?? [])),
@@ -178,14 +163,11 @@ function layerSlices(layers: readonly JoinedLayer[]) {
     });
 }
 
+type QueryPart = readonly [name: string, start: QueryTimeColumn, end: QueryTimeColumn, duration?: QueryTimeColumn];
+
 /** The length comes from a duration, which is more exact, or else from the difference of stamps. */
-const KINDS: readonly (readonly [
-  name: string,
-  start: QueryTimeColumn,
-  end: QueryTimeColumn,
-  QueryTimeColumn | null,
-])[] = [
-  ['enqueue (host)', 'startEnqMs', 'endEnqMs', null],
+const PARTS: readonly QueryPart[] = [
+  ['enqueue (host)', 'startEnqMs', 'endEnqMs'],
   ['H2D copy', 'startH2dMs', 'endH2dMs', 'h2dMs'],
   ['GPU compute', 'startComputeMs', 'endComputeMs', 'computeMs'],
   ['D2H copy', 'startD2hMs', 'endD2hMs', 'd2hMs'],
@@ -196,38 +178,27 @@ const KINDS: readonly (readonly [
  * has no stamps.
  */
 export function queryTracks({ columns }: QueryTimes): Track[] {
-  return KINDS.flatMap(([name, start, end, duration]) => {
-    const [startMs, stampMs] = [columns[start], columns[end]];
-    const lengthMs = duration === null ? undefined : columns[duration];
-    if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return [];
-    const endMs = startMs.map((from, query) =>
-      Math.max(from, lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0)),
-    );
-    return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? tracksOf(name, startMs, endMs) : [];
+  return PARTS.flatMap(([name, start, end, duration]) => {
+    const [stamps, lengths] = [columns[end], duration === undefined ? undefined : columns[duration]];
+    const slices = Array.from(columns[start] ?? [], (startMs, query) => {
+      const endMs = lengths === undefined ? (stamps?.[query] ?? startMs) : startMs + (lengths[query] ?? 0);
+      return { name, startMs, endMs: Math.max(startMs, endMs), facts: { query } };
+    });
+    return slices.some(({ endMs, startMs }) => endMs > startMs) ? tracksOf(name, slices) : [];
   });
 }
 
-function tracksOf(name: string, startMs: Float64Array, endMs: Float64Array): Track[] {
-  const order = Uint32Array.from(startMs.keys()).toSorted((a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0));
-  const tracks: number[][] = [];
-  for (const query of order) {
-    const from = startMs[query] ?? 0;
-    const track = tracks.find((queries) => (endMs[queries.at(-1) ?? query] ?? 0) <= from + roundingMs(from));
-    const last = track?.at(-1);
+function tracksOf(name: string, slices: readonly Slice[]): Track[] {
+  const tracks: Slice[][] = [];
+  for (const slice of slices.toSorted((a, b) => a.startMs - b.startMs)) {
+    const latest = slice.startMs + roundingMs(slice.startMs);
+    const track = tracks.find((own) => (own.at(-1)?.endMs ?? 0) <= latest);
+    const last = track?.pop();
     // Stamps are rounded and durations are not, so a small disagreement is not an overlap.
-    if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
-    if (track === undefined) tracks.push([query]);
-    else track.push(query);
+    if (last === undefined) tracks.push([slice]);
+    else track?.push({ ...last, endMs: Math.min(last.endMs, slice.startMs) }, slice);
   }
-  return tracks.map((queries, place) => ({
-    name: place === 0 ? name : `${name} (${place + 1})`,
-    slices: queries.map((query) => ({
-      name,
-      startMs: startMs[query] ?? 0,
-      endMs: endMs[query] ?? 0,
-      facts: { query },
-    })),
-  }));
+  return tracks.map((own, place) => ({ name: place === 0 ? name : `${name} (${place + 1})`, slices: own }));
 }
 
 const STAMP_DIGITS = 6;
@@ -245,5 +216,3 @@ export const exported = outputSchema('bench export --output FILE --json', {
   slices: countSchema,
   notes: z.array(z.string()),
 });
-
-type ExportOutput = OutputOf<typeof exported>;

@@ -55,26 +55,21 @@ function inDocuments(topic: string, look: Look): string[] | null {
   if (file !== undefined) return file.lines.map((line) => printable(line));
   const word = wordRow(topic, look);
   if (word !== null) return word;
-  for (const { lines } of all) {
-    const start = lines.findIndex((line) => /^##+ /.test(line) && plain(line.replace(/^#+/, '')) === wanted);
-    if (start === -1) continue;
-    const end = lines.findIndex((line, place) => place > start && line.startsWith('#'));
-    return lines.slice(start, end === -1 ? undefined : end).map((line) => printable(line));
-  }
-  return null;
+  const isTitle = (line: string): boolean => /^##+ /.test(line) && plain(line.replace(/^#+/, '')) === wanted;
+  const lines = all.find((document) => document.lines.some(isTitle))?.lines;
+  if (lines === undefined) return null;
+  const [title = '', ...rest] = lines.slice(lines.findIndex(isTitle));
+  const end = rest.findIndex((line) => line.startsWith('#'));
+  return [title, ...rest.slice(0, end === -1 ? undefined : end)].map((line) => printable(line));
 }
 
 /** The row of a word, in the singular or plural; ignores case and hyphens. */
 export function wordRow(topic: string, look: Look): string[] | null {
   const wanted = plain(topic);
-  if (wanted === '') return null;
-  for (const line of documents()[0]?.lines ?? []) {
-    const words = wordsOf(line);
-    const isNamed = words.some((word) => formsOf(plain(word)).includes(wanted));
-    if (isNamed)
-      return [look.style.strong(words.join(', ')), '', ...paragraph(line.slice(line.indexOf('**: ') + 4), look)];
-  }
-  return null;
+  const line = documents()[0]?.lines.find((one) => wordsOf(one).some((word) => formsOf(plain(word)).includes(wanted)));
+  if (line === undefined) return null;
+  const words = wordsOf(line).join(', ');
+  return [look.style.strong(words), '', ...paragraph(line.slice(line.indexOf('**: ') + 4), look)];
 }
 
 /** The words in bold at the beginning of an entry. */
@@ -93,16 +88,15 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** A metric by its word, its ID, trtexec's name, or an unambiguous prefix; ignores case. */
+/** A metric by its word, its ID, its label, trtexec's name, or an unambiguous prefix; ignores case. */
 function numberNamed(topic: string): OwnMetricId | undefined {
-  const word = topic.toLowerCase();
-  const named = METRIC_IDS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word));
-  return ownMetricNamed(word) ?? named;
-}
-
-function namesOf(id: OwnMetricId): string[] {
-  const { label, source, word } = metricText(id);
-  return [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+  const wanted = topic.toLowerCase();
+  const isNamed = (id: OwnMetricId): boolean => {
+    const { label, source, word } = metricText(id);
+    const names = [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+    return names.some((name) => name.toLowerCase() === wanted);
+  };
+  return ownMetricNamed(wanted) ?? METRIC_IDS.find(isNamed);
 }
 
 function metricsPage(look: Look): string[] {

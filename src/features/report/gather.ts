@@ -1,13 +1,11 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import type { ReportOptions } from './command.ts';
 import { shiftText, compareReport } from '../compare/index.ts';
-import { type ReportedSweep, uniqueNames } from '../export/index.ts';
+import { NOT_JUDGED, type ReportedSweep, uniqueNames } from '../export/index.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -64,7 +62,8 @@ export async function gatherReport(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const { ownerOf } = gateRules(rulesOf(db, newest.sweepId));
-  const recent = recentValues(db, newest, cells, metric);
+  const histories = cellHistories(db, seriesUntil(db, newest, RECENT_SWEEPS).toReversed(), cells, metric);
+  const recent = new Map(histories.map(({ cell, history }) => [cell.key, [...history.values]]));
   const isShown = (finding: { readonly cells: readonly string[] }): boolean =>
     options.filter === undefined || finding.cells.some((key) => kept.has(key));
   return {
@@ -81,7 +80,7 @@ export async function gatherReport(
       metric: gateMetric(metric, cell),
       owner: ownerOf([cell.key]),
       runs: byCell.get(cell.key) ?? [],
-      judgement: said.get(cell.key) ?? { kind: 'values' },
+      judgement: said.get(cell.key) ?? NOT_JUDGED,
       recent: recent.get(cell.key) ?? [],
     })),
     environments: findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]),
@@ -128,15 +127,4 @@ async function bySides(
     const notes = [`not compared: ${error.message}`];
     return { cells: new Map(), head: only, base: null, shift: null, geometricMean: null, notes };
   }
-}
-
-/** Values of the last sweeps, oldest first. */
-function recentValues(
-  db: StoreDatabase,
-  newest: Sweep,
-  cells: readonly KeyedCell[],
-  metric: MetricId | null,
-): Map<string, readonly number[]> {
-  const sweeps = seriesUntil(db, newest, RECENT_SWEEPS).toReversed();
-  return new Map(cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [cell.key, [...history.values]]));
 }

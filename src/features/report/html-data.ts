@@ -7,8 +7,7 @@ import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
-import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
-import { paretoReport } from '../choose/index.ts';
+import { type ParetoOutput, paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
@@ -22,11 +21,11 @@ import { forgeOf, originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
 import { compareReport } from '../compare/index.ts';
+import { NOT_JUDGED } from '../export/index.ts';
 import { usualBound } from '../../judge/bound.ts';
 import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
-import type { BoundBy } from '../../records/bound.ts';
-import { type CellSamples, type LeftOut, type SweepColumns, histogramOf } from '../../html/page-data.ts';
+import { type DrawnCell, type SweepColumns, histogramOf } from '../../html/page-data.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
@@ -51,13 +50,11 @@ export type PageAbout = PageSides | { readonly checked: CheckedSweep };
 /** Maximum number of sweeps in a report: more than a year of nightly ones. */
 const LAST_SWEEPS = 400;
 
-/** Gathers the data of the HTML report; reads the store only. */
-export async function htmlReportData(
-  db: StoreDatabase,
-  options: HtmlReportOptions,
-  io: Io,
-  about: PageAbout,
-): Promise<ReportData> {
+/** Data of the HTML report as JSON values; not safe to print. */
+export type ReportData = Awaited<ReturnType<typeof htmlReportData>>;
+
+/** Gathers the data of the HTML report on one series; reads the store only. */
+export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, about: PageAbout) {
   const named = 'checked' in about ? null : about;
   const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
   const asOf = sides?.head.sweeps[0]?.sweepId;
@@ -79,21 +76,27 @@ export async function htmlReportData(
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
+    /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,
+    /** Cells refer to environments by index. */
     environments,
     environmentChanges: environmentChangesOf(reportCells),
     check: {
       series,
+      /** Whether `bench check` stored the findings, so that commands accept their IDs. */
       isStored: shown.every(({ id }) => findFindingsByPrefix(db, id).length > 0),
       findings: newFirst(shown).map((finding) => ({
         ...finding,
         layers: isShownWhole(finding) ? layersOfFinding(db, finding, cells, ids) : null,
       })),
     },
+    /** HEAD against BASE, the subject of the first screen; null if they were not named. */
     compare,
     forge: origin === null ? null : forgeOf(origin),
+    /** Null when no cell of the newest sweep has a measurement. */
     pareto: await choiceOf(db, newest, options, io),
+    /** Other series of the store, which are never mixed with this one. */
     others: listSeries(db).filter(
       (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
     ),
@@ -114,6 +117,8 @@ function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | u
   return cells;
 }
 
+export type ReportCell = ReportData['cells'][number];
+
 async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -126,11 +131,10 @@ async function gatherCells(
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const histories = cellHistories(db, sweeps, cells, metricNamed(db, options.metric), 'all');
   await yieldToEventLoop(io);
-  const known = findEnvironments(db, [
-    ...new Set(histories.flatMap(({ runs }) => runs.flat().map((run) => run.environmentId))),
-  ]);
-  const used = histories.flatMap(({ runs }) => runs.flatMap((latest) => latest.at(-1)?.environmentId ?? []));
-  const environmentIds = [...new Set(used)].filter((id) => known.has(id));
+  const all = histories.flatMap(({ runs }) => runs);
+  const known = findEnvironments(db, [...new Set(all.flat().map((run) => run.environmentId))]);
+  const used = new Set(all.flatMap((runs) => runs.at(-1)?.environmentId ?? []));
+  const environmentIds = [...used].filter((id) => known.has(id));
   const baselines = listBaselines(db);
   const drawn = histories.map((history) => {
     const { cell, metric } = history;
@@ -139,23 +143,22 @@ async function gatherCells(
     const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric });
     const steps = sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
-    return { cell, metric, ...columns, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };
+    const boundBy = usualBound((history.runs.at(-1) ?? []).map((run) => run.boundBy));
+    return { cell, metric, ...columns, marks, leftOut: leftOutRuns(history, ids), boundBy };
   });
   await yieldToEventLoop(io);
-  const samples = newestSamples(db, drawn, ids);
+  const sampled = withSamples(db, drawn, ids);
   await yieldToEventLoop(io);
   const layers = cellLayers(db, cells, ids);
-  const reportCells = drawn.map((one): ReportCell => ({
-    ...one,
-    judgement: said.get(one.cell.key) ?? { kind: 'values' },
-    samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null },
-    layers: layers.get(one.cell.key) ?? null,
-  }));
+  const reportCells = sampled.map((one) => {
+    const { key } = one.cell;
+    return { ...one, judgement: said.get(key) ?? NOT_JUDGED, layers: layers.get(key) ?? null };
+  });
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
 }
 
 /** Environment changes, each once even if it is in many cells. */
-function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[] {
+function environmentChangesOf(cells: readonly Pick<DrawnCell, 'marks'>[]) {
   const marks = cells.flatMap((cell) => cell.marks.filter(({ kind }) => kind === 'environment'));
   const groups = Map.groupBy(marks, ({ step, text }) => `${step} ${text}`);
   return [...groups.values()]
@@ -169,7 +172,7 @@ async function choiceOf(
   sweep: Sweep,
   { filter }: HtmlReportOptions,
   io: Io,
-): Promise<ReportData['pareto']> {
+): Promise<ParetoOutput | null> {
   const options = { at: [sweep.sweepId], ...(filter === undefined ? {} : { filter }) };
   try {
     const { output } = await paretoReport(db, options, io);
@@ -189,72 +192,65 @@ function sweepColumns(
   const places = new Map(history.places.map((sweep, place) => [sweep, place]));
   const column = (of: (own: readonly SweepRun[], place: number) => number | null) =>
     sweeps.map((_, sweep) => {
-      const place = places.get(sweep);
-      const own = place === undefined ? undefined : runs[place];
-      return place === undefined || own === undefined ? null : of(own, place);
+      const place = places.get(sweep) ?? -1;
+      const own = runs[place];
+      return own === undefined ? null : of(own, place);
     });
+  const environments = new Map(environmentIds.map((id, place) => [id, place]));
   return {
     values: column((_, place) => history.values[place] ?? null),
     least: column((own) => Math.min(...own.map(({ value }) => value))),
     most: column((own) => Math.max(...own.map(({ value }) => value))),
     runs: column(({ length }) => length),
-    environments: column((own) => {
-      const environment = environmentIds.indexOf(own.at(-1)?.environmentId ?? '');
-      return environment === -1 ? null : environment;
-    }),
+    environments: column((own) => environments.get(own.at(-1)?.environmentId ?? '') ?? null),
   };
 }
 
-function newestBound({ runs }: CellSweeps): BoundBy | null {
-  return usualBound((runs.at(-1) ?? []).map(({ boundBy }) => boundBy));
-}
-
 /** Measured runs that do not count, by sweep and reason. */
-function leftOutRuns({ leftOut }: CellSweeps, sweeps: readonly Sweep[]): LeftOut[] {
-  return sweeps.flatMap(({ sweepId }, sweep) => {
-    const reasons = leftOut.filter((run) => run.sweepId === sweepId).map(({ reason }) => reason);
-    return [...Map.groupBy(reasons, (reason) => reason)].map(([reason, { length }]) => ({
-      sweep,
-      reason,
-      runs: length,
-    }));
-  });
+function leftOutRuns({ leftOut }: CellSweeps, sweepIds: readonly SweepId[]) {
+  const groups = Map.groupBy(leftOut, ({ reason, sweepId }) => `${sweepIds.indexOf(sweepId)} ${reason}`);
+  return [...groups.values()]
+    .flatMap((group) =>
+      group
+        .slice(0, 1)
+        .map(({ reason, sweepId }) => ({ sweep: sweepIds.indexOf(sweepId), reason, runs: group.length })),
+    )
+    .filter(({ sweep }) => sweep >= 0)
+    .toSorted((a, b) => a.sweep - b.sweep);
 }
 
 /** Maximum number of runs whose queries are read. */
 const SHOWN_RUNS = 6;
 
-/** By cell key: query times of the newest runs, and of those before the last change of level. */
-function newestSamples(
+/** Adds the query times of the newest runs of each cell, and of those before the last change of level. */
+function withSamples<Drawn extends Pick<DrawnCell, 'values' | 'marks'> & { readonly cell: KeyedCell }>(
   db: StoreDatabase,
-  cells: readonly Pick<ReportCell, 'cell' | 'values' | 'marks'>[],
+  cells: readonly Drawn[],
   sweepIds: readonly SweepId[],
-): Map<string, CellSamples> {
-  const sides = cells.map(({ cell: { key }, marks, values }) => {
+) {
+  const sides = cells.map((drawn) => {
+    const { marks, values } = drawn;
     const sweep = values.findLastIndex((one) => one !== null);
     const change = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? sweep;
-    return { key, sweep, before: values.findLastIndex((one, place) => one !== null && place < change) };
+    return { drawn, sweep, before: values.findLastIndex((one, place) => one !== null && place < change) };
   });
-  const places = sides.flatMap(({ before, sweep }) => [before, sweep]);
-  const wanted = new Set(places.flatMap((place) => sweepIds[place] ?? []));
+  const wanted = new Set(
+    sides.flatMap(({ before, sweep }) => [before, sweep]).flatMap((place) => sweepIds[place] ?? []),
+  );
   const keys = cells.map(({ cell }) => cell.key);
   const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
   const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
-  return new Map(
-    sides.map(({ before, key, sweep }) => {
-      const [now, earlier] = [sweep, before].map((place) =>
-        samplesOf(db, bySweepAndCell.get(`${sweepIds[place]} ${key}`) ?? []),
-      );
-      return [
-        key,
-        {
-          sweep: sweep < 0 ? null : sweep,
-          before: before < 0 ? null : before,
-          histogram: histogramOf(now ?? [], earlier),
-        },
-      ];
-    }),
-  );
+  return sides.map(({ before, drawn, sweep }) => {
+    const [now = [], earlier] = [sweep, before].map((place) =>
+      samplesOf(db, bySweepAndCell.get(`${sweepIds[place]} ${drawn.cell.key}`) ?? []),
+    );
+    const samples = {
+      sweep: sweep < 0 ? null : sweep,
+      before: before < 0 ? null : before,
+      histogram: histogramOf(now, earlier),
+    };
+    return { ...drawn, samples };
+  });
 }
 
 /** GPU compute times of the queries of some runs; those with samples that cannot be read are omitted. */

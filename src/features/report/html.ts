@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReportHtmlOutput } from './output.ts';
-import type { ReportData } from './page/report-data.ts';
 import { type PageAssets, reportPage } from './page/report-page.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
@@ -12,7 +11,7 @@ import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../files/folders.ts';
 import type { ReportOptions } from './command.ts';
-import { htmlReportData, type HtmlReportOptions, type PageAbout } from './html-data.ts';
+import { htmlReportData, type HtmlReportOptions, type PageAbout, type ReportData } from './html-data.ts';
 import { newestChecked } from './judgements.ts';
 
 type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'redact'>;
@@ -25,8 +24,7 @@ export async function writeHtml(
   io: Io,
   about: PageAbout,
 ): Promise<ReportHtmlOutput> {
-  const data = await htmlReportData(db, options, io, about);
-  const html = reportPage(redacted(data, options, io), pageAssets());
+  const { data, html } = await madePage(db, options, io, about);
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
   const { provenance } = data.series;
@@ -36,8 +34,12 @@ export async function writeHtml(
 
 /** The report for `bench serve`. */
 export async function liveReport(db: StoreDatabase, options: ReportHtmlOptions, io: Io): Promise<string> {
-  const data = await htmlReportData(db, options, io, { checked: await newestChecked(db, options, io) });
-  return reportPage(redacted(data, options, io), pageAssets());
+  return (await madePage(db, options, io, { checked: await newestChecked(db, options, io) })).html;
+}
+
+async function madePage(db: StoreDatabase, options: ReportHtmlOptions, io: Io, about: PageAbout) {
+  const data = await htmlReportData(db, options, io, about);
+  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data, pageAssets()) };
 }
 
 /** Checks before the work that the file can be written. @param named null for standard output */
@@ -64,7 +66,6 @@ export function pageAssets(): PageAssets {
 }
 
 function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportData {
-  if (options.redact !== true) return data;
   const text = JSON.stringify(data);
   const redaction = redactionFor(io, options, text);
   const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));

@@ -4,7 +4,7 @@ import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CheckedSweep, checkedSweep, isPresent, latestSweep, newFirst, sentences } from '../check/index.ts';
 import type { Comparison } from '../compare/index.ts';
-import type { CellJudgement, ReportedGate } from '../export/index.ts';
+import { type CellJudgement, NOT_JUDGED, type ReportedGate } from '../export/index.ts';
 import type { ReportOptions } from './command.ts';
 
 /** Judgments by cell key. */
@@ -37,14 +37,14 @@ export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId
       const own = present.filter(({ details }) =>
         details.some((change) => change.key === cellKey && change.metric === said.metric),
       );
-      const found = own.map(({ id, isWarning, state }) => ({ id, isWarning, state }));
-      return [cellKey, { kind: 'judged', ...said, base: before, head: now, reasons: notes, findings: found }];
+      const levels = { base: before, head: now, reasons: notes, findings: own };
+      return [cellKey, { ...NOT_JUDGED, kind: 'judged', ...said, ...levels }];
     }),
   );
 }
 
 export function comparedCells({ cells }: Pick<Comparison, 'cells'>): Judgements {
-  return new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }]));
+  return new Map(cells.map((cell) => [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell }]));
 }
 
 /** @param isShown whether a report of selected cells includes a finding */

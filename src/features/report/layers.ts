@@ -1,4 +1,3 @@
-import type { FindingLayers } from './page/report-data.ts';
 import type { ReportLayer, ReportLayers } from '../../html/page-data.ts';
 import type { ChangeRows } from '../../layers/change-rows.ts';
 import { layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
@@ -66,7 +65,7 @@ function mergedLayer(layers: number, ms: number): ReportLayer {
 }
 
 /** The rows of a diff, the largest change first. */
-function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows): FindingLayers['rows'] {
+function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows) {
   return [
     ...rows,
     ...(unattributed === null ? [] : [{ ...unattributed, label: 'without any ONNX node' }]),
@@ -84,6 +83,9 @@ function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows): Find
     }));
 }
 
+/** Layers before and after the change, in one cell of a finding. Times are of one query. */
+export type FindingLayers = NonNullable<ReturnType<typeof layersOfFinding>>;
+
 /** Maximum number of cells of a finding that are searched for profiles. */
 const TRIED_CELLS = 12;
 
@@ -96,7 +98,7 @@ export function layersOfFinding(
   finding: Pick<CheckedFinding, 'details' | 'firstBad' | 'lastGood'>,
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
-): FindingLayers | null {
+) {
   const [good = -1, bad = -1] = [finding.lastGood, finding.firstBad].map((one) => sweepIds.indexOf(one?.sweepId ?? ''));
   if (good < 0 || bad < 0) return null;
   for (const { key } of firstOfEach(finding).slice(0, TRIED_CELLS)) {
@@ -114,10 +116,12 @@ export function layersOfFinding(
     const { baseMs, headMs } = layers.diff;
     return {
       cell: key,
+      /** The two compared profiles in words. */
       title: `profiles of ${dates.join(' and ')}`,
       baseMs,
       headMs,
       rows: namedRows(layers.rows),
+      /** Shows the full diff. */
       command: shellLine(['bench', 'layers', point.name, '--diff', ...sides]),
       notes,
     };

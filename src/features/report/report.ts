@@ -58,7 +58,7 @@ export async function report(
   const { base, options: asked } = withRange(stated, given);
   const options: ReportOptions & Across = asked.upgrade === true ? { ...asked, acrossTensorrt: true } : asked;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
-  refuseUnclear(formats, base, head, options);
+  refuseUnclear(base, head, options);
   const sides = base === undefined ? null : { base, head };
   const plugIns = (options.reporter ?? []).map(namedFile);
   const hasOthers = formats.length + plugIns.length > 0 || options.github === true;
@@ -113,18 +113,15 @@ function foundBetween(gathered: ReportedSweep) {
   return { regression, failed: has('failed'), unclear: has('unclear') };
 }
 
+/** Matches `a..b` and `a...b`, but not a path with a folder `..`. */
+const RANGE = /[^./]\.{2,3}(?:[^./]|$)/;
+
 /** Handles `--md main...HEAD`, because commander takes the range for the file of the option. */
 function withRange(base: string | undefined, options: ReportOptions) {
-  const name = (['html', ...FORMAT_NAMES] as const).find((format) => isRange(options[format]));
-  const range = name === undefined ? undefined : options[name];
-  return name === undefined || typeof range !== 'string' || base !== undefined
+  const name = (['html', ...FORMAT_NAMES] as const).find((format) => RANGE.test(String(options[format] ?? '')));
+  return name === undefined || base !== undefined
     ? { base, options }
-    : { base: range, options: { ...options, [name]: true } };
-}
-
-/** Matches `a..b` and `a...b`, but not a path with a folder `..`. */
-function isRange(text: string | boolean | undefined): boolean {
-  return typeof text === 'string' && /[^./]\.{2,3}(?:[^./]|$)/.test(text);
+    : { base: String(options[name]), options: { ...options, [name]: true } };
 }
 
 /** Splits `NAME=FILE`, or `NAME`. */
@@ -133,25 +130,18 @@ function namedFile(text: string): { readonly name: string; readonly file: string
   return place === -1 ? { name: text, file: true } : { name: text.slice(0, place), file: text.slice(place + 1) };
 }
 
-function refuseUnclear(
-  formats: readonly Format[],
-  base: string | undefined,
-  head: string | undefined,
-  options: ReportOptions,
-): void {
+function refuseUnclear(base: string | undefined, head: string | undefined, options: ReportOptions): void {
   const { asOf, github, html, json, night, reporter = [], upgrade } = options;
   if (upgrade === true && (base === undefined || (head === undefined && !base.includes('..')))) {
     throw new UsageError('--upgrade takes two sides: bench report --upgrade OLD NEW, such as trt=10.6 trt=10.16');
   }
-  if (formats.length + reporter.length === 0 && github !== true && html === undefined && upgrade !== true) {
+  const files = [html, ...FORMAT_NAMES.map((name) => options[name]), ...reporter.map((text) => namedFile(text).file)];
+  if (files.every((file) => file === undefined) && github !== true && upgrade !== true) {
     throw new UsageError(
       'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --reporter, each with a file or to standard output; or --github',
     );
   }
-  const texts = [html, ...formats.map((name) => options[name]), ...reporter.map((text) => namedFile(text).file)];
-  const toOutput = texts.filter((file) => file === true || file === '-');
-  const others = [github, json].filter((wanted) => wanted === true);
-  if (toOutput.length + others.length > 1) {
+  if ([...files, github, json].filter((file) => file === true || file === '-').length > 1) {
     throw new UsageError('only one thing can go to standard output: name files, such as --junit report.xml');
   }
   if ((night === true || asOf !== undefined) && base !== undefined) {
@@ -172,25 +162,15 @@ function reportToGithub(gathered: ReportedSweep, hide: (text: string) => string,
 }
 
 function countsOf({ cells }: ReportedSweep): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const cell of cells) counts[statusOf(cell)] = (counts[statusOf(cell)] ?? 0) + 1;
-  return counts;
+  return Object.fromEntries([...Map.groupBy(cells, statusOf)].map(([status, { length }]) => [status, length]));
 }
 
 function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): ReportOutput {
   const { baseRef, cells, gate, ref, shift, sweeps } = gathered;
-  return {
-    schemaVersion: 1,
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    ref,
-    baseRef,
-    shift,
-    headline: gate?.headline ?? null,
-    findings: (gate?.findings ?? []).map(({ id, state }) => ({ id, state })),
-    cells: cells.length,
-    counts: countsOf(gathered),
-    files,
-  };
+  const findings = (gate?.findings ?? []).map(({ id, state }) => ({ id, state }));
+  const sides = { sweepIds: sweeps.map(({ sweepId }) => sweepId), ref, baseRef, shift };
+  const counts = countsOf(gathered);
+  return { schemaVersion: 1, ...sides, headline: gate?.headline ?? null, findings, cells: cells.length, counts, files };
 }
 
 interface Reporter {

@@ -36,18 +36,15 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-interface Served {
-  readonly port: number;
-  readonly page: () => Promise<string>;
-  readonly io: Io;
-}
-
 /**
  * Answers a request. Rejects other host names, which a web page could point at this machine (DNS rebinding). A path
  * never names a file.
  */
-async function answer(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
-  const { io, page, port } = served;
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { io, page, port }: { readonly port: number; readonly page: () => Promise<string>; readonly io: Io },
+): Promise<void> {
   const { method, url = '', headers } = request;
   const refuse = (status: number, why: string): void => send(response, status, 'text/plain', `${why}\n`);
   if (![`${LOOPBACK}:${port}`, `localhost:${port}`].includes((headers.host ?? '').toLowerCase())) {

@@ -16,20 +16,19 @@ import type { Look } from '../../terminal/look.ts';
 import { count, dayText, formatPercent } from '../../terminal/numbers.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
+import type { TrendOptions } from './command.ts';
 import { type CellRow, cellChart, cellRows, countsText, levelText, worstFirst } from '../check/index.ts';
-
-/** Shown in the text but not in `--json`. */
-interface TrendDetails {
-  readonly cells: ReadonlyMap<string, KeyedCell>;
-  readonly together: boolean;
-  readonly height: number;
-}
 
 /** Maximum number of cells with a chart each; of more cells, each gets a line. */
 const MAX_CHARTS = 4;
 
-export function trendText(output: TrendOutput, { cells, height, together }: TrendDetails, look: Look): string[] {
-  if (together || output.cells.length > MAX_CHARTS) return rowsText(output, cells, look);
+export function trendText(
+  output: TrendOutput,
+  cells: ReadonlyMap<string, KeyedCell>,
+  { height, together }: Pick<TrendOptions, 'height' | 'together'>,
+  look: Look,
+): string[] {
+  if (together === true || output.cells.length > MAX_CHARTS) return rowsText(output, cells, look);
   return output.cells.flatMap((series, place) => [
     ...(place === 0 ? [] : ['']),
     ...wrapHanging(titleOf(series, output), look.columns, 2).map(

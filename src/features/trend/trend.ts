@@ -14,7 +14,7 @@ import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { flagsOfRun } from '../../store/runs/run-facts.ts';
-import { lastValuedRuns, type ValuedRun } from '../../store/runs/run-values.ts';
+import { lastValuedRuns } from '../../store/runs/run-values.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import {
@@ -49,12 +49,8 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     }
     const cells = chooseCells(store.db, namedCells(allCells(store.db), names), options.filter);
     const output = await measuredSeries(store.db, cells, newest, options, io);
-    const details = {
-      cells: new Map(cells.map((cell) => [cell.key, cell])),
-      together: options.together === true,
-      height: options.height,
-    };
-    return printResult(io, options, output, (_, look) => trendText(output, details, look));
+    const byKey = new Map(cells.map((cell) => [cell.key, cell]));
+    return printResult(io, options, output, (_, look) => trendText(output, byKey, options, look));
   });
 }
 
@@ -69,9 +65,9 @@ async function measuredSeries(
   const { provenance: requested } = options;
   const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
   for (const provenance of candidates) {
-    const [gate, history] = [gateOf(db, io), new History(db, provenance, options)];
+    const trendOf = trends(db, provenance, options, io);
     const series: TrendSeries[] = [];
-    for (const cell of cells) series.push(await trendOf(db, gate, cell, history, options));
+    for (const cell of cells) series.push(await trendOf(cell));
     const measured = series.filter(({ points }) => points.length > 0);
     if (measured.length > 0) return { schemaVersion: 2, provenance, cells: measured };
   }
@@ -85,15 +81,14 @@ async function measuredSeries(
  * series once.
  */
 function gateOf(db: StoreDatabase, io: Io) {
-  const newestOf = new Map<SweepId, Sweep | undefined>();
+  const newestOf = memoized((sweepId: SweepId): Sweep | null => {
+    const [own] = sweepsById(db, [sweepId]);
+    return own === undefined ? null : (seriesOf(db, own, 1)[0] ?? null);
+  });
   const checkedOf = new Map<SweepId, Promise<CheckedSweep>>();
   return async (cellKey: CellKey, metric: MetricId, sweepId: SweepId) => {
-    if (!newestOf.has(sweepId)) {
-      const [own] = sweepsById(db, [sweepId]);
-      newestOf.set(sweepId, own === undefined ? undefined : seriesOf(db, own, 1)[0]);
-    }
-    const newest = newestOf.get(sweepId);
-    if (newest === undefined) return null;
+    const newest = newestOf(sweepId);
+    if (newest === null) return null;
     const checked = checkedOf.get(newest.sweepId) ?? checkedSweep(db, newest, io);
     checkedOf.set(newest.sweepId, checked);
     const { judged } = await checked;
@@ -105,70 +100,63 @@ function gateOf(db: StoreDatabase, io: Io) {
   };
 }
 
-/** Reads the runs of cells with statements that are prepared once for all of them. */
-class History {
-  readonly planned: ReturnType<typeof plannedSweeps>;
-  readonly runsOf: (cellKey: CellKey, metric: MetricId) => ValuedRun[];
-
-  constructor(db: StoreDatabase, provenance: Provenance, { branch, last }: TrendOptions) {
-    this.planned = plannedSweeps(db, provenance, branch);
-    const ofMetrics = new Map<MetricId, ReturnType<typeof lastValuedRuns>>();
-    this.runsOf = (cellKey, metric) => {
-      const known = ofMetrics.get(metric) ?? lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch);
-      ofMetrics.set(metric, known);
-      return known(cellKey);
-    };
-  }
+function memoized<Key, Value>(of: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    const value = known.get(key) ?? of(key);
+    known.set(key, value);
+    return value;
+  };
 }
 
-async function trendOf(
-  db: StoreDatabase,
-  gate: ReturnType<typeof gateOf>,
-  cell: KeyedCell,
-  history: History,
-  { metric: requested, by, last, together, with: stripWord }: TrendOptions,
-): Promise<TrendSeries> {
-  const metric = gateMetric(metricNamed(db, requested), cell);
-  const measured = history.runsOf(cell.key, metric);
-  const valueOf = valueRule(measured, metric);
-  const runs = measured.flatMap((run) => {
+/** Returns the series of a cell. Statements and judgments are shared by all cells. */
+function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions, io: Io) {
+  const { branch, by, last, metric: requested, together, with: stripWord } = options;
+  const stripMetric = stripWord === undefined ? undefined : ownMetricNamed(stripWord);
+  const gate = gateOf(db, io);
+  const planned = plannedSweeps(db, provenance, branch);
+  const runsOf = memoized((metric: MetricId) => lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch));
+  return async (cell: KeyedCell): Promise<TrendSeries> => {
+    const metric = gateMetric(metricNamed(db, requested), cell);
+    const measured = runsOf(metric)(cell.key);
+    const runs = valued(measured, valueRule(measured, metric));
+    const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
+    const points = trendSteps(runs, planned(cell.key, last), step, last);
+    const newest = runs.at(-1);
+    const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
+    const judged = newest === undefined ? null : await gate(cell.key, metric, newest.sweepId);
+    const marks = trendMarks(points, runs, {
+      betterIs: step === 'run' ? null : metricOf(metric).betterIs,
+      environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+      reported: judged?.reported ?? [],
+      // A baseline excludes ineligible cells.
+      baselines: ineligible.length === 0 ? listBaselines(db) : [],
+    });
+    const unjudged = { verdict: null, reason: null, ...lastTwoSweeps(runs) };
+    const { verdict, reason, before, now, changePercent } = judged?.cell ?? unjudged;
+    const change = { verdict, reason, before, now, changePercent };
+    const series = { ...aboutCell(cell, metric), by: step, points, marks, ...change };
+    if (stripMetric === undefined) return { ...series, barred: ineligible };
+    const own = new Map(runsOf(stripMetric)(cell.key).map(({ runId, values }) => [runId, values[stripMetric]]));
+    const strip = trendSteps(
+      valued(runs, ({ runId }) => own.get(runId) ?? null),
+      [],
+      step,
+      Infinity,
+    );
+    const byStep = new Map(strip.map(({ id, value }) => [id, value]));
+    const values = points.map(({ id }) => byStep.get(id) ?? null);
+    const { unit } = metricOf(stripMetric);
+    return { ...series, strip: { metric: stripMetric, unit, values }, barred: ineligible };
+  };
+}
+
+/** The runs that have a value. */
+function valued<Run>(runs: readonly Run[], valueOf: (run: Run) => number | null): (Run & { readonly value: number })[] {
+  return runs.flatMap((run) => {
     const value = valueOf(run);
     return value === null ? [] : [{ ...run, value }];
   });
-  const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
-  const points = trendSteps(runs, history.planned(cell.key, last), step, last);
-  const newest = runs.at(-1);
-  const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
-  const { betterIs } = metricOf(metric);
-  const judged = newest === undefined ? null : await gate(cell.key, metric, newest.sweepId);
-  const marks = trendMarks(points, runs, {
-    betterIs: step === 'run' ? null : betterIs,
-    environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-    reported: judged?.reported ?? [],
-    // A baseline excludes ineligible cells.
-    baselines: ineligible.length === 0 ? listBaselines(db) : [],
-  });
-  const { verdict, reason, before, now, changePercent } = judged?.cell ?? {
-    verdict: null,
-    reason: null,
-    ...lastTwoSweeps(runs),
-  };
-  const change = { verdict, reason, before, now, changePercent };
-  const stripMetric = stripWord === undefined ? undefined : ownMetricNamed(stripWord);
-  const strip = stripMetric === undefined ? {} : { strip: stripOf(stripMetric) };
-  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, ...strip, barred: ineligible };
-
-  function stripOf(other: MetricId) {
-    const values = new Map(
-      history.runsOf(cell.key, other).map(({ runId, values: own }) => [runId, own[other] ?? null]),
-    );
-    const valued = runs.flatMap((run) => {
-      const value = values.get(run.runId) ?? null;
-      return value === null ? [] : [{ ...run, value }];
-    });
-    const byStep = new Map(trendSteps(valued, [], step, Infinity).map(({ id, value }) => [id, value]));
-    return { metric: other, unit: metricOf(other).unit, values: points.map(({ id }) => byStep.get(id) ?? null) };
-  }
 }
 
 /** Medians of the newest two sweeps. The change is that of the mean logarithms, as in `bench compare`. */

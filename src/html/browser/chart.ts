@@ -51,23 +51,6 @@ export function sized<Stage extends HTMLElement>(stage: Stage, draw: (width: num
   return stage;
 }
 
-/** A focusable chart that reacts to keys and the pointer. `kind` and `label` are for screen readers. */
-export function pictureStage(kind: string, label: string, ...children: readonly Node[]): HTMLElement {
-  const role = { role: 'application', 'aria-roledescription': kind, 'aria-label': label };
-  const stage = element('div', { class: 'stage', tabindex: 0, ...role }, ...children);
-  for (const end of ['pointerleave', 'blur']) stage.addEventListener(end, hideTip);
-  return stage;
-}
-
-export function onKeys(stage: HTMLElement, moves: Readonly<Record<string, () => void>>): void {
-  stage.addEventListener('keydown', (event) => {
-    const move = moves[event.key];
-    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    move();
-  });
-}
-
 const MARGIN = 14;
 
 /**

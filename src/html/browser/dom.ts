@@ -39,10 +39,6 @@ export function byId(id: string): HTMLElement | null {
   return document.getElementById(id);
 }
 
-export function note(text: string): HTMLElement {
-  return element('p', { class: 'note' }, text);
-}
-
 export function button(name: string, label: string | null, act: () => void, attributes: Attributes = {}) {
   const made = element('button', { type: 'button', 'aria-label': label, ...attributes }, name);
   made.addEventListener('click', act);
@@ -57,14 +53,6 @@ export function colorKey(names: Iterable<readonly [kind: number, name: string]>)
   return element('p', { class: 'key' }, ...swatches);
 }
 
-/** A select control; `choose` receives the index. */
-function picker(label: string, names: readonly string[], choose: (place: number) => void): HTMLElement {
-  const options = names.map((name, place) => element('option', { value: place }, name));
-  const select = element('select', {}, ...options);
-  select.addEventListener('change', () => choose(select.selectedIndex));
-  return element('label', { class: 'picker' }, `${label} `, select);
-}
-
 /** The picture of one thing: initially the first, with a select control if there are more. */
 export function picked<Thing>(
   label: string,
@@ -75,5 +63,12 @@ export function picked<Thing>(
   const pictures = element('div');
   const show = (place: number): void => pictures.replaceChildren(...things.slice(place, place + 1).map(draw));
   show(0);
-  return things.length < 2 ? [pictures] : [picker(label, things.map(nameOf), show), pictures];
+  if (things.length < 2) return [pictures];
+  const select = element(
+    'select',
+    {},
+    ...things.map((thing, place) => element('option', { value: place }, nameOf(thing))),
+  );
+  select.addEventListener('change', () => show(select.selectedIndex));
+  return [element('label', { class: 'picker' }, `${label} `, select), pictures];
 }

@@ -1,30 +1,25 @@
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, ReportLayer, ReportLayers } from '../page-data.ts';
 import { hideTip, picture, showTip, sized } from './chart.ts';
-import { colorKey, element, note, svg } from './dom.ts';
+import { colorKey, element, svg } from './dom.ts';
 import { type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
 
 /** Empty without a profile. */
 export function layersView(data: PageData, { layers }: PageCell): HTMLElement[] {
   if (layers === null) return [];
+  const { iterations, runId, totalMs } = layers;
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
+  const summary =
+    iterations === null
+      ? `Run ${runId} of ${sweep} has names and kernels only, no times.`
+      : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${sweep}.`;
   const parts = [
-    element('p', {}, summary(layers, sweep)),
-    ...layers.notes.map(note),
-    ...(layers.iterations === null ? [] : [layerMap(layers)]),
+    element('p', {}, summary),
+    ...layers.notes.map((text) => element('p', { class: 'note' }, text)),
+    ...(iterations === null ? [] : [layerMap(layers)]),
   ];
   return [element('section', {}, element('h3', {}, 'Layers'), ...parts)];
-}
-
-function summary({ iterations, totalMs, runId }: ReportLayers, sweep: string): string {
-  return iterations === null
-    ? `Run ${runId} of ${sweep} has names and kernels only, no times.`
-    : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${sweep}.`;
-}
-
-function shareOf(ms: number, totalMs: number): string {
-  return totalMs > 0 ? formatPercent((ms / totalMs) * 100, false) : '–';
 }
 
 const HEIGHT = 400;
@@ -53,7 +48,8 @@ function layerMap({ layers, totalMs }: ReportLayers): HTMLElement {
       isNamed ? svg('text', { x: x + 4, y: y + 15 }, shortName(label, fits)) : null,
       isNamed && height > 38 && time.length <= fits ? svg('text', { x: x + 4, y: y + 32 }, time) : null,
     );
-    const lines = [label, `${formatMs(ms)}, ${shareOf(ms, totalMs)} of the time`, ...describe(layer)];
+    const share = formatPercent(totalMs > 0 ? (ms / totalMs) * 100 : null, false);
+    const lines = [label, `${formatMs(ms)}, ${share} of the time`, ...describe(layer)];
     tile.addEventListener('pointermove', ({ clientX, clientY }) => showTip(lines, clientX, clientY));
     tile.addEventListener('pointerleave', hideTip);
     return [tile];

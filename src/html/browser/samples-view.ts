@@ -14,15 +14,10 @@ const AXIS = 24;
 export function samplesView(data: PageData, { samples: { before, histogram, sweep } }: PageCell): HTMLElement[] {
   if (histogram === null) return [];
   const [then = '', now = ''] = [before, sweep].map((one) => (one === null ? '' : sweepName(data, one)));
-  return [
-    element(
-      'section',
-      {},
-      element('h3', {}, 'Distribution of the queries'),
-      element('p', { class: 'samples-words' }, wordsOf(histogram, then, now)),
-      sized(element('div'), (width) => chart(histogram, width)),
-    ),
-  ];
+  const title = element('h3', {}, 'Distribution of the queries');
+  const words = element('p', { class: 'samples-words' }, wordsOf(histogram, then, now));
+  const drawn = sized(element('div'), (width) => chart(histogram, width));
+  return [element('section', {}, title, words, drawn)];
 }
 
 function wordsOf({ before, now }: SampleHistogram, then: string, newest: string): string {

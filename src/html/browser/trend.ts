@@ -1,7 +1,7 @@
 import { ticks } from '../../statistics/histogram.ts';
 import { count, dayText, formatNumber } from '../../terminal/numbers.ts';
-import type { PageCell, PageData, SweepMark } from '../page-data.ts';
-import { axisText, levels, onKeys, picture, pictureStage, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
+import type { PageCell, PageData } from '../page-data.ts';
+import { axisText, hideTip, levels, picture, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
 import { button, element, svg } from './dom.ts';
 import { clamp, linear, rangeOf, type Scale } from './geometry.ts';
 
@@ -105,14 +105,12 @@ const LEAST_OF_LINE = 3;
 function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElement[] {
   const { least, most, values } = cell;
   const at = (sweep: number, column: PageCell['values']) => [x.at(sweep), y.at(column[sweep] ?? 0)] as const;
+  const pixels = (sweep: number, column: PageCell['values']): string =>
+    at(sweep, column)
+      .map((pixel) => pixel.toFixed(1))
+      .join(' ');
   const path = (sweeps: readonly number[], column: PageCell['values']): string =>
-    sweeps
-      .map((sweep) =>
-        at(sweep, column)
-          .map((pixel) => pixel.toFixed(1))
-          .join(' '),
-      )
-      .join('L');
+    sweeps.map((sweep) => pixels(sweep, column)).join('L');
   return pieces(cell, shown).flatMap((piece) => {
     const circles = (r: number) =>
       piece.map((sweep) => {
@@ -145,7 +143,7 @@ function pieces({ marks, values }: PageCell, { from, to }: Shown): number[][] {
   return found;
 }
 
-function isChange({ kind }: SweepMark): boolean {
+function isChange({ kind }: PageCell['marks'][number]): boolean {
   return kind === 'slower' || kind === 'faster';
 }
 
@@ -219,7 +217,10 @@ export function trendChart(data: PageData, cell: PageCell): HTMLElement {
   let shown: Shown = { from: 0, to: last };
   let cursor = last;
   let trend: Trend | null = null;
-  const stage = pictureStage('chart', `${cell.metric} of ${cell.label} by sweep. Arrow keys move.`);
+  const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move.`;
+  const role = { role: 'application', 'aria-roledescription': 'chart', 'aria-label': label };
+  const stage = element('div', { class: 'stage', tabindex: 0, ...role });
+  for (const end of ['pointerleave', 'blur']) stage.addEventListener(end, hideTip);
   const rangeText = element('span', { class: 'range' });
   const draw = (width = stage.clientWidth): Element => {
     trend = drawTrend(data, cell, shown, width);
@@ -247,11 +248,12 @@ export function trendChart(data: PageData, cell: PageCell): HTMLElement {
     const lines = point(sweep);
     tell(lines, stage.querySelector('line.cursor')?.getBoundingClientRect() ?? stage.getBoundingClientRect());
   };
-  onKeys(stage, {
-    ArrowLeft: () => moveTo(cursor - 1),
-    ArrowRight: () => moveTo(cursor + 1),
-    Home: () => moveTo(0),
-    End: () => moveTo(last),
+  stage.addEventListener('keydown', (event) => {
+    const places = new Map(Object.entries({ ArrowLeft: cursor - 1, ArrowRight: cursor + 1, Home: 0, End: last }));
+    const sweep = places.get(event.key);
+    if (sweep === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    moveTo(sweep);
   });
   stage.addEventListener('pointermove', ({ clientX, clientY, offsetX }) => {
     const lines = point(Math.round(trend?.x.back(offsetX) ?? 0));
@@ -266,11 +268,6 @@ export function trendChart(data: PageData, cell: PageCell): HTMLElement {
   ];
   const key =
     'level line: median between changes · upright or level dashes: environment, baseline · band: from the least to the most of the runs';
-  return element(
-    'div',
-    {},
-    element('div', { class: 'controls' }, ...controls),
-    stage,
-    element('p', { class: 'key' }, key),
-  );
+  const keyLine = element('p', { class: 'key' }, key);
+  return element('div', {}, element('div', { class: 'controls' }, ...controls), stage, keyLine);
 }

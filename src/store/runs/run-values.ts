@@ -119,8 +119,6 @@ const isJudged = or(
 
 const CACHE_KIB = 100_000;
 
-export type ValuedRun = ReturnType<ReturnType<typeof lastValuedRuns>>[number];
-
 /** The last measured timed runs of a cell with a metric, oldest first. */
 export function lastValuedRuns(
   db: StoreDatabase,

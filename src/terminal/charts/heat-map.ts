@@ -40,6 +40,8 @@ interface MapAxis {
   readonly without: (cell: Cell) => Cell;
 }
 
+const noRank = (): number => 0;
+
 const AXES: readonly MapAxis[] = [
   { name: 'model', textOf: ({ model }) => model, rankOf: noRank, without: (cell) => ({ ...cell, model: '' }) },
   { name: 'precision', textOf: (cell) => precisionText(cell), rankOf: rankOfPrecision, without: (cell) => cell },
@@ -62,10 +64,6 @@ const AXES: readonly MapAxis[] = [
     without: (cell) => ({ ...cell, [name]: name === 'spinWait' ? true : null }),
   })),
 ];
-
-function noRank(): number {
-  return 0;
-}
 
 function axisNamed(name: string): MapAxis {
   const textOf = ({ axisFlags }: Cell): string => `${name} ${flagWord(axisFlags, name)}`;
@@ -111,8 +109,7 @@ export function mapAxes(text: string | true, cells: readonly { readonly cell: Ce
 /** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
-  const collator = new Intl.Collator('en', { numeric: true });
-  const sorted = [...maps].toSorted(([a], [b]) => collator.compare(a, b));
+  const sorted = [...maps].toSorted(([a], [b]) => BY_NUMBER.compare(a, b));
   return sorted.flatMap(([title, group], place) => [
     ...(place === 0 ? [] : ['']),
     ...(title === '' ? [] : wrapHanging(title, look.columns, 2).map(look.style.strong)),
@@ -135,27 +132,28 @@ function rankOfPrecision({ precision }: Cell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
-function inOrder(tiles: readonly Tile[], { rankOf, textOf }: MapAxis): Tile[] {
-  const collator = new Intl.Collator('en', { numeric: true });
-  return tiles.toSorted(({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || collator.compare(textOf(a), textOf(b)));
+const BY_NUMBER = new Intl.Collator('en', { numeric: true });
+
+/** Tiles by their printable text on an axis, in its order. */
+function along(tiles: readonly Tile[], { rankOf, textOf }: MapAxis): Map<string, Tile[]> {
+  const inOrder = tiles.toSorted(
+    ({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || BY_NUMBER.compare(textOf(a), textOf(b)),
+  );
+  return Map.groupBy(inOrder, ({ cell }) => printable(textOf(cell)));
 }
 
 function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): string[] {
-  const byRow = Map.groupBy(inOrder(tiles, down), ({ cell }) => printable(down.textOf(cell)));
-  const rows = [...byRow].map(([name, own]) => ({ name, own }));
-  const byColumn = Map.groupBy(inOrder(tiles, across), ({ cell }) => printable(across.textOf(cell)));
-  const columns = [...byColumn].map(([header, group]) => {
+  const rows = [...along(tiles, down)].map(([name, own]) => ({ name, own }));
+  type Row = (typeof rows)[number];
+  const columns = [...along(tiles, across)].map(([header, group]) => {
     const numbers = alignPoints(group.map(({ number }) => number));
     const widest = Math.max(...numbers.map(textWidth));
     const texts = new Map(group.map((tile, at) => [tile, `${tile.sign} ${padStart(numbers[at] ?? '', widest)}`]));
-    const tileOf = ({ own }: (typeof rows)[number]) => own.find((tile) => texts.has(tile));
-    const text = (row: (typeof rows)[number]): string => {
-      const tile = tileOf(row);
-      return tile === undefined ? '' : (texts.get(tile) ?? '');
-    };
+    const tileOf = ({ own }: Row) => own.find((tile) => texts.has(tile));
+    const text = ({ own }: Row): string => own.flatMap((tile) => texts.get(tile) ?? []).at(0) ?? '';
     return numberColumn(header, text, 0, { style: (row) => tileOf(row)?.style ?? plain });
   });
-  const name = { header: '', text: (row: (typeof rows)[number]) => row.name };
+  const name = { header: '', text: (row: Row) => row.name };
   const widthOf = ({ header, text }: typeof name): number =>
     Math.max(textWidth(header), ...rows.map((row) => textWidth(text(row)))) + GAP;
   const blocks: (typeof columns)[] = [];

@@ -28,22 +28,11 @@ export function histogramChart(sides: readonly [QueryTimes] | readonly [QueryTim
   const shares = samples.map((values) => sharesOf(values, bins, binColumns));
   const most = Math.max(...shares.flat());
   const isOnly = sides.length === 1;
+  const heights = shares.map((own) => own.map((share) => share / most));
+  const marks = sorted.flatMap((side) => marksOf(side, isOnly));
   return [
-    ...shares
-      .flatMap((own) =>
-        barRows(
-          own.map((share) => share / most),
-          ROWS / sides.length,
-          look,
-        ),
-      )
-      .map((row) => `│${row}`),
-    ...axisLines(
-      bins,
-      binColumns,
-      sorted.flatMap((side) => marksOf(side, isOnly)),
-      look,
-    ),
+    ...heights.flatMap((own) => barRows(own, ROWS / sides.length, look)).map((row) => `│${row}`),
+    ...axisLines(bins, binColumns, marks, look),
     ...sorted.flatMap((side) => wrapHanging(legendOf(side, bins, isOnly), columns, 2).map(style.dim)),
   ];
 }
@@ -66,13 +55,8 @@ function barRows(heights: readonly number[], rows: number, { style }: Look): str
   });
 }
 
-interface AxisMark {
-  readonly sign: string;
-  readonly value: number;
-}
-
 /** Marks of one run: `M` at the median and `P` at the 99th percentile; of two sides: `B` and `H` at their medians. */
-function marksOf({ name, values }: QueryTimes, isOnly: boolean): AxisMark[] {
+function marksOf({ name, values }: QueryTimes, isOnly: boolean) {
   const median = quantileSorted(values, 0.5);
   if (!isOnly) return [{ sign: signOf(name), value: median }];
   return [
@@ -99,7 +83,7 @@ function signOf(name: string): string {
   return name.slice(0, 1).toUpperCase();
 }
 
-function axisLines(bins: Bins, binColumns: number, marks: readonly AxisMark[], { style }: Look): string[] {
+function axisLines(bins: Bins, binColumns: number, marks: ReturnType<typeof marksOf>, { style }: Look): string[] {
   const width = bins.count * binColumns;
   const columnOf = (value: number): number =>
     Math.min(width - 1, Math.max(0, Math.floor(((value - bins.from) / bins.width) * binColumns)));

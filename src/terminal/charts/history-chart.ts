@@ -23,12 +23,7 @@ export interface HistoryChart {
   readonly look: Look;
 }
 
-interface Level {
-  readonly start: number;
-  readonly end: number;
-  readonly value: number;
-  readonly reach: number;
-}
+type Level = ReturnType<typeof levelsOf>[number];
 
 /** Least range relative to the value, so that noise does not look like a change. */
 const LEAST_RANGE = 0.01;
@@ -93,7 +88,7 @@ function paneLines({ chart, ends, levels, names, rows, scale }: Pane, width: num
   });
 }
 
-function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
+function levelsOf({ levelStarts, values }: HistoryChart) {
   const starts = [0, ...levelStarts.filter((start) => start > 0 && start < values.length)];
   return starts.flatMap((start, place) => {
     const end = starts[place + 1] ?? values.length;
@@ -146,15 +141,12 @@ function drawBands(
   steps: number,
   { style }: Look,
 ): void {
-  const rows = canvas.length;
+  const [rows, width] = [canvas.length, canvas[0]?.length ?? 0];
   for (const { start, end, value, reach } of levels) {
-    const width = canvas[0]?.length ?? 0;
     const [from, to] = [columnOf(start, steps, width), columnOf(end - 1, steps, width)];
-    for (let y = rowOf(value + reach, scale, rows); y <= rowOf(value - reach, scale, rows); y += 1) {
-      for (let x = from; x <= to; x += 2) {
-        const row = canvas[y];
-        if (row !== undefined) row[x] = style.dim('·');
-      }
+    const top = Math.max(0, rowOf(value + reach, scale, rows));
+    for (const row of canvas.slice(top, Math.max(0, rowOf(value - reach, scale, rows) + 1))) {
+      for (let x = from; x <= to; x += 2) row[x] = style.dim('·');
     }
   }
 }
@@ -229,12 +221,8 @@ function axisOf({ labels, look, marks }: HistoryChart, width: number, left: numb
   return [`${indent}└${line.join('')}`, `${indent} ${text}`.trimEnd()];
 }
 
-interface RoundScale {
-  readonly low: number;
-  readonly high: number;
-  /** Three to five round numbers from `low` on, as texts of equal precision. They are in equally spaced rows. */
-  readonly ticks: readonly { readonly value: number; readonly text: string }[];
-}
+/** `ticks`: three to five round numbers from `low` on, as texts of equal precision. They are in equally spaced rows. */
+type RoundScale = ReturnType<typeof roundScale>;
 
 const MOST_TICKS = 5;
 
@@ -242,7 +230,7 @@ const MOST_TICKS = 5;
  * The smallest scale that includes both values and has round numbers in equally spaced rows. `low` is below `high`.
  * @param rows rows of the chart, at least three
  */
-export function roundScale(low: number, high: number, rows: number): RoundScale {
+export function roundScale(low: number, high: number, rows: number) {
   const rowsOfStep = Math.max(1, Math.ceil((rows - 1) / (MOST_TICKS - 1)));
   const finest = Math.floor(Math.log10(((high - low) / (rows - 1)) * rowsOfStep));
   const candidates = [finest, finest + 1].flatMap((exponent) =>

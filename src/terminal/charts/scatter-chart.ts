@@ -54,16 +54,10 @@ export function renderScatter(chart: ScatterChart): string[] {
   ];
 }
 
-interface Scale {
-  readonly low: number;
-  readonly high: number;
-  /** Position from 0 at the lowest value to 1 at the highest. */
-  readonly place: (value: number) => number;
-}
-
-function scaleOf(values: readonly number[]): Scale {
+/** `place`: position from 0 at the lowest value to 1 at the highest. */
+function scaleOf(values: readonly number[]) {
   const low = Math.min(...values);
   const high = Math.max(...values);
   const span = Math.log(high / low);
-  return { low, high, place: (value) => (span === 0 ? 0.5 : Math.log(value / low) / span) };
+  return { low, high, place: (value: number) => (span === 0 ? 0.5 : Math.log(value / low) / span) };
 }

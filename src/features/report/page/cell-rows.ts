@@ -5,31 +5,16 @@ import { cellColumns } from '../../../terminal/cell-columns.ts';
 import { type SparkScale, scalePercent } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/git.ts';
-import { type CheckedFinding, sentences, verdictText } from '../../check/index.ts';
-import type { ReportCell, ReportData } from './report-data.ts';
+import { type CheckedFinding, sentences } from '../../check/index.ts';
+import { verdictText } from '../../export/index.ts';
+import type { ReportCell, ReportData } from '../html-data.ts';
+import { shortList } from '../../../text/printable.ts';
 
 type Finding = ReportData['check']['findings'][number];
 export type Change = Finding['details'][number];
 
 /** A row of the table of cells. */
-export interface Row extends Pick<Judged, 'ciPercent'> {
-  readonly report: ReportCell;
-  readonly findings: readonly FoundInCell[];
-  /** Null without a judgment. */
-  readonly verdict: string | null;
-  /** In percent. Positive is a larger value, which is not always slower. */
-  readonly changePercent: number | null;
-  /** Reference level, or value of the base. */
-  readonly before: number | null;
-  /** The judged value, else the newest one. */
-  readonly now: number | null;
-  /** Why there is no verdict. */
-  readonly reasons: readonly string[];
-  /** Sort key of the table: larger is worse. */
-  readonly badness: number;
-}
-
-type Judged = Exclude<ReportCell['judgement'], { readonly kind: 'values' }>;
+export type Row = ReturnType<typeof rowsOf>[number];
 
 export interface FoundInCell {
   readonly finding: Finding;
@@ -43,32 +28,32 @@ const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
 /** Worst first. */
-export function rowsOf({ cells, check, compare }: ReportData): Row[] {
-  const rows = cells.map((report): Row => {
-    const { judgement } = report;
+export function rowsOf({ cells, check, compare }: ReportData) {
+  const rows = cells.map((report) => {
+    const { judgement, values } = report;
+    const { base, changePercent, ciPercent, head, reasons } = judgement;
     const findings = lastingIn(report, check.findings);
     // With two named sides, the order follows their comparison.
     const isWorse = compare === null && findings.some(({ finding }) => finding.direction === 'slower');
-    const said = judgement.kind === 'values' ? NOTHING : judgement;
-    const verdict = judgement.kind === 'judged' ? verdictText(judgement) : said.verdict;
+    const verdict = verdictText(judgement);
     const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
-    const { base: before, changePercent, ciPercent, head } = said;
     return {
       report,
       findings,
       verdict,
       changePercent,
-      before,
-      now: head ?? report.values.findLast((one) => one !== null) ?? null,
       ciPercent,
-      reasons: said.reasons.map(reasonWords),
+      /** Reference level, or value of the base. */
+      before: base,
+      /** The judged value, else the newest one. */
+      now: head ?? values.findLast((one) => one !== null) ?? null,
+      /** Why there is no verdict. */
+      reasons: reasons.map(reasonWords),
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
     };
   });
   return rows.toSorted((a, b) => b.badness - a.badness);
 }
-
-const NOTHING = { verdict: null, base: null, head: null, changePercent: null, ciPercent: null, reasons: [] };
 
 export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
   return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
@@ -180,11 +165,12 @@ function whichText({ cells, labels }: CheckedFinding, group: string, data: Repor
   if (group !== '') return shortened(group);
   const names = namesOf(data);
   const own = cells.map((key, place) => names.get(key) ?? labels[place] ?? key);
-  const more = own.length > 2 ? ` and ${own.length - 2} more` : '';
-  return `${own
-    .slice(0, 2)
-    .map((name) => shortened(name, 80))
-    .join(', ')}${more}`;
+  return shortList(
+    own.map((name) => shortened(name, 80)),
+    2,
+    ', ',
+    ' and ',
+  );
 }
 
 /** Names of cells from the columns of the table, without what all cells share. */
@@ -223,21 +209,17 @@ export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   const { causes, edges, evidence } = sentences(finding, data);
   const { owner } = finding;
   return [
-    ...firstBadFact(finding, edges, data),
+    ...firstBadFact(finding, edges.first, data),
     ...causes.map(([term, says]) => [capitalized(term), withOptions(shortened(says, 300))] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];
 }
 
-function firstBadFact(
-  { commits, firstBad, lastGood }: CheckedFinding,
-  edge: ReturnType<typeof sentences>['edges'],
-  data: ReportData,
-): Fact[] {
+function firstBadFact({ commits, firstBad, lastGood }: CheckedFinding, first: string, data: ReportData): Fact[] {
   if (firstBad === null) return [];
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
-  if (bad === null) return [[capitalized(`${edge.first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
+  if (bad === null) return [[capitalized(`${first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
   const subject = commits.find(({ commit }) => commit === bad)?.subject ?? null;
   const compared = good === null || data.forge === null ? null : compareUrl(data.forge, good, bad);
   const says =
@@ -247,7 +229,7 @@ function firstBadFact(
           subject === null ? null : markup` “${shortened(subject)}”`,
           compared === null ? null : markup` ${linked(markup`compare with the one before`, compared)}`,
         ];
-  return [[capitalized(`${edge.first} commit`), markup`${commitLink(data, bad)}${says}`]];
+  return [[capitalized(`${first} commit`), markup`${commitLink(data, bad)}${says}`]];
 }
 
 export function factList(facts: readonly Fact[]): Markup | null {

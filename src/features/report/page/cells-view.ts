@@ -13,7 +13,7 @@ import {
   findingAnchor,
   rowsOf,
 } from './cell-rows.ts';
-import type { ReportData } from './report-data.ts';
+import type { ReportData } from '../html-data.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 

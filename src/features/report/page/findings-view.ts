@@ -17,7 +17,8 @@ import {
   findingAnchor,
   namesOf,
 } from './cell-rows.ts';
-import type { FindingLayers, ReportData } from './report-data.ts';
+import type { ReportData } from '../html-data.ts';
+import type { FindingLayers } from '../layers.ts';
 
 const SHOWN_COMMITS = 10;
 const SHOWN_LAYERS = 5;

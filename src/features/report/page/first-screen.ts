@@ -14,7 +14,6 @@ import {
   sentences,
   standingOf,
 } from '../../check/index.ts';
-import type { ComparedCell } from '../../compare/index.ts';
 import {
   type Fact,
   aboutText,
@@ -26,7 +25,7 @@ import {
   namesOf,
   rowsByKey,
 } from './cell-rows.ts';
-import type { ReportData } from './report-data.ts';
+import type { ReportData } from '../html-data.ts';
 
 /** Content of the first screen. */
 export interface Story {
@@ -86,7 +85,7 @@ function findingStory(worst: CheckedFinding, data: ReportData): Story {
 
 /** For a sweep without findings: the change that would have been detected. */
 function detectableText({ cells }: ReportData): string {
-  const effects = cells.flatMap(({ judgement }) => (judgement.kind === 'values' ? [] : (judgement.mdePercent ?? [])));
+  const effects = cells.flatMap(({ judgement }) => judgement.mdePercent ?? []);
   const middle = median(effects);
   if (middle === null) return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
   return `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${effects.length === cells.length ? 'all of them' : `${effects.length} of ${cells.length}`}. Smaller ones show after more sweeps.`;
@@ -98,10 +97,6 @@ function steadiest(data: ReportData): string | null {
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
-function sizeOf({ changePercent }: ComparedCell): number {
-  return Math.abs(changePercent ?? 0);
-}
-
 /** Of two named sides: how many cells changed, and by how much. */
 function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
   const { cells, counts } = compare;
@@ -109,8 +104,9 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
   const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
   const [worst = null, ...others] = cells
     .filter(({ verdict }) => verdict === tone)
-    .toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  const ends = [...new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && sizeOf(one), false)))];
+    .map((cell) => ({ ...cell, size: Math.abs(cell.changePercent ?? 0) }))
+    .toSorted((a, b) => b.size - a.size);
+  const ends = new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && one.size, false)));
   const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
   const rest = judged === cells.length ? '' : `, ${cells.length - judged} not compared`;
   const notes = [compare.base.note, compare.head.note].flatMap((note) =>
@@ -124,7 +120,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
         ? [judged === 0 ? 'Nothing to compare' : 'No clear change', ` in ${count(judged, 'compared cell')}${rest}`]
         : [
             `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
-            ` by ${ends.join(' to ').replace(' % to', ' to')}`,
+            ` by ${[...ends].join(' to ').replace(' % to', ' to')}`,
           ],
     lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`,
     facts: [],

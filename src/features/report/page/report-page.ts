@@ -10,7 +10,7 @@ import { cellsView } from './cells-view.ts';
 import { namesOf } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
-import type { ReportData } from './report-data.ts';
+import type { ReportData } from '../html-data.ts';
 import { environmentView, matrixView, paretoView } from './sections.ts';
 
 /** Built script and style of the page. */

@@ -6,7 +6,7 @@ import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
 import { type Row, cellLink, cellWords, factList, isChange, namesOf, rowsByKey } from './cell-rows.ts';
-import type { EnvironmentChange, ReportData } from './report-data.ts';
+import type { ReportData } from '../html-data.ts';
 
 /** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
 export function matrixView(data: ReportData): Markup {
@@ -75,6 +75,8 @@ ${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((ta
 <details class="behind"><summary>Show as table</summary>${table}</details>
 </section>`;
 }
+
+type EnvironmentChange = ReportData['environmentChanges'][number];
 
 /** The environment of the numbers, and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
