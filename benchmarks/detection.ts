@@ -1,12 +1,12 @@
-import { findChangePoints } from '../src/judge/history/lasting-changes.ts';
+import { findChangePoints, lastingChanges } from '../src/judge/history/lasting-changes.ts';
 import type { CellHistory } from '../src/judge/history/noise.ts';
 import { type LabelledHistory, packedCells, packedHistories } from './detection/labelled.ts';
 import { ourAlarms, ourNightAlarms, ourVerdicts } from './detection/ours.ts';
 import { Random } from './detection/random.ts';
 import { scoreCells, scoreHistories, scoreNights } from './detection/score.ts';
 import { simulateHistories } from './detection/simulate.ts';
-import { absolute, type Benchmark, type Row } from './row.ts';
-import { medianTimesMs, timedMs } from './timing.ts';
+import { absolute, type Benchmark, type Row, versus } from './row.ts';
+import { medianTimesMs, sized, timedMs } from './timing.ts';
 
 const PASSES = 9;
 
@@ -51,8 +51,33 @@ async function timeRows(nights: number, every: number, count: number, atMost: nu
   ];
 }
 
+/** Nights of a series, and what one may take, in milliseconds. */
+const LENGTHS = sized({ 180: 50, 1000: 1000, 10_000: 5000 }, { 30: 1 });
+const ROUNDS = sized(3, 1);
+
+/** `bench detect`, which says of each night what was reported then, with only the past. */
+export const nightly: Benchmark = {
+  name: 'nightly',
+  run: async () => {
+    const rows: Row[] = [];
+    for (const [nights, atMost] of Object.entries(LENGTHS)) {
+      const history = madeHistory(Number(nights), 250);
+      const { replay, whole } = await medianTimesMs(
+        { replay: () => timedMs(() => lastingChanges(history)), whole: () => timedMs(() => findChangePoints(history)) },
+        ROUNDS,
+      );
+      const what = `${nights} nights, one after the other`;
+      rows.push(
+        absolute(what, replay, ' ms', { atMost }),
+        versus(what, 'the whole history at once', [replay, whole], null),
+      );
+    }
+    return rows;
+  },
+};
+
 /** 1 % of noise; with `every`, the level moves by 3 % every so many sweeps. */
-export function madeHistory(count: number, every: number | null): CellHistory {
+function madeHistory(count: number, every: number | null): CellHistory {
   const random = new Random(count + (every ?? 0));
   const places = Array.from({ length: count }, (_, place) => place);
   return {
