@@ -8,9 +8,7 @@ import { simulateHistories } from './detection/simulate.ts';
 import { absolute, type Benchmark, type Row, versus } from './row.ts';
 import { medianTimesMs, sized, timedMs } from './timing.ts';
 
-const PASSES = 9;
-
-/** Our detectors on the packed data, and how fast they are. `node benchmarks/detection.ts SEED` scores them on histories made anew. */
+/** Our detectors on the packed data. `node benchmarks/detection.ts SEED` scores them on histories made anew. */
 export const detection: Benchmark = {
   name: 'detection',
   run: async () => {
@@ -20,8 +18,6 @@ export const detection: Benchmark = {
       absolute('histories seen whole', whole.f1, ' F1', { atLeast: 0.93 }),
       absolute('night by night', nightly.f1, ' F1', { atLeast: 0.9 }),
       absolute('two commits', scoreCells(cells, ourVerdicts(cells)).f1, ' F1', { atLeast: 0.95 }),
-      ...(await timeRows(180, 60, 100, 0.2)),
-      ...(await timeRows(5000, 250, 5, 60)),
     ];
   },
 };
@@ -31,24 +27,6 @@ function scoresOf(histories: readonly LabelledHistory[]) {
     whole: scoreHistories(histories, ourAlarms(histories)),
     nightly: scoreNights(histories, ourNightAlarms(histories)),
   };
-}
-
-/** A history without a change, and one that changes every so many nights; one pass looks at each so many times. */
-async function timeRows(nights: number, every: number, count: number, atMost: number): Promise<Row[]> {
-  const repeated = (history: CellHistory) => async (): Promise<number> => {
-    const pass = (): void => {
-      for (let i = 0; i < count; i += 1) findChangePoints(history);
-    };
-    return (await timedMs(pass)) / count;
-  };
-  const { changing, steady } = await medianTimesMs(
-    { steady: repeated(madeHistory(nights, null)), changing: repeated(madeHistory(nights, every)) },
-    PASSES,
-  );
-  return [
-    absolute(`${nights} nights without a change`, steady, ' ms', { atMost }),
-    absolute(`${nights} nights with changes`, changing, ' ms', { atMost }),
-  ];
 }
 
 /** Nights of a series, and what one may take, in milliseconds. */
@@ -76,16 +54,15 @@ export const nightly: Benchmark = {
   },
 };
 
-/** 1 % of noise; with `every`, the level moves by 3 % every so many sweeps. */
-function madeHistory(count: number, every: number | null): CellHistory {
-  const random = new Random(count + (every ?? 0));
+/** 1 % of noise; the level moves by 3 % every so many sweeps. */
+function madeHistory(count: number, every: number): CellHistory {
+  const random = new Random(count + every);
   const places = Array.from({ length: count }, (_, place) => place);
   return {
     places,
-    values: Float64Array.from(places, (place) => {
-      const level = every === null ? 0 : 0.03 * (Math.floor(place / every) % 3);
-      return Math.exp(level + 0.01 * random.normal());
-    }),
+    values: Float64Array.from(places, (place) =>
+      Math.exp(0.03 * (Math.floor(place / every) % 3) + 0.01 * random.normal()),
+    ),
     clock: places.map(() => 1980),
   };
 }
