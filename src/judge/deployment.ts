@@ -5,24 +5,16 @@ import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson, compareTexts } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
-import { valuesOf } from './value-rule.ts';
+import type { MetricId } from '../records/metric.ts';
+import { throughputsOf, valuesOf } from './value-rule.ts';
 import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
-  readonly values: Pick<CellRun['values'], ChoiceMetric>;
+  readonly values: Partial<CellRun['values']>;
 };
-
-type ChoiceMetric =
-  | 'energyPerQueryMj'
-  | 'latencyMs'
-  | 'throughputQps'
-  | 'p99Ms'
-  | 'engineMib'
-  | 'contextMib'
-  | keyof DeploymentCosts;
 
 const costsSchema = z.strictObject({
   buildS: numberOrNull,
@@ -30,8 +22,6 @@ const costsSchema = z.strictObject({
   refitMs: numberOrNull,
   memoryMib: numberOrNull.describe('Sampled memory use of the whole GPU'),
 });
-
-type DeploymentCosts = z.infer<typeof costsSchema>;
 
 const energySchema = z.strictObject({
   perQueryMj: z.number().describe('Mean over the runs'),
@@ -88,10 +78,8 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
       ineligible.push({ cell, because: [...new Set(labels)].join(', ') });
       continue;
     }
-    const of = (metric: ChoiceMetric): number | null => median(valuesOf(own, metric));
-    const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
-    const derived = own.flatMap(({ derivedQps }) => derivedQps ?? []);
-    const runsQps = counted.length > 0 ? counted : derived;
+    const of = (metric: MetricId): number | null => median(valuesOf(own, metric));
+    const { runsQps, throughputFrom } = throughputsOf(own);
     const throughputQps = median(runsQps);
     if (throughputQps === null) {
       unmeasured.push(cell);
@@ -101,7 +89,7 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
       cell,
       runsQps,
       throughputQps,
-      throughputFrom: counted.length > 0 ? 'counted' : 'medianLatency',
+      throughputFrom,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       latencyMs: of('latencyMs'),
       p99Ms: of('p99Ms'),

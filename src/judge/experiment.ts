@@ -5,7 +5,7 @@ import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellK
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { type ComparedRuns, detectableErrors, moreRunsUntil } from './run-noise.ts';
-import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
+import { type CellRatio, geometricMean, NO_SHARED_NOISE, summed } from './geometric-mean.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
@@ -96,15 +96,14 @@ function judge(evidence: readonly Evidence[], significantPercent: number): AbJud
   return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons: [...reasons, ...never] };
 }
 
-/** The mean of cells as one cell (degrees of freedom: Satterthwaite 1946). */
+/** The mean of cells as one cell. */
 function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
   const all = evidence.map(({ runs }) => runs);
-  const variance = all.reduce((sum, cell) => sum + cell.variance, 0);
-  const spread = all.reduce((sum, cell) => sum + cell.variance ** 2 / cell.degrees, 0);
+  const { variance, degrees } = summed(all);
   const least = Math.min(...all.flatMap(({ runs }) => runs));
   return {
     variance: variance / all.length ** 2,
-    degrees: variance ** 2 / spread,
+    degrees,
     runs: [least, least],
     systematicError: Math.hypot(...all.map(({ systematicError }) => systematicError)) / all.length,
     sweepVariance: 0,

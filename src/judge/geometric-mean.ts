@@ -21,10 +21,7 @@ export interface CellRatio {
 
 const UNCERTAINTY = 0.05;
 
-/**
- * Geometric mean of head over base with its interval, for these cells only. Degrees of freedom of the sum:
- * Satterthwaite 1946.
- */
+/** Geometric mean of head over base with its interval, for these cells only. */
 export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
   const known = cells.flatMap(({ logRatio, ...cell }) =>
     logRatio === null || !Number.isFinite(logRatio) ? [] : [{ ...cell, logRatio }],
@@ -36,7 +33,9 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
   const noises = own.filter((noise) => noise !== null);
   const isKnown = noises.length + borrowed.length === known.length;
   const share = 1 / known.length ** 2;
-  const reach = reachOf([shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)]);
+  const terms = [shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)];
+  const { variance, degrees } = summed(terms);
+  const reach = variance === 0 ? 0 : tQuantile(UNCERTAINTY, degrees) * Math.sqrt(variance);
   return {
     changePercent: percentOfLog(mean),
     ciPercent: isKnown ? [percentOfLog(mean - reach), percentOfLog(mean + reach)] : null,
@@ -45,11 +44,11 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
   };
 }
 
-function reachOf(noises: readonly Noise[]): number {
+/** Noise of a sum of independent terms (degrees of freedom: Satterthwaite 1946). */
+export function summed(noises: readonly Noise[]): Noise {
   const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
-  if (variance === 0) return 0;
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
-  return tQuantile(UNCERTAINTY, variance ** 2 / spread) * Math.sqrt(variance);
+  return { variance, degrees: variance ** 2 / spread };
 }
 
 function scaled({ variance, degrees }: Noise, factor: number): Noise {

@@ -84,15 +84,10 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
   );
 }
 
-export interface SearchStep {
-  readonly next: JudgedPoint | null;
-  readonly best: JudgedPoint | null;
-  /** False if a larger point is faster than a smaller one, or holds the limit while the smaller one does not. */
-  readonly isMonotone: boolean;
-}
+export type SearchStep = ReturnType<typeof searchStep>;
 
 /** Bisects for the largest point that holds the limit, and also measures the point above the first miss. */
-export function searchStep(points: readonly JudgedPoint[]): SearchStep {
+export function searchStep(points: readonly JudgedPoint[]) {
   const isMonotone = growsAlong(points);
   const low = points.findLastIndex(({ state }) => state === 'holds');
   const best = points[low] ?? null;
@@ -110,6 +105,7 @@ export function searchStep(points: readonly JudgedPoint[]): SearchStep {
   return { next, best, isMonotone };
 }
 
+/** False if a larger point is faster than a smaller one, or holds the limit while the smaller one does not. */
 function growsAlong(points: readonly JudgedPoint[]): boolean {
   const measured = points.filter(({ state }) => state !== 'notMeasured');
   return measured.slice(1).every((point, place) => {

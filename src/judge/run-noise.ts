@@ -160,14 +160,19 @@ const PAST_SWEEPS = 24;
 /** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
+interface Past {
+  readonly history: CellHistory;
+  readonly runs: readonly (readonly unknown[])[];
+}
+
 /**
  * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
  * regardless of the number of runs.
  */
-export function pastValues(history: CellHistory, runsPerSweep: readonly number[], base: readonly number[]): number[] {
+export function pastValues({ history, runs }: Past, base: readonly number[]): number[] {
   if (base.length === 0) return [];
   const baseLog = meanLog(base);
-  const typicalRuns = median(runsPerSweep) ?? 1;
+  const typicalRuns = median(runs.map(({ length }) => length)) ?? 1;
   const logs = levelsOf(history)
     .filter((level) => isLevelOf(level, baseLog, Math.sqrt(Math.max(1, typicalRuns / base.length))))
     .flatMap((level) => [...level])

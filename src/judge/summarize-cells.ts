@@ -11,16 +11,11 @@ import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf, withGraphGain } from './bound.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { isStarved, leftOutFor } from './run-trust.ts';
-import { valuesOf } from './value-rule.ts';
-
-type SummarizedRun = Pick<
-  CellRun,
-  'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'values'
->;
+import { throughputsOf, valuesOf } from './value-rule.ts';
 
 export function summarizeCells(
   cells: readonly KeyedCell[],
-  runs: readonly SummarizedRun[],
+  runs: readonly CellRun[],
   withoutEngine: ReadonlyMap<string, Outcome>,
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
@@ -36,12 +31,10 @@ export function summarizeCells(
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
     const low = Math.min(...values);
-    const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
-    const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
-    const throughputQps = median(counted.length > 0 ? counted : derived);
+    const { runsQps, throughputFrom } = throughputsOf(measured);
+    const throughputQps = median(runsQps);
     const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
-    const trustedQps = trusted.flatMap((run) => run.values.throughputQps ?? []);
-    const isDerived = counted.length === 0 && derived.length > 0;
+    const gpuName = environments.get(timed[0]?.environmentId ?? '')?.gpuName;
     return {
       cell,
       measured: measured.length,
@@ -50,9 +43,9 @@ export function summarizeCells(
       gpuComputeMs: median(valuesOf(measured, 'gpuComputeMs')),
       latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
-      throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
+      throughputFrom,
       // Runs in which the host starved the GPU do not count, because they do not show the gain of a graph.
-      runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
+      runsQps: throughputsOf(trusted).runsQps,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
       tunedBatch: tuned.get(cell.key) ?? null,
@@ -60,11 +53,7 @@ export function summarizeCells(
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all),
-      bound: boundOf(
-        cell,
-        measured.length > 0 ? measured : timed,
-        environments.get(timed[0]?.environmentId ?? '')?.gpuName,
-      ),
+      bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
     };
   });
@@ -78,21 +67,17 @@ export function summarizeCells(
 
 function countFlags(flags: readonly RunFlag[]) {
   const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
-  return [...byKind.values()].flatMap((same) => {
-    const [first] = same;
-    if (first === undefined) return [];
-    const { id, effect, evidence } = first;
-    return [{ id, effect, evidence, times: same.length }];
-  });
+  return [...byKind.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ id, effect, evidence }) => ({ id, effect, evidence, times: same.length })),
+  );
 }
 
-function otherOutcomes(runs: readonly Pick<SummarizedRun, 'role' | 'outcome'>[]) {
+function otherOutcomes(runs: readonly CellRun[]) {
   const others = runs.filter(({ outcome }) => !isFine(outcome));
   const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
-  return [...byReason.values()].flatMap((same) => {
-    const [first] = same;
-    return first === undefined ? [] : [{ role: first.role, outcome: first.outcome, times: same.length }];
-  });
+  return [...byReason.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ outcome, role }) => ({ role, outcome, times: same.length })),
+  );
 }
 
 export interface SwitchedCell {

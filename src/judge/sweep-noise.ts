@@ -55,10 +55,8 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
       return (((a.difference - b.difference) / nearest) ** 2 - explained) / 2;
     }),
   );
-  const variance = quantileSorted(
-    needed.toSorted((a, b) => a - b),
-    0.25,
-  );
+  const sorted = needed.toSorted((a, b) => a - b);
+  const variance = quantileSorted(sorted, 0.25);
   const mean = cells.reduce((sum, { difference }) => sum + difference, 0) / count;
   const squares = cells.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
   const isOneWay = Math.abs(mean) > oneWayErrors * Math.sqrt(squares / (count - 1) / count);
@@ -88,12 +86,9 @@ const SHIFT = {
   meanSquare: 1.4,
 } as const;
 
-export interface Shift {
-  readonly size: number;
-  readonly error: number;
-}
+export type Shift = NonNullable<ReturnType<typeof commonShift>>;
 
-export function commonShift(changes: readonly Change[]): Shift | null {
+export function commonShift(changes: readonly Change[]) {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;
   const typicalError = median(changes.map((change) => change.error)) ?? 0;

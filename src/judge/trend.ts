@@ -50,7 +50,7 @@ export function trendSteps(
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;
     if (unit === 'sweep') return run.sweepId;
-    if (unit === 'day') return dayOf(run);
+    if (unit === 'day') return run.startedAt?.slice(0, 10) ?? 'unknown';
     return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   };
   const steps = [...Map.groupBy(entries, idOf)].map(([id, group]): TrendStep => {
@@ -80,23 +80,13 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   return entries;
 }
 
-function dayOf({ startedAt }: TrendSweep): string {
-  return startedAt?.slice(0, 10) ?? 'unknown';
-}
-
-export interface ReportedChange {
-  readonly id: string;
-  readonly state: ReturnType<typeof saidState>;
-  readonly direction: Finding['direction'];
-  readonly firstBadSweepId: SweepId;
-  readonly changePercent: number;
-}
+type ReportedChange = ReturnType<typeof reportedChanges>[number];
 
 export function reportedChanges(
   findings: readonly Finding[],
   said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
   about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
-): ReportedChange[] {
+) {
   return findings.flatMap((finding) => {
     const { cells, direction, findingId: id, firstBadSweepId, kind } = finding;
     const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
@@ -156,20 +146,15 @@ function changeMarks(
     return step === -1 ? [] : [{ step, direction: change.direction, changePercent: change.changePercent, note }];
   });
   const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const measuredSteps = measured.map(({ step }) => step);
   const values = Float64Array.from(measured, ({ value }) => value);
-  const seen = betterIs === null ? [] : findChangePoints({ places: measuredSteps, values });
-  const unreported = seen
-    .map(({ place: step, shift }) => ({
-      step,
-      direction: directionOf(shift, betterIs ?? 'lower'),
-      changePercent: percentOfLog(shift),
-      note: '',
-    }))
-    .filter(
-      ({ direction, step }) =>
-        !placed.some((one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameSweeps),
+  const seen = betterIs === null ? [] : findChangePoints({ places: measured.map(({ step }) => step), values });
+  const unreported = seen.flatMap(({ place: step, shift }) => {
+    const direction = directionOf(shift, betterIs ?? 'lower');
+    const isReported = placed.some(
+      (one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameSweeps,
     );
+    return isReported ? [] : [{ step, direction, changePercent: percentOfLog(shift), note: '' }];
+  });
   return [...placed, ...unreported].map(({ changePercent, direction, note, step }) => {
     const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
     return { step, kind: direction, text: `${size}${note}`, breaksLine: false };
@@ -193,16 +178,13 @@ function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, '
   });
 }
 
-function majorOf({ tensorrt }: Environment): string | undefined {
-  return tensorrt?.split('.')[0];
-}
-
 export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
   const known = environments.flatMap((environment, step) => (environment === null ? [] : [{ environment, step }]));
   return known.slice(1).flatMap(({ environment: after, step }, place): TrendMark[] => {
     const before = known[place]?.environment ?? after;
     const changes = environmentDifferences(before, after);
-    const breaksLine = before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
+    const [was, is] = [before, after].map(({ tensorrt }) => tensorrt?.split('.')[0]);
+    const breaksLine = before.gpuName !== after.gpuName || was !== is;
     return changes.length === 0 ? [] : [{ step, kind: 'environment', text: changes.join('; '), breaksLine }];
   });
 }

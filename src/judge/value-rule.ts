@@ -35,6 +35,19 @@ export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[]
   return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);
 }
 
+interface PacedRun extends Pick<CellRun, 'derivedQps'> {
+  readonly values: { readonly throughputQps?: number | null };
+}
+
+/** Throughputs as the harness counted them, else computed from median latencies. */
+export function throughputsOf(runs: readonly PacedRun[]) {
+  const counted = runs.flatMap(({ values }) => values.throughputQps ?? []);
+  const derived = runs.flatMap(({ derivedQps }) => derivedQps ?? []);
+  return counted.length > 0 || derived.length === 0
+    ? { runsQps: counted, throughputFrom: 'counted' as const }
+    : { runsQps: derived, throughputFrom: 'medianLatency' as const };
+}
+
 function isPositive(value: number | null | undefined): value is number {
   return value !== null && value !== undefined && value > 0;
 }

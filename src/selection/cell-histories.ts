@@ -66,9 +66,7 @@ export function pastOf(
   const found = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
   return (cellKey, values) => {
     const ofCell = found.find(({ cell }) => cell.key === cellKey);
-    if (ofCell === undefined) return [];
-    const runsPerSweep = ofCell.runs.map(({ length }) => length);
-    return pastValues(ofCell.history, runsPerSweep, values);
+    return ofCell === undefined ? [] : pastValues(ofCell, values);
   };
 }
 

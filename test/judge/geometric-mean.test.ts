@@ -102,11 +102,7 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
           cellKey,
           base,
           head,
-          past: pastValues(
-            history,
-            history.places.map(() => 3),
-            base,
-          ),
+          past: pastValues({ history, runs: history.places.map(() => [1, 2, 3]) }, base),
           betterIs: 'lower',
         };
       }),

@@ -4,10 +4,9 @@ import {
   type MetricHistory,
   type PairResult,
   type SweepEvidence,
-  type SweepVerdict,
   gateRules,
 } from '../../src/judge/gate/evidence.ts';
-import { judgeSweep } from '../../src/judge/gate/judge-sweep.ts';
+import { judgeSweep, type SweepVerdict } from '../../src/judge/gate/judge-sweep.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { Environment } from '../../src/records/environment.ts';
 import type { Finding } from '../../src/records/finding.ts';

@@ -26,7 +26,7 @@ import type { AbOptions } from './command.ts';
 
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
-  const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || isFile(what, io);
+  const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || existsSync(resolve(io.cwd, what));
   const stored = options.read ?? (isTrial || isMatrix ? null : what);
   if (stored !== null) {
     if (isTrial) throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
@@ -41,10 +41,6 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
     checkRequestedMetric(request.metric, cells);
     return twoSided(cells, request, io.env);
   });
-}
-
-function isFile(path: string, io: Io): boolean {
-  return existsSync(resolve(io.cwd, path));
 }
 
 function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
+import { acknowledgementSchema, type Finding } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable, shortList } from '../../text/printable.ts';
@@ -86,29 +86,22 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   throw new UsageError(`${printable(name)}: finding not found; ${printable(`${open}${didYouMean(name, words)}`)}`);
 }
 
-interface Said {
-  /** The rows that were written; none after --undo. */
-  readonly rows: readonly Acknowledgement[];
-  readonly line: string;
-}
-
-function takeBack(db: StoreDatabase, findings: readonly Finding[]): Said {
+/** Like `mark`, it gives the rows that were written, here none, and a line about them. */
+function takeBack(db: StoreDatabase, findings: readonly Finding[]) {
   const ids = findings.map(({ findingId }) => findingId);
   if (deleteAcknowledgements(db, ids) === 0) throw new UsageError(`${namesOf(findings)} is not acknowledged`);
   return { rows: [], line: `${namesOf(findings)} ${areOrIs(findings)} no longer acknowledged` };
 }
 
-async function mark(db: StoreDatabase, findings: readonly Finding[], options: AckOptions, io: Io): Promise<Said> {
+async function mark(db: StoreDatabase, findings: readonly Finding[], options: AckOptions, io: Io) {
   const { owner = null, reason = '' } = options;
   const until = await untilOf(options.until, io);
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
   const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-  return {
-    rows,
-    line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}: ${printable(reason)}; --undo reverts this`,
-  };
+  const line = `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}: ${printable(reason)}; --undo reverts this`;
+  return { rows, line };
 }
 
 const NAMED = 6;

@@ -1,7 +1,7 @@
 import type { Io } from '../../cli/io.ts';
-import { meanChange } from '../../judge/gate/judged-cells.ts';
-import { valuesAt } from '../../judge/gate/limit-findings.ts';
-import { type JudgedCell, limitText, limitsWithoutValue } from '../../judge/gate/evidence.ts';
+import { meanChange } from '../../judge/gate/judged-facts.ts';
+import { limitText, limitsWithoutValue, valuesAt } from '../../judge/gate/limit-findings.ts';
+import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -15,23 +15,19 @@ import { type JudgedSeries, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
-export interface CheckedSweep {
-  readonly judged: JudgedSeries;
-  readonly series: CheckedSeries;
-  readonly findings: readonly CheckedFinding[];
-  readonly standing: Standing;
-}
+export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
 
+/** @param onlyNewest true to judge no unjudged sweeps before it */
 export async function checkedSweep(
   db: StoreDatabase,
   sweep: Sweep,
   io: Pick<Io, 'cwd' | 'env'>,
-  { onlyThis = false }: { readonly onlyThis?: boolean } = {},
+  onlyNewest = false,
 ): Promise<CheckedSweep> {
-  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest: onlyThis }, io), io.cwd);
+  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
 }
 
-export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedSweep> {
+export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string) {
   const { baseline, evidence, series, verdict } = judged;
   const { baseBranch, sweep } = series;
   const known = shownFindings(verdict.findings, evidence);

@@ -1,9 +1,11 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { fitRuns, type LeftOutRun, measuredSweeps, medianValues } from '../../judge/gate/fit-runs.ts';
+import { fitSweeps, type LeftOutRun, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/summarize-layers.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { knownVariablesOn } from '../../process/environment-variables.ts';
+import { type KeyedCell, variablesOf } from '../../records/cell.ts';
+import { inLabelOrder } from '../../records/cell-label.ts';
 import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
@@ -13,28 +15,35 @@ import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { machineFilter } from '../../selection/cell-histories.ts';
+import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Series } from './series.ts';
 
-export interface SeriesCells {
-  readonly cells: readonly KeyedCell[];
-  /** Cells of the newest sweep; `leftOut` has those that a filter left out. */
-  readonly planned: ReadonlySet<CellKey>;
-  readonly leftOut: ReadonlySet<CellKey>;
+/** The cells of the newest sweep and of the one before. `leftOut`: those of the matrix that a filter left out. */
+function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
+  const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
+  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
+  const all = new Set(
+    [planned, leftOut, ...before.flatMap((one) => [one.planned, one.leftOut])].flatMap((keys) => [...(keys ?? [])]),
+  );
+  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
+  const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
+  const [cells = [], others = []] = [true, false].map((isEligible) =>
+    chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
+  );
+  const ineligible = others.filter(({ key }) => planned.has(key)).length;
+  return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 
-export function readEvidence(
-  db: StoreDatabase,
-  series: Series,
-  { cells, leftOut, planned }: SeriesCells,
-  gated: readonly MetricId[],
-) {
+export function readEvidence(db: StoreDatabase, series: Series, gated: readonly MetricId[]) {
   const { sweep, sweeps } = series;
+  const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
@@ -56,8 +65,7 @@ export function readEvidence(
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
 
   const fit = (own: readonly MeasuredRun[], metric: MetricId) => {
-    const { bySweep, leftOut: excluded } = fitRuns(sweeps, own, metric);
-    const { clock, places, runs: counted } = measuredSweeps(bySweep);
+    const { clock, leftOut: excluded, places, runs: counted } = fitSweeps(sweeps, own, metric);
     const builds = counted.map((latest) => latest.at(-1)?.buildId ?? null);
     const made = builds.map((build) => sources.get(build ?? '') ?? null);
     return { excluded, counted, history: { places, clock, builds, sources: made } };
@@ -119,6 +127,7 @@ export function readEvidence(
       ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.places.length > 0),
     ),
     environments,
+    ineligible,
     sweepsOfOtherMachine,
   };
 }
@@ -153,12 +162,10 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
   return BOUND_SHARE_IDS.map((metric) => {
     const by = BOUND_SHARES[metric];
     if (!found.has(by)) return { ...none, metric };
-    const shareOf = (runs: readonly MeasuredRun[]): number =>
-      (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length;
-    return historyOf(
-      metric,
-      measured.map(({ place, runs }) => ({ place, value: shareOf(runs) })),
-    );
+    const shares = measured.map(({ place, runs }) => {
+      return { place, value: (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length };
+    });
+    return historyOf(metric, shares);
   });
 }
 
@@ -182,12 +189,8 @@ function precisionHistories(
   if (rebuilt.length === 0) return new Map();
   const sharesAt = (side: 'before' | 'now'): ReadonlyMap<CellKey, Value> => {
     const own = rebuilt.map((one) => one[side].run);
-    const real = realPrecisions(
-      db,
-      rebuilt.map(({ cell }) => cell),
-      own,
-      [...new Set(own.map(({ sweepId }) => sweepId))],
-    );
+    const ofCells = rebuilt.map(({ cell }) => cell);
+    const real = realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]);
     return new Map(
       rebuilt.flatMap(({ cell, [side]: { place } }): [CellKey, Value][] => {
         const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
@@ -210,11 +213,8 @@ export const IDENTICAL_DB = 200;
 /** Accuracies of the newest sweep, and of the baseline or the last sweep that has some, on the same inputs. */
 function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
   const newest = sweeps.length - 1;
-  const recordsAt = (place: number) =>
-    recordsByCell(
-      db,
-      sweeps.slice(place, place + 1).map(({ sweepId }) => sweepId),
-    );
+  const sweepIds = sweeps.map(({ sweepId }) => sweepId);
+  const recordsAt = (place: number) => recordsByCell(db, sweepIds.slice(place, place + 1));
   const current = newest < 0 ? null : recordsAt(newest);
   if (current === null || current.size === 0) return new Map();
   const earlier = Array.from({ length: newest }, (_, place) => newest - 1 - place);

@@ -36,6 +36,7 @@ export function findingText(
 ): string[] {
   const said = sentences(finding, evidence);
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
+  const next = `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `;
   const sure = said.evidence.length === 0 ? '' : `: ${said.evidence.join(', ')}`;
   const indented = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
@@ -47,11 +48,7 @@ export function findingText(
     ...otherMetrics(finding, evidence, look),
     ...indented(alsoText(finding)),
     ...findingChart(finding, all, evidence, look),
-    ...labelled(
-      `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `,
-      dotted(nextCommands(finding, series)),
-      look.columns,
-    ),
+    ...labelled(next, dotted(nextCommands(finding, series)), look.columns),
   ];
 }
 

@@ -128,16 +128,16 @@ function changeOutput({ metric, changePercent, ciPercent, before, after }: Findi
   return { metric, unit, betterIs, changePercent, ciPercent, before, after };
 }
 
+function acknowledgedOutput(mark: CheckedFinding['acknowledged'] | undefined): CheckedFinding['acknowledged'] {
+  if (!mark) return null;
+  const { reason, until, owner, createdAt } = mark;
+  return { reason, until, owner, createdAt };
+}
+
 function edgeOutput(sweep: Sweep | null): CheckedFinding['lastGood'] {
   if (sweep === null) return null;
   const { sweepId, startedAt, commit, dirty } = sweep;
   return { sweepId, startedAt, commit, dirty };
-}
-
-function acknowledgedOutput(mark: NonNullable<CheckedFinding['acknowledged']> | undefined) {
-  if (mark === undefined) return null;
-  const { reason, until, owner, createdAt } = mark;
-  return { reason, until, owner, createdAt };
 }
 
 const LISTED_COMMITS = 50;

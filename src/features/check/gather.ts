@@ -1,13 +1,10 @@
 import { UsageError } from '../../errors.ts';
 import { type PairResult, type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
-import { knownVariablesOn } from '../../process/environment-variables.ts';
-import { type KeyedCell, variablesOf } from '../../records/cell.ts';
-import type { Finding, Acknowledgement, JudgedSweep as JudgedRow } from '../../records/finding.ts';
+import type { Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
-import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { baselineSweep, sweepsById, sweepsUntil, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import {
@@ -18,8 +15,6 @@ import {
   saveVerdict,
 } from '../../store/sweeps/findings.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
-import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
-import { inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { contains } from '../../tools/git/git.ts';
 import { readEvidence } from './evidence.ts';
@@ -70,8 +65,7 @@ export async function gather(
   const series: Series = { ...ofBranch, sweeps, baselinePlace };
   const rules = gateRules(settings, options.minChangePercent ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const chosen = cellsOf(db, series);
-  const { sweepsOfOtherMachine, ...read } = readEvidence(db, series, chosen, [...GATED, ...limited]);
+  const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, [...GATED, ...limited]);
   const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
   const evidence: SweepEvidence = {
     ...read,
@@ -89,25 +83,10 @@ export async function gather(
     /** Name of the baseline against which the sweep is judged. */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
-    ineligible: chosen.ineligible,
+    ineligible,
     /** The largest number of sweeps of one cell that do not count because another machine measured them. */
     sweepsOfOtherMachine,
   };
-}
-
-function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
-  const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
-  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
-  const all = new Set(
-    [planned, leftOut, ...before.flatMap((one) => [one.planned, one.leftOut])].flatMap((keys) => [...(keys ?? [])]),
-  );
-  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
-  const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
-  const [cells = [], others = []] = [true, false].map((isEligible) =>
-    chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
-  );
-  const ineligible = others.filter(({ key }) => planned.has(key)).length;
-  return { cells, planned, leftOut: new Set(leftOut), ineligible };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, which is judged against its base alone. */
@@ -142,23 +121,16 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
 
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
-/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
-export interface JudgedSeries extends JudgedSweep {
-  /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
-  readonly batch: ReadonlySet<string>;
-  readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
-  readonly changed: readonly string[];
-  /** True if an earlier version judged the newest judged sweep by other rules. */
-  readonly isFirstByReference: boolean;
-}
+export type JudgedSeries = Awaited<ReturnType<typeof judgeSeries>>;
 
+/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
 export async function judgeSeries(
   db: StoreDatabase,
   newest: Sweep,
   { judgedAt, onlyNewest }: { readonly judgedAt: string | null; readonly onlyNewest: boolean },
   io: Place,
   options: GatherOptions = {},
-): Promise<JudgedSeries> {
+) {
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);
@@ -171,11 +143,14 @@ export async function judgeSeries(
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
   const acknowledgements = new Map(acknowledgementsOf(db, ids));
   for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
+  /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
+  const batch: ReadonlySet<string> = new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId));
   return {
     ...judged,
-    batch: new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId)),
+    batch,
     acknowledgements,
     changed,
+    /** True if an earlier version judged the newest judged sweep by other rules. */
     isFirstByReference,
   };
 }
@@ -218,9 +193,7 @@ function store(
   const own = verdict.findings.filter((finding) => finding.branch === branch);
   const changed = own.filter((finding) => before.get(finding.findingId) !== JSON.stringify(finding));
   const kept = new Set(own.map(({ findingId }) => findingId));
-  const retracted = findingsReportedIn(db, [sweepId]).flatMap(({ findingId }) =>
-    kept.has(findingId) ? [] : findingId,
-  );
+  const retracted = findingsReportedIn(db, [sweepId]).flatMap((one) => (kept.has(one.findingId) ? [] : one.findingId));
   const findings = [...changed, ...superseded(db, series, own)];
   const failedCells = cells.filter(({ reason }) => reason === 'failed').length;
   saveVerdict(db, { judged: { sweepId, judgedAt, judgedBy, failedCells }, findings, retracted, endedAcknowledgements });

@@ -68,10 +68,8 @@ export async function notifyOfNews(
   io: Io,
 ): Promise<void> {
   const news = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
-  const waiting = notNotified(
-    db,
-    news.map(({ id }) => id),
-  );
+  const ids = news.map(({ id }) => id);
+  const waiting = notNotified(db, ids);
   const idsOf = (sweeps: readonly Sweep[]): string[] =>
     news.flatMap((one) => (waiting.has(one.id) && sweeps.some((sweep) => isOfSeries(one, sweep)) ? one.id : []));
   const sweeps = sources.sweeps.filter((sweep) => idsOf([sweep]).length > 0);

@@ -41,7 +41,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const isDate = asOf !== undefined && DATE.test(asOf);
   if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
   const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
-  const own = branch ?? (await checkedOutBranch(io));
+  const own = branch ?? (await readGitState(io.cwd)).branch ?? ciBranch(io.env);
   const ofOwn = all.filter((sweep) => sweep.branch === own);
   // If the branch has no sweeps, or no branch is checked out, take every series.
   const ofBranch =
@@ -72,10 +72,6 @@ export async function latestSweep(
   );
 }
 
-async function checkedOutBranch({ cwd, env }: Io): Promise<string | null> {
-  return (await readGitState(cwd)).branch ?? ciBranch(env);
-}
-
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 function endOf(date: string): string {
@@ -83,7 +79,7 @@ function endOf(date: string): string {
 }
 
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
-  const matrices = matrixNames(db, sweep);
+  const matrices = [...new Set([sweep.matrix, gateOf(db, sweep.sweepId).renamedFrom ?? sweep.matrix])];
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
   const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
   const line =
@@ -102,11 +98,6 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
   if (baseBranch === null) return { ...series, sweeps: own.toReversed() };
   const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
   return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowSweeps - 1).toReversed(), sweep] };
-}
-
-function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | null)[] {
-  const before = gateOf(db, sweepId).renamedFrom;
-  return before === null || before === matrix ? [matrix] : [matrix, before];
 }
 
 /** Names of main branches. A branch may have begun on one of them even if another was measured first. */

@@ -94,6 +94,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   const whole = newFirst(findings.filter(isShownWhole));
   const full = isAll ? whole : whole.slice(0, 1);
   const others = whole.slice(full.length);
+  const earlier = findings.filter((finding) => !isShownWhole(finding));
   const isFirst = series.judgedBy === 'first';
   return [
     ...headlineLines(series, headline, look),
@@ -102,11 +103,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...(isFirst && findings.length === 0 ? wrapHanging(FIRST, columns, 2).map(style.dim) : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others.flatMap((one) => findingLine(one, evidence, look)), ...hint(look)]),
-    ...earlierText(
-      findings.filter((finding) => !isShownWhole(finding)),
-      evidence,
-      look,
-    ),
+    ...earlierText(earlier, evidence, look),
     ...cellsText(rows, isAll, look),
     ...reasonText(series, look),
     ...(series.notes.length === 0 ? [] : ['']),

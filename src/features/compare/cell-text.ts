@@ -29,46 +29,35 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
     .flatMap((line, place) => (place === 0 ? [line] : wrapHanging(line, look.columns, 2)));
 }
 
-interface SideRow {
-  readonly name: string;
-  readonly value: number;
-  readonly values: readonly number[];
+function rangeText(spread: ReturnType<typeof spreadOf>): string {
+  return spread === null || spread.runs < 2 ? '' : `${formatNumber(spread.least)} … ${formatNumber(spread.most)}`;
 }
 
 function sideTable({ metric, base, head, values }: ShownCell, look: Look): string[] {
   const sides = [
-    { name: 'base', value: base, values: values?.[0] ?? [] },
-    { name: 'head', value: head, values: values?.[1] ?? [] },
+    { name: 'base', value: base, spread: spreadOf(values?.[0] ?? []) },
+    { name: 'head', value: head, spread: spreadOf(values?.[1] ?? []) },
   ];
-  const rows = sides.flatMap(({ value, ...side }): SideRow[] => (value === null ? [] : [{ ...side, value }]));
+  const rows = sides.flatMap(({ value, ...side }) => (value === null ? [] : [{ ...side, value }]));
   if (rows.length === 0) return [];
   const right = 'right' as const;
-  const { unit } = metricOf(metric);
-  return renderTable<SideRow>(
+  const strong = () => look.style.strong;
+  return renderTable(
     [
       { header: '', text: ({ name }) => name },
       {
-        header: `median ${unit}`,
-        text: ({ value }) => formatNumber(value),
-        style: () => look.style.strong,
+        header: `median ${metricOf(metric).unit}`,
+        text: (row) => formatNumber(row.value),
+        style: strong,
         align: right,
       },
       {
         header: '± deviation',
-        text: ({ value, values: all }) => deviationText(spreadOf(all)?.deviation ?? null, value, formatNumber(value)),
+        text: ({ spread, value }) => deviationText(spread?.deviation ?? null, value, formatNumber(value)),
         dropRank: 1,
       },
-      {
-        header: 'min … max',
-        text: ({ values: all }) => {
-          const spread = spreadOf(all);
-          return spread === null || spread.runs < 2
-            ? ''
-            : `${formatNumber(spread.least)} … ${formatNumber(spread.most)}`;
-        },
-        dropRank: 2,
-      },
-      { header: 'runs', text: ({ values: all }) => (all.length === 0 ? '' : String(all.length)), align: right },
+      { header: 'min … max', text: ({ spread }) => rangeText(spread), dropRank: 2 },
+      { header: 'runs', text: ({ spread }) => (spread === null ? '' : String(spread.runs)), align: right },
     ],
     rows,
     look,
@@ -77,12 +66,10 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
 
 export interface Compared {
   readonly output: Comparison;
-  readonly details: ComparedDetails;
-}
-
-export interface ComparedDetails {
-  readonly sides: { readonly base: Side; readonly head: Side };
-  readonly cells: ReadonlyMap<string, CellDetails>;
+  readonly details: {
+    readonly sides: { readonly base: Side; readonly head: Side };
+    readonly cells: ReadonlyMap<string, CellDetails>;
+  };
 }
 
 type CellDetails = Pick<JudgedCell, 'cell' | 'values'>;

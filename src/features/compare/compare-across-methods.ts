@@ -10,26 +10,16 @@ import { canonicalJson } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
-export interface Paired {
-  readonly base: RunSide;
-  readonly head: RunSide;
-  readonly cells: readonly KeyedCell[];
-  /** Metric by the key of the base cell. */
-  readonly metrics: ReadonlyMap<string, MetricId>;
-  /** Differences between the two methods, printed before any number. */
-  readonly differences: readonly string[];
-}
-
-type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
-
+/** The sides with equal keys for cells that measure the same workload by different methods. */
 export function acrossMethods(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
-  base: RunSide,
-  head: RunSide,
+  base: ComparedSide,
+  head: ComparedSide,
   requested: MetricId | null,
-): Paired {
-  if (requested !== null && TAIL_METRICS.includes(requested)) {
+) {
+  // Percentile rules differ between harnesses.
+  if (requested === 'p99Ms') {
     throw new UsageError(
       `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
@@ -37,7 +27,7 @@ export function acrossMethods(
   const pairs = pairsOf(cells, base, head);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
   const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));
-  const latencies = (side: RunSide) => side.runs.map((run) => withLatency(run, ofKey.get(run.cellKey)));
+  const latencies = (side: ComparedSide) => side.runs.map((run) => withLatency(run, ofKey.get(run.cellKey)));
   return {
     cells: cells.filter(({ key }) => !baseKeys.has(key)),
     base: { ...base, runs: latencies(base) },
@@ -46,7 +36,9 @@ export function acrossMethods(
       runs: latencies(head).map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
+    /** Metric by the key of the base cell. */
     metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
+    /** Differences between the two methods, printed before any number. */
     differences: [...new Set(pairs.flatMap((pair) => differencesOf(db, pair, [base, head])))],
   };
 }
@@ -65,9 +57,7 @@ export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: C
     cells.filter(({ key }) => own?.has(key) === true && other?.has(key) !== true);
   const byWorkload = Map.groupBy(only(inHead, inBase), workloadOf);
   const candidates = only(inBase, inHead)
-    .flatMap((cell) =>
-      (byWorkload.get(workloadOf(cell)) ?? []).map((other): MethodPair => ({ base: cell, head: other })),
-    )
+    .flatMap((cell) => (byWorkload.get(workloadOf(cell)) ?? []).map((other) => ({ base: cell, head: other })))
     .filter((pair) => canonicalJson(pair.base.harness ?? null) !== canonicalJson(pair.head.harness ?? null));
   const taken = new Set<string>();
   return candidates
@@ -88,7 +78,7 @@ function likeness({ base, head }: MethodPair): number {
   return parts.filter((part) => canonicalJson(base[part]) === canonicalJson(head[part])).length;
 }
 
-function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly RunSide[]): string[] {
+function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly ComparedSide[]): string[] {
   const [a = {}, b = {}] = [pair.base, pair.head].map((cell, place): Readonly<Record<string, string>> => {
     const runs = sides[place]?.runs ?? [];
     const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
@@ -119,6 +109,3 @@ function sharedMetric({ base, head }: MethodPair): MetricId {
   const [a, b] = [base.harness?.metric, head.harness?.metric];
   return a !== undefined && a === b ? a : 'latencyMs';
 }
-
-/** Percentile rules differ between harnesses, so their tails are not comparable. */
-const TAIL_METRICS: readonly MetricId[] = ['p99Ms'];

@@ -1,5 +1,5 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
-import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
+import { assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
 import {
   type CellRatio,
   geometricMean,
@@ -8,10 +8,9 @@ import {
   sharedNoise,
   valuesByPlace,
 } from '../../judge/geometric-mean.ts';
-import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
-import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS, pastValues } from '../../judge/run-noise.ts';
+import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
@@ -29,7 +28,6 @@ import type { Compared } from './cell-text.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
-import type { CellRun } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
@@ -56,13 +54,15 @@ export async function compare(
   if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
     // Only files need the code that reads logs and exports.
     const { withRunsOf } = await import('../../selection/runs-of-paths.ts');
-    return withRunsOf([base, head], io, async ({ db }, [a, b], notes) => {
-      const [baseNote = null, headNote = null] = notes;
-      const sides = {
-        base: { ref: base, sweeps: a === undefined ? [] : [a], note: baseNote },
-        head: { ref: head, sweeps: b === undefined ? [] : [b], note: headNote },
+    return withRunsOf([base, head], io, async ({ db }, sweeps, notes) => {
+      const sideOf = (ref: string, place: number): Side => {
+        return { ref, sweeps: sweeps.slice(place, place + 1), note: notes[place] ?? null };
       };
-      return printReport(await compareReport(db, sides, options), options, io);
+      return printReport(
+        await compareReport(db, { base: sideOf(base, 0), head: sideOf(head, 1) }, options),
+        options,
+        io,
+      );
     });
   }
   const git = readGitState(io.cwd);
@@ -104,7 +104,7 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
-  const checked = await checkedSweep(db, sweep, io, { onlyThis });
+  const checked = await checkedSweep(db, sweep, io, onlyThis);
   return (look: Look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
 }
 
@@ -126,12 +126,20 @@ export function printReport(
   return failOn(options.failOn, { regression, failed, unclear: counts.unclear > 0 });
 }
 
+type Sides = Compared['details']['sides'];
+
+/** @throws UsageError if neither side has a cell */
 export async function compareReport(
   db: StoreDatabase,
-  sides: { readonly base: Side; readonly head: Side },
+  sides: Sides,
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
 ): Promise<Compared> {
-  const { chosen, base: allOfBase, head: allOfHead } = readSides(db, sides, options.filter);
+  const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
+  const chosen = cellsOfSweeps(db, sweepIds, options.filter);
+  if (chosen.length === 0) {
+    throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
+  }
+  const [allOfBase, allOfHead] = [comparedSide(db, sides.base, chosen), comparedSide(db, sides.head, chosen)];
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
   const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
@@ -148,16 +156,12 @@ export async function compareReport(
   const [newest] = sides.head.sweeps;
   const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
   const judgedBy = (requested: MetricId | null, own: readonly KeyedCell[]) => {
-    const kinds = new Map(
-      own.map((cell) => {
-        const compared = paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
-        return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
-      }),
-    );
+    const metricFor = (cell: KeyedCell) => paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
+    const kinds = new Map(own.map((cell) => [cell.key, valueKind(timed.get(cell.key) ?? [], metricFor(cell))]));
     const past = new Map(pastOf(db, own, sides, requested, kinds).map((history) => [history.cell.key, history]));
-    const facts = { environments, builds, clockLevels: clockLevelsOf(base.runs, past) };
+    const facts = { environments, builds, past };
     const assembled = assembleSides(own, base, head, requested, across, facts, paired?.metrics);
-    return { past, ...compareMatrix(assembled, pastValuesOf(past, assembled), rules) };
+    return { past, ...compareMatrix(assembled, rules) };
   };
   const { past, ...byOwn } = judgedBy(metric, cells);
   const hosted =
@@ -207,7 +211,7 @@ const EXPLAINED_CELLS = 24;
 async function causesOf(
   db: StoreDatabase,
   cells: readonly JudgedCell[],
-  { base, head }: { readonly base: Side; readonly head: Side },
+  { base, head }: Sides,
 ): Promise<ReadonlyMap<JudgedCell, FirstCause | null>> {
   const changed = cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
   if (changed.length === 0) return new Map();
@@ -224,7 +228,7 @@ async function causesOf(
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
-  { base, head }: { readonly base: Side; readonly head: Side },
+  { base, head }: Sides,
   metric: MetricId | null,
   kinds: ReadonlyMap<string, ValueKind>,
 ): CellSweeps[] {
@@ -237,30 +241,7 @@ function pastOf(
   return sweeps.length < LEAST_PAST_SWEEPS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
-type Past = ReadonlyMap<string, CellSweeps>;
-
-/** SM clock of each cell in MHz, from the base and the sweeps just before it. */
-function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
-  const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
-  const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
-    const clocks = (past.get(key)?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
-    const level = clockLevelMhz([...clocks, ...runs.map(({ smClockMhz }) => smClockMhz)]);
-    return level === null ? [] : [[key, level]];
-  });
-  return new Map(levels);
-}
-
-function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
-  return new Map(
-    assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {
-      const own = past.get(cell.key);
-      const runs = own?.runs.map(({ length }) => length) ?? [];
-      return own === undefined ? [] : [[cell.key, pastValues(own.history, runs, sides?.base ?? [])]];
-    }),
-  );
-}
-
-function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readonly head: Side }): Noise {
+function sharedNoiseOf(past: ReadonlyMap<string, CellSweeps>, { base, head }: Sides): Noise {
   const isInTurns = base.sweeps.some(({ branch }) => branch === COMPARE_BRANCH);
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;
   if (isInTurns || isOneSweep) return NO_SHARED_NOISE;
@@ -287,20 +268,6 @@ export function geometricMeans(
     });
     return [...meanOf('all', null, own), ...parts];
   });
-}
-
-/** @throws UsageError if neither side has a cell */
-function readSides(
-  db: StoreDatabase,
-  { base, head }: { readonly base: Side; readonly head: Side },
-  filter: string | undefined,
-) {
-  const sweepIds = [...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId);
-  const chosen = cellsOfSweeps(db, sweepIds, filter);
-  if (chosen.length === 0) {
-    throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
-  }
-  return { chosen, base: comparedSide(db, base, chosen), head: comparedSide(db, head, chosen) };
 }
 
 function comparedSide(db: StoreDatabase, side: Side, cells: readonly KeyedCell[]) {

@@ -4,7 +4,7 @@ import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verd
 import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { comparedCellText, type Compared, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatPercent, meanText, shareText } from '../../terminal/numbers.ts';
@@ -21,7 +21,7 @@ import type { Column } from '../../terminal/table.ts';
 
 export function compareText(
   comparison: Comparison,
-  details: ComparedDetails,
+  details: Compared['details'],
   look: Look,
   map?: string | true,
 ): string[] {
@@ -32,13 +32,10 @@ export function compareText(
     return its === undefined || cell.verdict === 'missing' ? [] : [{ ...cell, ...its }];
   });
   const provenance = [comparison.provenance].flat().join(', ');
+  const headline = dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]);
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
-    ...wrapHanging(
-      dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]),
-      columns,
-      2,
-    ).map(style.strong),
+    ...wrapHanging(headline, columns, 2).map(style.strong),
     ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
     ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
   ];
@@ -64,23 +61,18 @@ export function compareText(
 
 export function shiftText(shift: CommonShift): string {
   const { recorded } = shift;
-  const why =
-    recorded.length === 0
-      ? 'clocks, driver or another common cause; none is recorded'
-      : `recorded differences: ${printable(recorded.map(reasonWords).join(', '))}`;
-  return `${shiftSize(shift)}; ${why}`;
+  const unknown = 'clocks, driver or another common cause; none is recorded';
+  const known = `recorded differences: ${printable(recorded.map(reasonWords).join(', '))}`;
+  return `${shiftSize(shift)}; ${recorded.length === 0 ? unknown : known}`;
 }
 
 /** `3 cells on one side only; only in base: vit fp8 8x3, vit fp16 8x3; only in head: vit int8 8x3`. */
 function missingLines({ cells, counts }: Comparison, columns: number): string[] {
   const missing = cells.filter(({ verdict }) => verdict === 'missing');
-  const parts = [...Map.groupBy(missing, ({ reasons }) => reasons.join(', '))].map(
-    ([why, own]) =>
-      `${why}: ${shortList(
-        own.map(({ label }) => printable(label)),
-        SHOWN_MISSING,
-      )}`,
-  );
+  const parts = [...Map.groupBy(missing, ({ reasons }) => reasons.join(', '))].map(([why, own]) => {
+    const labels = own.map(({ label }) => printable(label));
+    return `${why}: ${shortList(labels, SHOWN_MISSING)}`;
+  });
   return wrapHanging([`${count(counts.missing, 'cell')} on one side only`, ...parts].join('; '), columns, 2);
 }
 
@@ -199,20 +191,16 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   const lines: string[] = [];
   if (unclear.length > 0) {
     const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
-    const settle =
-      most === 0
-        ? ''
-        : `; about ${count(most, 'more run')} per side would settle ${unclear.length === 1 ? 'it' : 'most of them'}`;
+    const them = unclear.length === 1 ? 'it' : 'most of them';
+    const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${them}`;
     const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
     lines.push(...wrapWords(text, columns));
   }
   const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
   if (cell !== undefined) {
     const sides = `${printable(baseRef)} ${printable(headRef)}`;
-    lines.push(
-      truncate(`See it over time: bench trend ${cell}`, columns),
-      truncate(`See why: bench why ${cell} ${sides}`, columns),
-    );
+    const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${sides}`];
+    lines.push(...next.map((line) => truncate(line, columns)));
   }
   if (cells.length === 0) {
     lines.push(`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`);

@@ -11,7 +11,6 @@ import {
   findChangePoints,
   lastingChanges,
 } from '../../judge/history/lasting-changes.ts';
-import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/find-runs.ts';
 import { printable } from '../../text/printable.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
@@ -36,22 +35,16 @@ const recordSchema = z.object({
   sweeps: z.array(z.array(z.number().positive()).nullable()),
 });
 
-interface Alarm {
-  readonly at: number;
-  readonly direction: 'slower' | 'faster';
-  readonly changePercent: number;
-}
-
 /**
  * Detects what is new in each cell, sweep by sweep, with only the sweeps up to that one. All cells of a matrix are
  * judged together.
  */
 function detectSweeps(text: string, io: Io): void {
-  const records = readJson(text, recordSchema);
-  const alarms = records.map((): Alarm[] => []);
-  const matrices = Map.groupBy(records.keys(), (line) => records[line]?.matrix ?? '');
-  for (const lines of matrices.values()) {
-    const cells = lines.map((line) => records[line]).filter((record) => record !== undefined);
+  const records = readJson(text, recordSchema).map((record) => {
+    const alarms: object[] = [];
+    return { ...record, alarms };
+  });
+  for (const cells of Map.groupBy(records, ({ matrix }) => matrix).values()) {
     const judge = new MatrixJudge(cells.map(({ precision }) => (precision ? [precision] : [])));
     const sweeps = Math.max(...cells.map((cell) => cell.sweeps.length));
     for (let place = 0; place < sweeps; place += 1) {
@@ -59,15 +52,11 @@ function detectSweeps(text: string, io: Io): void {
       for (const [index, judgement] of judgements.entries()) {
         if (judgement === null || judgement.reported === null) continue;
         const { direction, change } = judgement.reported;
-        alarms[lines[index] ?? -1]?.push({
-          at: place,
-          direction,
-          changePercent: Number(percentOfLog(change.log).toPrecision(6)),
-        });
+        cells[index]?.alarms.push({ at: place, direction, changePercent: rounded(percentOfLog(change.log)) });
       }
     }
   }
-  for (const [line, { id }] of records.entries()) io.out(`${JSON.stringify({ id, alarms: alarms[line] })}\n`);
+  for (const { id, alarms } of records) io.out(`${JSON.stringify({ id, alarms })}\n`);
 }
 
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {
@@ -114,11 +103,11 @@ function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
     changePercent: rounded(percentOfLog(shift)),
     margin: rounded(margin),
   });
-  const lasting = lastingChanges(history);
+  const lasting = Map.groupBy(lastingChanges(history), (change) => change.isBuildLuck);
   const lineOf = (isLuck: boolean) =>
-    lasting
-      .filter(({ isBuildLuck: is }) => is === isLuck)
-      .map((change) => ({ night: change.knownAt, index: change.place, ...reported(change) }));
+    (lasting.get(isLuck) ?? []).map((change) => {
+      return { night: change.knownAt, index: change.place, ...reported(change) };
+    });
   const luck = lineOf(true);
   return JSON.stringify({
     id: record.id,
@@ -156,19 +145,12 @@ function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io:
         betterIs: better,
       })),
     );
-    for (const cell of cells) io.out(`${comparedLine(cell)}\n`);
+    for (const { cellKey: id, verdict, ...cell } of cells) {
+      const [changePercent, mdePercent] = [rounded(cell.changePercent), rounded(cell.mdePercent)];
+      const ciPercent = cell.ciPercent?.map(rounded) ?? null;
+      io.out(`${JSON.stringify({ id, verdict, changePercent, ciPercent, mdePercent })}\n`);
+    }
   }
-}
-
-function comparedLine(cell: CellComparison): string {
-  const { cellKey, verdict, changePercent, ciPercent, mdePercent } = cell;
-  return JSON.stringify({
-    id: cellKey,
-    verdict,
-    changePercent: rounded(changePercent),
-    ciPercent: ciPercent === null ? null : ciPercent.map(rounded),
-    mdePercent: rounded(mdePercent),
-  });
 }
 
 function rounded(value: number | null): number | null {

@@ -111,7 +111,7 @@ export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] 
       column !== idColumn &&
       !TIME_COLUMN.test(column) &&
       !factColumns.some((name) => name === column) &&
-      rows.every((row) => isNumber(row[column])),
+      rows.every((row) => (numberIn(row, column) ?? 1) > 0),
   );
   if (values.length === 0) throw new SeriesFormatError(1, 'no column holds numbers');
   const groups = Map.groupBy(rows, (row) => (idColumn === undefined ? '' : (row[idColumn] ?? '')));
@@ -151,10 +151,6 @@ function readTable(text: string): string[][] {
 }
 
 const MISSING = /^(?:|nan|null|na|none|-)$/i;
-
-function isNumber(field: string | undefined): boolean {
-  return field === undefined || MISSING.test(field) || Number(field) > 0;
-}
 
 function numberIn(row: Row, column: string): number | null {
   const field = row[column] ?? '';

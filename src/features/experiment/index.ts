@@ -1,2 +1,1 @@
-export { ab } from './report.ts';
-export { abReport, abText } from './report.ts';
+export { ab, abReport, abText } from './report.ts';

@@ -29,19 +29,15 @@ export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperime
   const { sweepId, matrix, provenance } = sweep;
   const { marks, name, notes, significantPercent, variables } = experiment;
   const runs = cellRunsOf(db, [sweepId]);
-  const cells = findCells(
-    db,
-    experiment.pairs.map(({ a }) => a),
-  );
+  const keys = experiment.pairs.map(({ a }) => a);
+  const cells = findCells(db, keys);
   const requested = metricNamed(db, experiment.metric ?? undefined);
   const pairs = experiment.pairs.flatMap(({ a, b: bKey }) => {
     const cell = cells.get(a);
     return cell === undefined ? [] : [{ cell, bKey, ...abSides(cell, bKey, requested, runs) }];
   });
-  const judged = judgeExperiment(
-    pairs.map(({ sides }) => sides),
-    significantPercent,
-  );
+  const all = pairs.map(({ sides }) => sides);
+  const judged = judgeExperiment(all, significantPercent);
   const output: AbOutput = {
     schemaVersion: 1,
     sweepId,
@@ -77,6 +73,7 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
   const { marks, matrix, name, notes, overall, provenance, significantPercent, sweepId, variables } = ab;
   const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
   const settings = Object.entries(variables).map(([variable, value]) => `${variable}=${value}`);
+  const threshold = Number(significantPercent.toPrecision(3));
   const title = `${name}: B with ${settings.join(' ')}, A unchanged`;
   const marked = `✗ B is marked ${marks.map((id) => FLAG_LABELS[id]).join(', ')}: never a baseline, never in the gate, never the best`;
   return [
@@ -88,9 +85,7 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
       reasons.length === 0 ? [] : wrapped(`  ${label}: ${reasons.join('; ')}`).map(style.warn),
     ),
     '',
-    ...wrapped(`threshold ${Number(significantPercent.toPrecision(3))} %: ${overallText(overall, ab.cells)}`).map(
-      style.strong,
-    ),
+    ...wrapped(`threshold ${threshold} %: ${overallText(overall, ab.cells)}`).map(style.strong),
     ...(marks.length === 0 ? [] : wrapped(marked).map(style.bad)),
     ...notes.flatMap((note) => wrapped(`note: ${note}`).map(style.warn)),
   ];

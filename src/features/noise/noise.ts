@@ -167,17 +167,13 @@ interface SweepRuns {
   readonly values: readonly number[];
 }
 
-export interface MeasuredCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly sweeps: readonly SweepRuns[];
-}
+type MeasuredCell = ReturnType<typeof measuredCells>['measured'][number];
 
 /**
  * The runs of each cell by sweep. A sweep that has the same runs as an earlier one is left out, because two replays of
  * one recording would look like a machine without noise.
  */
-export function measuredCells(
+function measuredCells(
   db: StoreDatabase,
   sweeps: readonly Sweep[],
   cells: readonly KeyedCell[],
@@ -188,26 +184,23 @@ export function measuredCells(
     metric,
     sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
   }));
-  const contents = sweeps.map((_, place) =>
-    measured.flatMap((one) =>
-      one.sweeps.flatMap((own) => (own.place === place ? [[one.cell.key, ...own.values.toSorted()].join(' ')] : [])),
-    ),
+  const texts = sweeps.map((_, place) =>
+    measured
+      .flatMap(({ cell, sweeps: all }) =>
+        all.flatMap((own) => (own.place === place ? [[cell.key, ...own.values.toSorted()].join(' ')] : [])),
+      )
+      .join('\n'),
   );
-  const texts = contents.map((own) => own.join('\n'));
   const isCopy = texts.map((text, place) => text !== '' && texts.indexOf(text) < place);
-  return {
-    copies: isCopy.filter(Boolean).length,
-    measured: measured.map((one): MeasuredCell => {
-      return { ...one, sweeps: one.sweeps.filter(({ place }) => isCopy[place] !== true) };
-    }),
-  };
+  const own = measured.map((one) => ({ ...one, sweeps: one.sweeps.filter(({ place }) => isCopy[place] !== true) }));
+  return { copies: isCopy.filter(Boolean).length, measured: own };
 }
 
 /** Excess variance of a median over a mean, for normal values. */
 const MEDIAN_VARIANCE = Math.PI / 2;
 
 /** Standard deviations of runs around the mean of their sweep, and of sweeps beyond that, without changes. */
-export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
+function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);

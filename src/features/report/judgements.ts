@@ -17,7 +17,7 @@ export async function newestChecked(
   io: Io,
 ): Promise<CheckedSweep> {
   const { note, sweep } = await latestSweep(db, options, io);
-  const checked = await checkedSweep(db, sweep, io, { onlyThis: options.asOf !== undefined });
+  const checked = await checkedSweep(db, sweep, io, options.asOf !== undefined);
   const { series } = checked;
   return note === null ? checked : { ...checked, series: { ...series, notes: [note, ...series.notes] } };
 }
@@ -28,7 +28,9 @@ export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId
   const cells =
     metric === null
       ? verdict.cells
-      : evidence.cells.flatMap(({ cell }) => verdict.judged(cell.key, gateMetric(metric, cell)) ?? []);
+      : evidence.cells.flatMap(
+          ({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric: gateMetric(metric, cell) }) ?? [],
+        );
   const present = findings.filter((finding) => isPresent(finding) && finding.kind !== 'limit');
   return new Map(
     cells.map(({ before, cellKey, now, notes, ...said }): [CellKey, CellJudgement] => {

@@ -101,7 +101,7 @@ function gateOf(db: StoreDatabase, io: Io) {
       cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
     );
     const reported = reportedChanges(findings, judged, { cellKey, metric });
-    return { cell: judged.verdict.judged(cellKey, metric), reported };
+    return { cell: judged.verdict.judgedOf({ cellKey, metric }), reported };
   };
 }
 

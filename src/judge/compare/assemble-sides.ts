@@ -9,7 +9,9 @@ import type { Provenance } from '../../records/sweep.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { boundReasons } from '../bound.ts';
-import { clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
+import type { CellSweeps } from '../gate/fit-runs.ts';
+import { pastValues } from '../run-noise.ts';
+import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
 import { valueRule } from '../value-rule.ts';
 import type { TwoSides } from './compare-cells.ts';
 import { type Across, type ComparedBuild, differencesOf } from './differences.ts';
@@ -23,22 +25,18 @@ export interface ComparedSide {
 interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
-  /** SM clocks in MHz by cell key, if known. */
-  readonly clockLevels: ReadonlyMap<string, number>;
+  /** Earlier sweeps by cell key. */
+  readonly past: ReadonlyMap<string, CellSweeps>;
 }
 
-export interface AssembledCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  /** Null when `settled` holds the reason why nothing can be compared. */
-  readonly sides: TwoSides | null;
-  readonly settled: CellComparison | null;
-  readonly reasons: readonly string[];
-  readonly machine: readonly string[];
-  /** Differences that make the cell incomparable unless the user allows them. */
-  readonly across: readonly string[];
-}
+const NONE: readonly string[] = [];
 
+export type AssembledCell = ReturnType<typeof assembleSides>[number];
+
+/**
+ * The two sides of each cell, or `settled` where nothing can be compared. `across`: differences that make a cell
+ * incomparable unless the user allows them.
+ */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -47,23 +45,24 @@ export function assembleSides(
   across: Across,
   facts: Facts,
   metrics: ReadonlyMap<string, MetricId> = new Map(),
-): AssembledCell[] {
+) {
   const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const [was, is] = [base, head].map(({ provenances }) => [...provenances].toSorted().join(', '));
-  const provenance =
-    was === is || across.provenance
-      ? null
-      : `base is ${was}, head is ${is}: compare them anyway with --across-provenance`;
-  return cells.map((cell): AssembledCell => {
+  const differ = `base is ${was}, head is ${is}: compare them anyway with --across-provenance`;
+  const provenance = was === is || across.provenance ? null : differ;
+  return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];
     const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
-    const a = sideOf('base', cell, base, ofBase, metric, valueOf, facts);
-    const b = sideOf('head', cell, head, ofHead, metric, valueOf, facts);
+    const past = facts.past.get(cell.key);
+    const clocks = (past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
+    const levelMhz = clockLevelMhz([...clocks, ...ofBase.map(({ smClockMhz }) => smClockMhz)]);
+    const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
+    const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
     const { machine, build, problem, overridden } = differencesOf(a, b, across);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
-    const settle = (verdict: Verdict, why: readonly string[]): AssembledCell => {
+    const settle = (verdict: Verdict, why: readonly string[]) => {
       const [before, after] = [median(a.values), median(b.values)];
       const settled: CellComparison = {
         cellKey: cell.key,
@@ -78,7 +77,7 @@ export function assembleSides(
         noise: null,
         reasons: [],
       };
-      return { cell, metric, sides: null, settled, reasons: [...why, ...differing], machine: [], across: [] };
+      return { cell, metric, sides: null, settled, reasons: [...why, ...differing], machine: NONE, across: NONE };
     };
     if (!a.isPlanned || !b.isPlanned) return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
     if (a.values.length === 0 || b.values.length === 0) {
@@ -88,22 +87,17 @@ export function assembleSides(
     }
     const obstacle = provenance ?? problem;
     if (obstacle !== null) return settle('incomparable', [obstacle]);
-    return {
-      cell,
-      metric,
-      sides: {
-        cellKey: cell.key,
-        base: a.values,
-        head: b.values,
-        betterIs: metricOf(metric).betterIs,
-        systematicError: Math.hypot(a.systematicError, b.systematicError),
-        kind: noiseKindOf(cell),
-      },
-      settled: null,
-      reasons: [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs), ...differing],
-      machine,
-      across: overridden,
+    const sides: TwoSides = {
+      cellKey: cell.key,
+      base: a.values,
+      head: b.values,
+      past: past === undefined ? [] : pastValues(past, a.values),
+      betterIs: metricOf(metric).betterIs,
+      systematicError: Math.hypot(a.systematicError, b.systematicError),
+      kind: noiseKindOf(cell),
     };
+    const reasons = [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs), ...differing];
+    return { cell, metric, sides, settled: null, reasons, machine, across: overridden };
   });
 }
 
@@ -114,10 +108,11 @@ function sideOf(
   runs: readonly CellRun[],
   metric: MetricId,
   valueOf: (run: CellRun) => number | null,
+  levelMhz: number | null,
   facts: Facts,
 ) {
   const timed = runs.filter(isTimed);
-  const { kept, leftOut, systematicError } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
+  const { kept, leftOut, systematicError } = fitSide(timed, metric, levelMhz);
   const madeOn = (run: CellRun | undefined) => ({
     environment: facts.environments.get(run?.environmentId ?? '') ?? null,
     build: facts.builds.get(run?.buildId ?? '') ?? null,

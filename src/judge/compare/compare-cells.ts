@@ -50,10 +50,7 @@ interface Evidence {
 /** Compares the two sides of many cells together. */
 export function compareCells(
   cells: readonly TwoSides[],
-  {
-    q = FALSE_SHARE,
-    sameSweep = false,
-  }: { readonly q?: number | undefined; readonly sameSweep?: boolean | undefined } = {},
+  { q = FALSE_SHARE, sameSweep = false }: { readonly q?: number; readonly sameSweep?: boolean } = {},
 ) {
   const noiseOf = estimateNoise(cells);
   const byRuns = cells.flatMap((cell): Evidence[] => {
@@ -78,9 +75,8 @@ export function compareCells(
   });
   const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, null) : withSweepVariance(byRuns, q);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
-  const sharing = new Set(
-    judged.filter((entry) => shift !== null && sharesShift(entry, shift)).map(({ cellKey }) => cellKey),
-  );
+  const sharers = judged.filter((entry) => shift !== null && sharesShift(entry, shift));
+  const sharing = new Set(sharers.map(({ cellKey }) => cellKey));
   const tested = evidence.filter(isTestable).length;
   const limits = new Map<number, number>();
   const limitAt = (degrees: number): number => {

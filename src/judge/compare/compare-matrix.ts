@@ -15,38 +15,23 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
-export function compareMatrix(
-  assembled: readonly AssembledCell[],
-  past: ReadonlyMap<string, readonly number[]>,
-  { minChangeOf }: Pick<GateRules, 'minChangeOf'>,
-) {
-  const sides = assembled.flatMap((entry) =>
-    entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
-  );
-  const { cells, shift, sharing, ratios } = compareCells(sides);
+export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
+  const { cells, shift, sharing, ratios } = compareCells(assembled.flatMap(({ sides }) => sides ?? []));
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
     const comparison = settled ?? compared.get(cell.key);
     if (comparison === undefined) return [];
     const known = { ...comparison, reasons: [...comparison.reasons, ...reasons] };
-    return [
-      {
-        cell,
-        metric,
-        comparison: withMinChange(known, minChangeOf(cell.key, metric)),
-        values: two === null ? null : [two.base, two.head],
-      },
-    ];
+    const values = two === null ? null : ([two.base, two.head] as const);
+    return [{ cell, metric, comparison: withMinChange(known, minChangeOf(cell.key, metric)), values }];
   });
-  const isShiftSmall = judged.every(
-    ({ cell, metric }) => Math.abs(shift?.percent ?? 0) < minChangeOf(cell.key, metric),
-  );
-  const verdict = isShiftSmall ? null : (shift?.verdict ?? null);
-  const sharedShift: CommonShift | null =
-    shift === null ? null : { ...shift, verdict, recorded: recordedCauses(assembled, sharing) };
+  const described = (found: CommonShift): CommonShift => {
+    const isSmall = judged.every(({ cell, metric }) => Math.abs(found.percent) < minChangeOf(cell.key, metric));
+    return { ...found, verdict: isSmall ? null : found.verdict, recorded: recordedCauses(assembled, sharing) };
+  };
   return {
     cells: judged.toSorted(byWeight),
-    shift: sharedShift,
+    shift: shift === null ? null : described(shift),
     counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
@@ -90,11 +75,10 @@ const SHARED_SHARE = 0.8;
 
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
   const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
-  const byCause = Map.groupBy(
-    shared.flatMap(({ machine }) => [...new Set(machine)]),
-    (cause) => cause,
-  );
-  return [...byCause].filter(([, having]) => having.length >= SHARED_SHARE * shared.length).map(([cause]) => cause);
+  const causes = new Set(shared.flatMap(({ machine }) => machine));
+  const isShared = (cause: string): boolean =>
+    shared.filter(({ machine }) => machine.includes(cause)).length >= SHARED_SHARE * shared.length;
+  return [...causes].filter(isShared);
 }
 
 function byWeight(a: JudgedCell, b: JudgedCell): number {

@@ -31,15 +31,12 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-const FIRST: readonly string[] = ['clockPolicy', 'tensorrt', 'tensorrtLibrary', 'driver', 'cuda', 'host'];
+/** Fields that come before the others, the first one last. */
+const FIRST: readonly string[] = ['host', 'cuda', 'driver', 'tensorrtLibrary', 'tensorrt', 'clockPolicy'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
 const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
-  ([a], [b]) => rankOf(a) - rankOf(b),
+  ([a], [b]) => FIRST.indexOf(b) - FIRST.indexOf(a),
 );
-
-function rankOf(field: string): number {
-  return FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length;
-}
 
 /** Known differences between two machines in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
-import type { Finding, JUDGED_BY } from '../../records/finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import {
   type GateLimit,
   type GateSettings,
@@ -100,16 +100,6 @@ export interface Candidate {
   readonly isUnsteady: boolean;
 }
 
-export interface SweepVerdict {
-  readonly judgedBy: (typeof JUDGED_BY)[number];
-  /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
-  readonly findings: readonly Finding[];
-  readonly endedAcknowledgements: readonly string[];
-  readonly cells: readonly JudgedCell[];
-  readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
-  readonly candidates: readonly Candidate[];
-}
-
 /** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
 const ONLY_WARNS: GatedMetricId = 'buildS';
 
@@ -123,12 +113,9 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
   const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
   return {
     /** Smallest relevant change in percent; 0 if not set. */
-    minChangeOf: (cell: CellKey, metric: GatedMetricId): number => {
-      const found = minChange.findLast(
-        ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
-      );
-      return found?.entry.percent ?? 0;
-    },
+    minChangeOf: (cell: CellKey, metric: GatedMetricId): number =>
+      minChange.findLast(({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)))
+        ?.entry.percent ?? 0,
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
       metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
     ownerOf: (cells: readonly CellKey[]): string | null => {
@@ -152,32 +139,4 @@ function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly 
     fits: (cell: CellKey, metric: GatedMetricId | null): boolean =>
       (entry.metric === null || entry.metric === metric) && (keys === null || keys.has(cell)),
   };
-}
-
-/** Values of the cells of a sweep by metric, in the unit of the metric. */
-export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
-
-export function brokenLimits(rules: GateRules, values: NewestValues) {
-  return [...values].flatMap(([cell, ofCell]) =>
-    rules.limited.flatMap((metric) => {
-      const [limit, value] = [rules.limitOf(cell, metric), ofCell.get(metric)];
-      if (limit === null || value === undefined) return [];
-      if (limit.comparison === '<=' ? value <= limit.value : value >= limit.value) return [];
-      return [{ limit, cell, value, beyondPercent: limit.value === 0 ? null : (value / limit.value - 1) * 100 }];
-    }),
-  );
-}
-
-export type BrokenLimit = ReturnType<typeof brokenLimits>[number];
-
-/** Limits for which no cell has a value, so that their owner learns of it. */
-export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
-  return limits.filter(({ metric, cells }) =>
-    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
-  );
-}
-
-/** Returns `p99 <= 2 ms (model=vit*)`. */
-export function limitText({ filter, text }: GateLimit): string {
-  return filter === null ? text : `${text} (${filter})`;
 }

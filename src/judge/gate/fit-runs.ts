@@ -15,42 +15,34 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
+/** The runs that count by sweep, and facts of these sweeps that do not depend on the metric. */
+export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
-  const fit = runs.filter(({ sweepId, flags }) => {
+  const fit = all.filter(({ sweepId, flags }) => {
     const flag = leftOutFor(flags, metric);
     if (flag === null) return true;
     const why = flag.effect === 'barred' ? ineligibleFlags(flags) : [flag];
     leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
     return false;
   });
-  let from = 0;
-  const runsBySweep = sweeps.map(({ sweepId }) => {
-    const first = from;
-    while (fit[from]?.sweepId === sweepId) from += 1;
-    return fit.slice(first, from);
-  });
+  const bySweepId = Map.groupBy(fit, ({ sweepId }) => sweepId);
+  const runsBySweep = sweeps.map(({ sweepId }) => bySweepId.get(sweepId) ?? []);
   const bySweep = atTheirClock(runsBySweep, leftOut).map((latest) => {
     const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
     return trusted.length === 0 ? latest : trusted;
   });
-  return { bySweep, leftOut };
+  const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
+  const runs = bySweep.filter(({ length }) => length > 0);
+  return { leftOut, places, runs, clock: runs.map(clockOf) };
 }
 
 function atTheirClock<Run extends FitRun>(
   runsBySweep: readonly (readonly Run[])[],
   leftOut: LeftOutRun[],
 ): readonly (readonly Run[])[] {
-  let least = Number.POSITIVE_INFINITY;
-  let most = 0;
-  for (const latest of runsBySweep) {
-    for (const { smClockMhz } of latest) {
-      least = Math.min(least, smClockMhz ?? least);
-      most = Math.max(most, smClockMhz ?? most);
-    }
-  }
+  const known = runsBySweep.flatMap((latest) => latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   // Usually all clocks are close, so that no run is off its level.
-  if (most - least <= CLOCK_LEVEL.off * least) return runsBySweep;
+  if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;
   const clocks = runsBySweep.map(clockOf);
   const { neighborSweeps: near } = CLOCK_LEVEL;
   return runsBySweep.map((latest, place) => {
@@ -69,32 +61,14 @@ function clockOf(latest: readonly FitRun[]): number | null {
   return known.length < latest.length ? null : median(known);
 }
 
-export interface CellSweeps {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly history: CellHistory;
-  /** Runs of each measured sweep, in the order of `history.places`. */
-  readonly runs: readonly (readonly SweepRun[])[];
-  readonly leftOut: readonly LeftOutRun[];
-}
+export type CellSweeps = ReturnType<typeof cellSweeps>;
 
-export function cellSweeps(
-  cell: KeyedCell,
-  metric: MetricId,
-  sweeps: readonly Sweep[],
-  all: readonly SweepRun[],
-): CellSweeps {
-  const { bySweep, leftOut } = fitRuns(sweeps, all, metric);
-  const { clock, places, runs } = measuredSweeps(bySweep);
+/** `runs`: those of each measured sweep, in the order of `history.places`. */
+export function cellSweeps(cell: KeyedCell, metric: MetricId, sweeps: readonly Sweep[], all: readonly SweepRun[]) {
+  const { clock, leftOut, places, runs } = fitSweeps(sweeps, all, metric);
   const values = medianValues(runs, ({ value }) => value);
-  return { cell, metric, leftOut, history: { places, values, clock }, runs };
-}
-
-/** Sweeps with runs that count, and their facts that do not depend on the metric. */
-export function measuredSweeps<Run extends FitRun>(bySweep: readonly (readonly Run[])[]) {
-  const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
-  const runs = bySweep.filter(({ length }) => length > 0);
-  return { places, runs, clock: runs.map(clockOf) };
+  const history: CellHistory = { places, values, clock };
+  return { cell, metric, leftOut, history, runs };
 }
 
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {

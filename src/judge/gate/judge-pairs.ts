@@ -22,10 +22,7 @@ export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
 
 type JudgedPairs = Omit<PairResult, 'metric'>;
 
-interface PairValues {
-  readonly newest: number;
-  readonly lastGood: number;
-}
+type PairValues = Readonly<Record<PairSide, number>>;
 
 export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly pairs: readonly PairValues[];

@@ -5,9 +5,8 @@ import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
-import type { MetricHistory, SweepEvidence, Candidate, SweepVerdict } from './evidence.ts';
-import { judgedCell } from './judged-cells.ts';
-import { JudgedFacts } from './judged-facts.ts';
+import type { MetricHistory, SweepEvidence, Candidate } from './evidence.ts';
+import { judgedCell, JudgedFacts } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import {
   type About,
@@ -21,36 +20,38 @@ import {
 } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 
+export type SweepVerdict = ReturnType<typeof judgeSweep>;
+
 /** Judges the newest sweep, and gives earlier findings their new state. */
-export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
+export function judgeSweep(evidence: SweepEvidence) {
   const { acknowledged, cells, rules } = evidence;
   const facts = new JudgedFacts(evidence);
   const { judged } = facts;
-  const changes = [
-    ...withPairs(
-      evidence.cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => changesOf(cell.key, one, facts))),
-      facts,
-    ),
-    ...cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => steadyChanges(cell.key, one, facts))),
-  ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
+  const changesBy = (rule: typeof changesOf): CellChange[] =>
+    cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => rule(cell.key, one, facts)));
+  const changes = [...withPairs(changesBy(changesOf), facts), ...changesBy(steadyChanges)].filter(
+    (change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric),
+  );
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
   const findings = withEarlierIds([...reduced, ...limitFindings(evidence)], facts);
   const mains = cells.flatMap(({ cell, metrics: [main] }) =>
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
+  const judgedOf = (about: About) => judgedCell(about, facts, findings);
   const shown = mains.flatMap(({ cellKey, metric }) => {
-    const own = judgedCell(cellKey, metric, facts, findings);
-    const other = metric === 'gpuComputeMs' ? judgedCell(cellKey, 'throughputQps', facts, findings) : null;
+    const own = judgedOf({ cellKey, metric });
+    const other = metric === 'gpuComputeMs' ? judgedOf({ cellKey, metric: 'throughputQps' }) : null;
     const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
     return (isOther ? other : own) ?? [];
   });
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {
-    judgedBy: isFirst ? 'first' : 'reference',
+    judgedBy: isFirst ? ('first' as const) : ('reference' as const),
+    /** Every known finding in its state after this sweep, and the new ones, whose `reportedSweepId` is this sweep. */
     findings,
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
     cells: shown,
-    judged: (cellKey, metric) => judgedCell(cellKey, metric, facts, findings),
+    judgedOf,
     candidates: candidatesOf(facts, findings),
   };
 }
@@ -156,10 +157,9 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
       state === 'open' && reportedSweepId !== judged && (lasts !== null || pairs !== null),
   );
   const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
-  const singles = cells.flatMap(({ cell: { key }, metrics }) => {
-    const [clearest] = explained.has(key)
-      ? []
-      : metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
+  const suspects = cells.filter(({ cell }) => !explained.has(cell.key));
+  const singles = suspects.flatMap(({ cell: { key }, metrics }) => {
+    const [clearest] = metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
     return clearest === undefined ? [] : [[key, clearest] as const];
   });
   const ofCell = new Map(singles);

@@ -2,13 +2,38 @@ import type { Finding } from '../../records/finding.ts';
 import type { GateLimit, GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import {
-  type BrokenLimit,
-  type CellEvidence,
-  type NewestValues,
-  type SweepEvidence,
-  brokenLimits,
-} from './evidence.ts';
+import { idOf } from './metric-changes.ts';
+import type { CellEvidence, GateRules, SweepEvidence } from './evidence.ts';
+
+/** Values of the cells of a sweep by metric, in the unit of the metric. */
+type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
+
+export function brokenLimits(rules: GateRules, values: NewestValues) {
+  return [...values].flatMap(([cellKey, ofCell]) =>
+    rules.limited.flatMap((metric) => {
+      const [limit, after] = [rules.limitOf(cellKey, metric), ofCell.get(metric)];
+      if (limit === null || after === undefined) return [];
+      const { value: before } = limit;
+      if (limit.comparison === '<=' ? after <= before : after >= before) return [];
+      const changePercent = before === 0 ? 0 : (after / before - 1) * 100;
+      return [{ limit, cell: { cellKey, metric, changePercent, ciPercent: null, margin: 1, before, after } }];
+    }),
+  );
+}
+
+type BrokenLimit = ReturnType<typeof brokenLimits>[number];
+
+/** Limits for which no cell has a value, so that their owner learns of it. */
+export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
+  return limits.filter(({ metric, cells }) =>
+    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
+  );
+}
+
+/** Returns `p99 <= 2 ms (model=vit*)`. */
+export function limitText({ filter, text }: GateLimit): string {
+  return filter === null ? text : `${text} (${filter})`;
+}
 
 /** Values of some metrics in one of the sweeps, or in the newest sweep that has each. */
 export function valuesAt(
@@ -31,14 +56,11 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
   const earlier = findings.filter(({ kind }) => kind === 'limit');
   if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
   const values = valuesAt(cells, rules.limited, sweeps.length - 1);
-  const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell, each.limit.metric), each]));
+  const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell), each]));
   const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
   const continued = known.map((finding): Finding => {
-    const newest = finding.cells.map((cell) => {
-      const now = broken.get(idOf(cell.cellKey, cell.metric));
-      return now === undefined ? cell : cellOf(now);
-    });
-    if (finding.cells.some(({ cellKey, metric }) => broken.has(idOf(cellKey, metric)))) {
+    const newest = finding.cells.map((cell) => broken.get(idOf(cell))?.cell ?? cell);
+    if (finding.cells.some((cell) => broken.has(idOf(cell)))) {
       const kept = acknowledged.has(finding.findingId) ? finding.cells : newest;
       return { ...finding, cells: kept, state: 'open', lastBadSweepId: judged.sweepId };
     }
@@ -47,18 +69,9 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
     return { ...finding, state: isLimited && !hasValue ? 'open' : 'recovered' };
   });
   const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
-  for (const { cellKey, metric } of open) broken.delete(idOf(cellKey, metric));
+  for (const cell of open) broken.delete(idOf(cell));
   const byLimit = Map.groupBy(broken.values(), ({ limit }) => limit);
   return [...continued, ...[...byLimit].map(([limit, own]) => newFinding(limit, own, evidence, judged))];
-}
-
-function idOf(cell: string, metric: string): string {
-  return `${cell} ${metric}`;
-}
-
-function cellOf({ cell, limit, value, beyondPercent }: BrokenLimit): Finding['cells'][number] {
-  const { metric, value: before } = limit;
-  return { cellKey: cell, metric, changePercent: beyondPercent ?? 0, ciPercent: null, margin: 1, before, after: value };
 }
 
 function newFinding(
@@ -68,7 +81,7 @@ function newFinding(
   { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
 ): Finding {
   const { rules } = evidence;
-  const keys = broken.map(({ cell }) => cell);
+  const keys = broken.map(({ cell }) => cell.cellKey);
   const { firstBadSweepId, lastGoodSweepId } = sinceWhen(evidence, new Set(keys), metric, sweepId);
   return {
     findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
@@ -89,7 +102,7 @@ function newFinding(
     lastBadSweepId: sweepId,
     reportedSweepId: sweepId,
     owner: rules.ownerOf(keys),
-    cells: broken.map(cellOf),
+    cells: broken.map(({ cell }) => cell),
   };
 }
 

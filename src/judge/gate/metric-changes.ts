@@ -12,6 +12,10 @@ export type FindingCell = Finding['cells'][number];
 export type About = Pick<FindingCell, 'cellKey' | 'metric'>;
 type Levels = Pick<FindingCell, 'before' | 'after'>;
 
+export function idOf({ cellKey, metric }: About): string {
+  return `${cellKey} ${metric}`;
+}
+
 export interface CellChange extends FindingCell {
   readonly direction: Finding['direction'];
   /** Index of the first sweep at the new level; `lastGood` is that of the last one at the old level (null: unknown). */
@@ -113,19 +117,20 @@ interface Entry {
 }
 
 interface Reported {
-  readonly evidence?: Pick<SweepEvidence, 'baselinePlace'>;
+  readonly evidence: Pick<SweepEvidence, 'baselinePlace'>;
   readonly judged: number;
   readonly known: readonly Finding[];
   readonly placeOf: (sweepId: SweepId) => number;
 }
 
-/** The value of the sweep whose runs are the reference; undefined without a reference or a value. */
-export function baselineValue(
+/** The sweep whose runs are the reference; undefined without a reference or a value. */
+export function baselineOf(
   { history: { places, values } }: Pick<MetricHistory, 'history'>,
   { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
-): number | undefined {
-  const place = evidence?.baselinePlace ?? judged;
-  return place === judged ? undefined : values[places.indexOf(place)];
+): Entry | undefined {
+  const place = evidence.baselinePlace ?? judged;
+  const value = place === judged ? undefined : values[places.indexOf(place)];
+  return value === undefined ? undefined : { place, value };
 }
 
 /** Distance between two values in margins; up to 1 they are the same. A bottleneck is either present or not. */
@@ -140,12 +145,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const { history, metric } = measured;
   if (history.places.at(-1) !== reported.judged || !isSteady(metric)) return [];
   const entries = history.places.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
-  const reference = baselineValue(measured, reported);
-  const baseline =
-    reference === undefined ? undefined : { place: reported.evidence?.baselinePlace ?? 0, value: reference };
+  const baseline = baselineOf(measured, reported);
   if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries, baseline);
   const now = entries.at(-1)?.value ?? 0;
-  const whole = { before: reference ?? 0, after: now, metric };
+  const whole = { before: baseline?.value ?? 0, after: now, metric };
   const isReported = reported.known.some((finding) => {
     const change = finding.state === 'recovered' ? undefined : cellIn(finding, { cellKey, metric });
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);

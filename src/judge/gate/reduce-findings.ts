@@ -11,7 +11,7 @@ import {
   type FindingCell,
   isMostlyLeft,
   sizeOf,
-  baselineValue,
+  baselineOf,
   marginBetween,
 } from './metric-changes.ts';
 
@@ -55,7 +55,7 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
       const measured = facts.measured(cell);
       const value = measured?.history.values.at(-1);
       if (measured === undefined || value === undefined || measured.history.places.at(-1) !== judged) return null;
-      const baseline = baselineValue(measured, facts);
+      const baseline = baselineOf(measured, facts)?.value;
       return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
@@ -81,11 +81,10 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
   }
   const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));
   // The size of a change is its newest estimate. If a cell has several open findings, each keeps its step.
+  const otherOpen = known.filter((other) => other !== finding && other.state === 'open');
   const updated = finding.cells.map((cell) => {
     const state = facts.stateOf(cell);
-    const isStacked = known.some(
-      (other) => other !== finding && other.state === 'open' && cellIn(other, cell) !== undefined,
-    );
+    const isStacked = otherOpen.some((other) => cellIn(other, cell) !== undefined);
     if (isStacked || accepted.has(findingId) || state === null || state.verdict !== direction) return cell;
     return { ...cell, ...sizeOf(cell.metric, state.before, state.change) };
   });
@@ -194,13 +193,11 @@ function environmentChanges(
   places: readonly number[],
   keys: readonly string[],
 ): string[] {
-  const ofEach = cells
-    .filter(({ cell }) => keys.includes(cell.key))
-    .map(({ environmentIds }) => {
-      const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
-      return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
-    });
-  const [first = [], ...others] = ofEach;
+  const own = cells.filter(({ cell }) => keys.includes(cell.key));
+  const [first = [], ...others] = own.map(({ environmentIds }) => {
+    const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
+    return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+  });
   return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 

@@ -9,28 +9,26 @@ interface LastingChange extends ChangePoint {
   readonly isBuildLuck: boolean;
 }
 
-type CutHistory = ReturnType<typeof cutHistory>;
-
 /** The lasting changes, each as of the first sweep from `since` that shows it with only the past. */
 export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { places, values } = history;
   // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: LastingChange[] = [];
-  const looks = new Map<number, CutHistory>();
-  const lookAt = (to: number): CutHistory => {
+  const looks = new Map<number, readonly ChangePoint[]>();
+  const lookAt = (to: number): readonly ChangePoint[] => {
     const known = looks.get(to);
     if (known !== undefined) return known;
     const from = Math.max(0, to - ALERTING.windowSweeps);
     const clock = history.clock?.slice(from, to);
-    const look = cutHistory({ places: places.slice(from, to), values: values.subarray(from, to), clock });
+    const look = findChangePoints({ places: places.slice(from, to), values: values.subarray(from, to), clock });
     looks.set(to, look);
     return look;
   };
   for (const [index, knownAt] of places.entries()) {
     if (knownAt < since || index + 1 < ALERTING.firstSweep) continue;
     const offset = Math.max(0, index + 1 - ALERTING.windowSweeps);
-    for (const change of lookAt(index + 1).changes) {
+    for (const change of lookAt(index + 1)) {
       if (found.some((other) => isSame(other, change)) || !isLasting(change, index + 1, lookAt)) continue;
       const global = { ...change, index: change.index + offset };
       found.push({ ...global, knownAt, isBuildLuck: isBuildLuck(history, global.index) });
@@ -46,11 +44,15 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
 }
 
 /** Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show it. */
-function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweeps: number) => CutHistory): boolean {
-  const age = lookAt(sweeps).sweeps - index;
+function isLasting(
+  { index, place }: ChangePoint,
+  sweeps: number,
+  lookAt: (sweeps: number) => readonly ChangePoint[],
+): boolean {
+  const age = Math.min(sweeps, ALERTING.windowSweeps) - index;
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
-  return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every(({ changes }) =>
+  return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every((changes) =>
     changes.some((other) => Math.abs(other.place - place) <= ALERTING.moveSweeps),
   );
 }
@@ -64,22 +66,17 @@ export interface ChangePoint {
   readonly margin: number;
 }
 
+/** The changes between the levels of a history. A short history has one level. */
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
-  return cutHistory(history).changes;
-}
-
-/** The levels of a history, and the changes between them. A short history has one level. */
-function cutHistory(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
   const isLong = logs.length >= HISTORY.leastSweeps;
   const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
-  const changes = levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
+  return levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
     return { place: history.places[from] ?? from, index: from, shift: median - before, margin };
   });
-  return { sweeps: logs.length, changes };
 }
 
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
@@ -122,35 +119,23 @@ export function segment(z: Float64Array, penalty: number, shortest: number): num
   return starts.toReversed();
 }
 
-interface Level {
-  readonly from: number;
-  readonly to: number;
-  readonly median: number;
-  /** Standard deviation from the median absolute deviation; 0 for a level that is too short. */
-  readonly deviation: number;
-}
+type Level = ReturnType<typeof levelOf>;
 
-interface NoisySeries {
-  readonly logs: Float64Array;
-  readonly clipped: Float64Array;
-  readonly sigma: number;
-  readonly slowFactor: number;
-}
+type NoisySeries = ReturnType<typeof noiseOf> & { readonly logs: Float64Array };
 
 /** Levels with clear boundaries and without known states. */
 function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const edges = [0, ...starts, series.logs.length];
-  let cut = joinWeak(
-    series,
-    edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to)),
-  );
+  const all = edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to));
+  let cut = joinWeak(series, all);
   for (let state = knownState(series, cut.levels); state !== -1; state = knownState(series, cut.levels)) {
     cut = joinWeak(series, withoutState(series, cut.levels, state));
   }
   return cut;
 }
 
-function levelOf({ clipped }: NoisySeries, from: number, to: number): Level {
+/** `deviation`: standard deviation from the median absolute deviation; 0 for a level that is too short. */
+function levelOf({ clipped }: NoisySeries, from: number, to: number) {
   const own = clipped.slice(from, to);
   const median = middleOf(own);
   const apart = own.map((value) => Math.abs(value - median));

@@ -27,7 +27,7 @@ export class MatrixJudge {
   readonly #cells: (CellReference | null)[];
   readonly #noises: readonly CellNoise[];
   readonly #common = new SweepEffect();
-  readonly #groups = new Map<string, number[]>();
+  readonly #groups: readonly (readonly number[])[];
   readonly #differences: Float64Array;
   readonly #variances: Float64Array;
   #place = 0;
@@ -42,13 +42,9 @@ export class MatrixJudge {
     this.#reports = judgedTogether < RULES.manyTests ? RULES.reportsOfLevel : 1;
     this.#cells = cells.map(() => null);
     this.#noises = cells.map(() => new CellNoise(this.#prior));
-    for (const [cell, words] of cells.entries()) {
-      for (const word of words) {
-        const group = this.#groups.get(word);
-        if (group === undefined) this.#groups.set(word, [cell]);
-        else group.push(cell);
-      }
-    }
+    const pairs = cells.flatMap((words, cell) => [...words].map((word) => ({ cell, word })));
+    const groups = [...Map.groupBy(pairs, ({ word }) => word).values()];
+    this.#groups = groups.map((own) => own.map(({ cell }) => cell));
     this.#differences = new Float64Array(cells.length);
     this.#variances = new Float64Array(cells.length);
   }
@@ -68,8 +64,7 @@ export class MatrixJudge {
     });
     this.#common.estimate(this.#differences, this.#variances);
     const { shift } = this.#common;
-    const moved =
-      shift === 0 ? movedGroups(this.#groups.values(), this.#common, this.#differences, this.#variances) : null;
+    const moved = shift === 0 ? movedGroups(this.#groups, this.#common, this.#differences, this.#variances) : null;
     // Cells that moved do not count for the common effect.
     if (moved !== null && moved.size > 0 && moved.size < runs.length) {
       const others = this.#differences.map((difference, index) => (moved.has(index) ? Number.NaN : difference));

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
 
-import {
-  type CellEvidence,
-  brokenLimits,
-  gateRules,
-  limitText,
-  limitsWithoutValue,
-} from '../../../src/judge/gate/evidence.ts';
-import { limitFindings } from '../../../src/judge/gate/limit-findings.ts';
+import { type CellEvidence, gateRules } from '../../../src/judge/gate/evidence.ts';
+import { brokenLimits, limitFindings, limitText, limitsWithoutValue } from '../../../src/judge/gate/limit-findings.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { type GateLimit, type GateSettings, type GatedMetricId, NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep } from '../../../src/records/sweep.ts';
@@ -36,23 +30,23 @@ test('a value at its limit holds, one beyond is broken, by its distance from the
     gateRules(gate({ limits: [atMost('p99Ms', 2), atLeast] })),
     values([FIRST, 'p99Ms', 2], [SECOND, 'p99Ms', 2.5], [SECOND, 'sqnrDb', 20], [THIRD, 'sqnrDb', 25]),
   );
-  expect(broken).toEqual([
-    { limit: atMost('p99Ms', 2), cell: SECOND, value: 2.5, beyondPercent: 25 },
-    { limit: atLeast, cell: SECOND, value: 20, beyondPercent: expect.closeTo(-20, 10) },
+  expect(broken).toMatchObject([
+    { limit: atMost('p99Ms', 2), cell: { cellKey: SECOND, before: 2, after: 2.5, changePercent: 25 } },
+    { limit: atLeast, cell: { cellKey: SECOND, before: 25, after: 20, changePercent: expect.closeTo(-20, 10) } },
   ]);
 });
 
 test('a limit of nothing has no percentage beyond it', () => {
   const rules = gateRules(gate({ limits: [atMost('hostBoundPercent', 0)] }));
   expect(brokenLimits(rules, values([FIRST, 'hostBoundPercent', 33]))).toMatchObject([
-    { value: 33, beyondPercent: null },
+    { cell: { after: 33, changePercent: 0 } },
   ]);
 });
 
 test('the last limit that fits a cell holds, so that exceptions can follow a rule', () => {
   const rules = gateRules(gate({ limits: [atMost('p99Ms', 2), atMost('p99Ms', 5, [SECOND])] }));
   const found = brokenLimits(rules, values([FIRST, 'p99Ms', 3], [SECOND, 'p99Ms', 3], [THIRD, 'engineMib', 3]));
-  expect(found.map(({ cell }) => cell)).toEqual([FIRST]);
+  expect(found.map(({ cell }) => cell.cellKey)).toEqual([FIRST]);
 });
 
 test('a limit that none of its cells has a value for is named', () => {

@@ -1,7 +1,51 @@
 import { describe, expect, it } from 'vitest';
 
 import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/cell-noise.ts';
-import { gaussian, judgeScene, reported, uniform } from './simulate.ts';
+import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
+import type { CellJudgement, Control } from '../../../src/judge/sweep/sweep-effect.ts';
+import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { normals } from '../../support/simulated-store.ts';
+
+interface Scene {
+  readonly seed: number;
+  readonly cells?: number;
+  readonly repeats?: number;
+  /** Sd of one run, as a log. */
+  readonly runSd?: number | ((cell: number) => number);
+  readonly sweepSd?: number;
+  readonly groups?: (cell: number) => readonly string[];
+  /** True time of a cell in a sweep, in ms; 1 unless said. */
+  readonly time?: (cell: number, sweep: number) => number;
+  readonly controls?: (cell: number, sweep: number) => Control | null;
+  readonly options?: MatrixOptions;
+}
+
+/** The judgements of each sweep, by sweep and cell. */
+function judgeScene(sweeps: number, scene: Scene): readonly (readonly (CellJudgement | null)[])[] {
+  const { seed, cells = 12, repeats = 3, runSd = 0.002, sweepSd = 0.001, time = () => 1 } = scene;
+  const normal = normals(seed);
+  const places = Array.from({ length: cells }, (_, cell) => cell);
+  const groups = places.map((cell) => scene.groups?.(cell) ?? []);
+  const judge = new MatrixJudge(groups, scene.options);
+  return Array.from({ length: sweeps }, (_, sweep) => {
+    const night = sweepSd * normal();
+    const runs = places.map((cell) => {
+      const sd = typeof runSd === 'number' ? runSd : runSd(cell);
+      const center = Math.log(time(cell, sweep)) + night + (0.7 * sd * normal()) / Math.sqrt(repeats);
+      return Array.from({ length: repeats }, () => Math.exp(center + sd * normal()));
+    });
+    const controls = places.map((cell) => scene.controls?.(cell, sweep) ?? null);
+    return judge.step(runs, controls);
+  });
+}
+
+/** Where something was reported of a cell: sweep, direction. */
+function reported(scene: readonly (readonly (CellJudgement | null)[])[], cell: number): string[] {
+  return scene.flatMap((sweep, place) => {
+    const found = sweep[cell]?.reported;
+    return found ? [`${place} ${found.direction}`] : [];
+  });
+}
 
 const after = (quiet: number, ratio: number) => (cell: number, sweep: number) =>
   cell === 0 && sweep >= quiet ? ratio : 1;
@@ -128,7 +172,7 @@ it('has no judgement without a result, and begins where the first one is', () =>
 function score(matrices: number, sweeps: number) {
   const counts = { falsely: 0, sweeps: 0, large: [0, 0, 0], middle: [0, 0, 0] };
   for (let seed = 1; seed <= matrices; seed += 1) {
-    const next = uniform(seed * 7919);
+    const next = seededRandom(seed * 7919);
     const repeats = [2, 3, 5][seed % 3] ?? 3;
     const cells = Array.from({ length: 12 }, (_, cell) => {
       const sd = 0.0005 * 16 ** next();
@@ -168,7 +212,7 @@ it('reports steps in their sweep and by the third, and little else', () => {
 });
 
 it('reports at most one of 10,000 quiet cell-sweeps where 2,000 cells are judged together', () => {
-  const normal = gaussian(uniform(5));
+  const normal = normals(5);
   const sds = Array.from({ length: 2000 }, () => Math.exp(-6.5 + 0.6 * normal()));
   const scene = judgeScene(10, { seed: 11, cells: 2000, runSd: (cell) => sds[cell] ?? 0.001 });
   expect(scene.flat().filter((cell) => cell?.reported).length).toBeLessThanOrEqual(2);

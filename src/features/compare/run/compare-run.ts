@@ -7,7 +7,6 @@ import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
 import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
-import type { Compared } from '../cell-text.ts';
 import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
 import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, twoCommits } from './commit-side.ts';
@@ -19,7 +18,7 @@ import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
-import { type OpenStore, type StoreDatabase, openStore } from '../../../store/file/open.ts';
+import { type OpenStore, openStore } from '../../../store/file/open.ts';
 import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
@@ -66,24 +65,15 @@ export async function compareRun(
 
 export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 
-interface ComparedPair {
-  readonly pair: Pair;
-  readonly compared: Compared;
-}
-
 /** Compares two commits, after measuring whatever the store lacks. */
-export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io): Promise<ComparedPair> {
-  return measuring(options, io, async (store) => {
-    const pair = findPair(store.db, await requestOf(commits, options, io), options.force === true);
-    const comparing = { store, pair, options, io };
-    if (!isDone(comparing)) {
-      await inPairFolder(store.path, pair, commits.repository, io, async (folder) =>
-        measure(comparing, await preparedCommits(comparing, commits, folder)),
-      );
-    }
-    const refs = { base: commits.base.ref, head: commits.head.ref };
-    return { pair, compared: await comparedPair(store.db, pair, refs, options) };
-  });
+export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io) {
+  const { base, head, repository } = commits;
+  const request = await requestOf(commits, options, io);
+  return comparedPair(request, { base: base.ref, head: head.ref }, options, io, (comparing) =>
+    inPairFolder(comparing.store.path, comparing.pair, repository, io, async (folder) =>
+      measure(comparing, await preparedCommits(comparing, commits, folder)),
+    ),
+  );
 }
 
 /**
@@ -95,41 +85,35 @@ export async function measuredSides(
   sides: Readonly<Record<SideName, TurnSide>>,
   options: MeasureOptions,
   io: Io,
-): Promise<ComparedPair> {
-  return measuring(options, io, async (store) => {
-    const pair = findPair(store.db, request, options.force === true);
-    const comparing = { store, pair, options, io };
-    if (!isDone(comparing)) await measure(comparing, await planBoth(sides, options, 'models needed'));
-    const refs = { base: sides.base.text, head: sides.head.text };
-    return { pair, compared: await comparedPair(store.db, pair, refs, options) };
-  });
+) {
+  return comparedPair(request, { base: sides.base.text, head: sides.head.text }, options, io, async (comparing) =>
+    measure(comparing, await planBoth(sides, options, 'models needed')),
+  );
 }
 
-async function measuring<Result>(
-  { db }: MeasureOptions,
+async function comparedPair(
+  request: unknown,
+  refs: Readonly<Record<SideName, string>>,
+  options: MeasureOptions,
   io: Io,
-  work: (store: OpenStore) => Promise<Result>,
-): Promise<Result> {
-  const store = warnIfMigrated(openStore(storePath(db, io), migrationsFolder()), io);
+  measureMissing: (comparing: Comparing) => Promise<void>,
+) {
+  const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   try {
-    return await usingStore(store, () => work(store));
+    return await usingStore(store, async () => {
+      const pair = findPair(store.db, request, options.force === true);
+      const comparing = { store, pair, options, io };
+      if (!isDone(comparing)) await measureMissing(comparing);
+      const sideOf = (name: SideName) => {
+        const sweep = findSweep(store.db, pair[name]);
+        return { ref: refs[name], sweeps: sweep === null ? [] : [sweep], note: null };
+      };
+      return { pair, compared: await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options) };
+    });
   } catch (error) {
     if (!io.signal.aborted) throw error;
     throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });
   }
-}
-
-function comparedPair(
-  db: StoreDatabase,
-  pair: Pair,
-  refs: Readonly<Record<SideName, string>>,
-  options: MeasureOptions,
-): Promise<Compared> {
-  const sideOf = (name: SideName) => {
-    const sweep = findSweep(db, pair[name]);
-    return { ref: refs[name], sweeps: sweep === null ? [] : [sweep], note: null };
-  };
-  return compareReport(db, { base: sideOf('base'), head: sideOf('head') }, options);
 }
 
 /** The request for a measurement of two commits. It is equal from any checkout of the repository. */

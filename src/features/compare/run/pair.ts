@@ -147,13 +147,9 @@ export async function bothWithinBudget(store: OpenStore, both: BothPlans, budget
   const { plan, program } = both.head.planned;
   const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });
   const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
-  const cut = ({ side, planned }: PlannedSide): PlannedSide => ({
-    side,
-    planned: { ...planned, plan: planOfCells(planned.plan, kept) },
-  });
-  return {
-    base: cut(both.base),
-    head: cut(both.head),
-    notes: [...both.notes, ...(fitted.note === null ? [] : [fitted.note])],
+  const cut = ({ side, planned }: PlannedSide): PlannedSide => {
+    return { side, planned: { ...planned, plan: planOfCells(planned.plan, kept) } };
   };
+  const notes = [...both.notes, ...(fitted.note === null ? [] : [fitted.note])];
+  return { base: cut(both.base), head: cut(both.head), notes };
 }

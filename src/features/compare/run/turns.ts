@@ -96,10 +96,8 @@ function* roundsOfSides(
   // Cells whose round added no run, because their engine cannot be built.
   const stuck = new Set<CellKey>();
   for (;;) {
-    const wanted = nextRound(
-      cellsNow().filter(({ cell }) => !stuck.has(cell.key)),
-      settings,
-    );
+    const open = cellsNow().filter(({ cell }) => !stuck.has(cell.key));
+    const wanted = nextRound(open, settings);
     const inTime = new Set(fitting(wanted, ({ roundS }) => roundS));
     const round = wanted.filter((cell) => inTime.has(cell) || cell.rounds < settings.repeats);
     if (round.length === 0) return;
@@ -172,10 +170,8 @@ export type PairedCell = GrowingRuns;
 export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedCell[] {
   const first = cells.filter(({ capacity, rounds }) => rounds < Math.min(enough.repeats, capacity));
   if (first.length > 0) return first;
-  const { open, limited } = undecided(
-    cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell))),
-    enough,
-  );
+  const varying = cells.filter(({ cell }) => !isOfBuild(gateMetric(enough.metric, cell)));
+  const { open, limited } = undecided(varying, enough);
   // Both sides share their sweep conditions. Apparent sweep-to-sweep noise is the noise of few runs, so that more runs
   // help.
   return [...open, ...limited];
@@ -188,17 +184,10 @@ export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<B
   const { plan, program } = head.planned;
   const keys = plan.cells.map(({ cell }) => cell.key);
   const { runS } = pastRunsOf(store.db, keys, program.provenance);
-  const secondsOf = (key: string): number => {
-    if (program.recordings !== null) return REPLAY_S;
-    return runS.get(key) ?? plannedRunS(plan, key);
-  };
-  return cellsOf(
-    store,
-    pair,
-    plan.cells,
-    (key) => Math.min(base.planned.capacity(key), head.planned.capacity(key)),
-    (key) => 2 * secondsOf(key),
-  );
+  const secondsOf = (key: CellKey) =>
+    program.recordings === null ? (runS.get(key) ?? plannedRunS(plan, key)) : REPLAY_S;
+  const capacityOf = (key: CellKey) => Math.min(base.planned.capacity(key), head.planned.capacity(key));
+  return cellsOf(store, pair, plan.cells, capacityOf, (key) => 2 * secondsOf(key));
 }
 
 /**
@@ -243,10 +232,8 @@ export function costText(
   budgetS: number | null,
 ): string {
   const seconds = (rounds: number): number =>
-    cells.reduce((sum, cell) => {
-      const left = Math.max(0, Math.min(rounds, cell.capacity) - cell.rounds);
-      return sum + left * cell.roundS;
-    }, 0) / gpus;
+    cells.reduce((sum, cell) => sum + Math.max(0, Math.min(rounds, cell.capacity) - cell.rounds) * cell.roundS, 0) /
+    gpus;
   const toBuild = sides.flatMap(({ planned: { plan, program } }) =>
     program.recordings === null ? plan.builds.filter(({ enginePath }) => enginePath === null) : [],
   );
