@@ -8,15 +8,13 @@
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
-import { detection } from './detection.ts';
+import { detection, nightly } from './detection.ts';
 import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
 import { importing } from './import.ts';
-import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
 import { merge } from './merge.ts';
-import { nightly } from './nightly.ts';
 import { parse } from './parse.ts';
 import { type Benchmark, type Row, tableLines, verdictOf } from './row.ts';
 import { scale } from './scale.ts';
@@ -28,7 +26,6 @@ const BENCHMARKS: readonly Benchmark[] = [
   parse,
   memory,
   stubLoop,
-  ingest,
   importing,
   inspectModel,
   scale,

@@ -1,11 +1,10 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { constants, zstdCompressSync } from 'node:zlib';
 
 import { bench, benchWithPeak, ROOT } from './processes.ts';
 import { readRecorded, unpackRun } from './recordings.ts';
-import { absolute, type Benchmark, type Row, versus } from './row.ts';
-import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
+import { absolute, type Benchmark, type Row } from './row.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const FOLDERS = sized(246, 6);
 const LOGS = sized(20_000, 80);
@@ -16,11 +15,10 @@ const MAX_LOGS_MB = 200;
 const NIGHT = join('recordings', 'night1');
 
 /** `bench import` of many runs at once, whole processes: folders with their exports, and logs alone. */
-export const importing: Benchmark = { name: 'import', run: () => inTemporaryFolder(measure) };
-
-async function measure(folder: string): Promise<Row[]> {
-  return [...(await folders(join(folder, 'folders'))), ...(await logs(join(folder, 'logs')))];
-}
+export const importing: Benchmark = {
+  name: 'import',
+  run: () => inTemporaryFolder(async (folder) => [...(await folders(folder)), ...(await logs(folder))]),
+};
 
 async function folders(folder: string): Promise<Row[]> {
   const runs = join(folder, 'runs');
@@ -31,36 +29,17 @@ async function folders(folder: string): Promise<Row[]> {
     appendFileSync(join(run, 'stdout.log'), `\n${index}\n`);
   }
   let round = 0;
-  const { ours, byHand } = await medianTimesMs(
-    {
-      ours: async () => {
-        round += 1;
-        const args = ['import', runs, '--sweep', 'runs', '--db', join(folder, `${round}`, 'bench.sqlite')];
-        mkdirSync(join(folder, `${round}`));
-        const { stdout, wallMs } = await bench(args);
-        mustHave(stdout, FOLDERS);
-        return wallMs;
-      },
-      byHand: () => timedMs(() => compressAll(runs, join(folder, `by-hand-${round}`))),
-    },
-    ROUNDS,
-  );
+  const importAll = async (): Promise<number> => {
+    round += 1;
+    mkdirSync(join(folder, `${round}`));
+    const store = join(folder, `${round}`, 'bench.sqlite');
+    const { stdout, wallMs } = await bench(['import', runs, '--sweep', 'runs', '--db', store]);
+    mustHave(stdout, FOLDERS);
+    return wallMs;
+  };
+  const { ours } = await medianTimesMs({ ours: importAll }, ROUNDS);
   const what = `bench import of ${FOLDERS} run folders with their exports`;
-  return [
-    absolute(what, ours / 1000, ' s', { atMost: MAX_FOLDERS_S }),
-    versus(what, 'only their files compressed', [ours, byHand], null),
-  ];
-}
-
-/** Nothing but what is left of the files in the end, one after the other. */
-function compressAll(runs: string, target: string): void {
-  for (const run of readdirSync(runs)) {
-    mkdirSync(join(target, run), { recursive: true });
-    for (const name of readdirSync(join(runs, run))) {
-      const params = { [constants.ZSTD_c_compressionLevel]: 3 };
-      writeFileSync(join(target, run, name), zstdCompressSync(readFileSync(join(runs, run, name)), { params }));
-    }
-  }
+  return [absolute(what, ours / 1000, ' s', { atMost: MAX_FOLDERS_S })];
 }
 
 async function logs(folder: string): Promise<Row[]> {

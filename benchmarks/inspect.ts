@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
 import { initializer, model, node, type Piece, valueInfo, writeSparse } from '../test/support/onnx-writer.ts';
-import { bench, benchWithPeak, findTool, runProcess } from './processes.ts';
-import { absolute, type Benchmark, type Row, type Target, versus } from './row.ts';
+import { bench, benchWithPeak } from './processes.ts';
+import { absolute, type Benchmark, type Row } from './row.ts';
 import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const ROUNDS = sized(5, 1);
@@ -21,27 +21,12 @@ async function measure(folder: string): Promise<Row[]> {
   writeModel(within, 1.9e9, null);
   const facts = await benchWithPeak(['model', 'inspect', '--json', beside], folder);
   checkFacts(facts.stdout);
-  const python = await pythonWithOnnx();
-  const theirs = async (path: string) => (python === null ? 0 : loadByOnnx(python, path));
-  const times = await medianTimesMs(
-    {
-      beside: () => ours(beside),
-      within: () => ours(within),
-      besideByOnnx: () => theirs(beside),
-      withinByOnnx: () => theirs(within),
-    },
-    ROUNDS,
-  );
-  const versusOnnx = (what: string, sides: readonly [number, number], target: Target): Row =>
-    python === null
-      ? { kind: 'not measured', what, against: 'onnx.load', reason: 'needs pip install onnx' }
-      : versus(what, 'onnx.load without external data', sides, target);
+  const times = await medianTimesMs({ beside: () => ours(beside), within: () => ours(within) }, ROUNDS);
   const against = '2.5 GB of weights beside the model';
   return [
     absolute('bench model inspect, time', times.beside / 1000, ' s', { atMost: 1 }, { against }),
     absolute('bench model inspect, most memory held', facts.peakMb, ' MB', { atMost: 100 }, { against }),
-    versusOnnx('bench model inspect, 2.5 GB beside', [times.beside, times.besideByOnnx], { atMost: 1 }),
-    versusOnnx('bench model inspect, 1.9 GB within', [times.within, times.withinByOnnx], { atMost: 0.5 }),
+    absolute('bench model inspect, 1.9 GB within', times.within / 1000, ' s', { atMost: 1 }),
   ];
 }
 
@@ -72,20 +57,4 @@ function checkFacts(stdout: string): void {
   if (!isRecord(facts) || facts['nodes'] !== NODES || facts['initializers'] !== TENSORS) {
     throw new Error('the model was not understood');
   }
-}
-
-async function pythonWithOnnx(): Promise<string | null> {
-  const python = process.env['PYTHON'] ?? findTool('python3').path;
-  if (python === null) return null;
-  try {
-    await runProcess(python, ['-c', 'import onnx']);
-    return python;
-  } catch {
-    return null;
-  }
-}
-
-async function loadByOnnx(python: string, path: string): Promise<number> {
-  const script = 'import sys, onnx; onnx.load(sys.argv[1], load_external_data=False)';
-  return (await runProcess(python, ['-c', script, path])).wallMs;
 }

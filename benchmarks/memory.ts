@@ -12,11 +12,10 @@ const QUERIES = sized(4_000_000, 30_000);
 const MAX_MB = 200;
 
 /** The most memory that bench ever held: it must grow neither with a log nor with an export. */
-export const memory: Benchmark = { name: 'memory', run: () => inTemporaryFolder(measure) };
-
-async function measure(folder: string): Promise<Row[]> {
-  return [await ofLog(folder), await ofTimes(folder)];
-}
+export const memory: Benchmark = {
+  name: 'memory',
+  run: () => inTemporaryFolder(async (folder) => [await ofLog(folder), await ofTimes(folder)]),
+};
 
 async function ofLog(folder: string): Promise<Row> {
   const log = join(folder, 'trtexec.log');

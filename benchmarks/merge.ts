@@ -3,17 +3,16 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { MERGED_TABLES } from '../src/store/merge/tables.ts';
 import { makeLargeStore, RUNS_PER_NIGHT } from './large-store.ts';
 import { bench } from './processes.ts';
 import { absolute, type Benchmark, type Row, versus } from './row.ts';
-import { inTemporaryFolder, medianTimesMs, sized, timedMs } from './timing.ts';
+import { inTemporaryFolder, medianTimesMs, sized } from './timing.ts';
 
 const RUNS = sized(100_000, 720);
 const ROUNDS = sized(3, 1);
 const MAX_S = 6.4;
 
-/** Two stores of a hundred thousand runs each become one; beside the same by hand, and once again. */
+/** Two stores of a hundred thousand runs each become one, and once again. */
 export const merge: Benchmark = { name: 'merge', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
@@ -28,44 +27,16 @@ async function measure(folder: string): Promise<Row[]> {
     mustHave(into, runs);
     return wallMs;
   };
-  const times = await medianTimesMs(
-    {
-      ours: () => (fresh(), merged()),
-      byHand: async () => {
-        fresh();
-        const timeMs = await timedMs(() => mergeByHand(into, two));
-        mustHave(into, runs);
-        return timeMs;
-      },
-    },
-    ROUNDS,
-  );
-  fresh();
-  await merged();
+  const { ours } = await medianTimesMs({ ours: () => (fresh(), merged()) }, ROUNDS);
   const { again } = await medianTimesMs({ again: merged }, ROUNDS);
   // What is no damage is no exit code but 0: else there is no figure.
   const { wallMs: verifyMs } = await bench(['db', 'verify', '--db', into]);
   const what = `bench db merge, ${RUNS / 1000} thousand runs into as many`;
   return [
-    absolute(what, times.ours / 1000, ' s', { atMost: MAX_S }),
-    versus(what, 'ATTACH, INSERT OR IGNORE', [times.ours, times.byHand], null),
-    versus('the same again: nothing new', 'the first time', [again, times.ours], null),
+    absolute(what, ours / 1000, ' s', { atMost: MAX_S }),
+    versus('the same again: nothing new', 'the first time', [again, ours], null),
     absolute('bench db verify of both', verifyMs / 1000, ' s', null),
   ];
-}
-
-/** What somebody does who knows the schema: table by table, as safe on the disk, and blind for what differs. */
-function mergeByHand(into: string, other: string): void {
-  const db = new Database(into);
-  db.pragma('foreign_keys = ON');
-  db.pragma('synchronous = FULL');
-  db.prepare('ATTACH ? AS other').run(other);
-  db.exec('BEGIN');
-  for (const table of Object.values(MERGED_TABLES).flat()) {
-    db.exec(`INSERT OR IGNORE INTO main."${table}" SELECT * FROM other."${table}"`);
-  }
-  db.exec('COMMIT');
-  db.close();
 }
 
 function mustHave(path: string, runs: number): void {

@@ -117,9 +117,9 @@ function run(node, args) {
   }
 }
 
-function bin(name) {
+function bin(name, binary = name) {
   const { bin: entry } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'));
-  return join('node_modules', name, typeof entry === 'string' ? entry : entry[name] || Object.values(entry)[0]);
+  return join('node_modules', name, typeof entry === 'string' ? entry : entry[binary] || Object.values(entry)[0]);
 }
 
 const CHECKS = [
@@ -144,27 +144,17 @@ async function check(node) {
 }
 
 function checkOne(node, what, name, args, binary) {
-  const entry = entryOf(name, binary);
+  const entry = name.startsWith('scripts/') ? name : bin(name, binary);
   const start = Date.now();
   return new Promise((resolve) => {
     const options = { encoding: 'utf8', env: environment(node), maxBuffer: 64 << 20 };
-    execFile(node, [resolveBin(entry), ...args], options, (error, stdout, stderr) => {
+    execFile(node, [entry, ...args], options, (error, stdout, stderr) => {
       const seconds = ((Date.now() - start) / 1000).toFixed(1);
       say(`${error === null ? '✓' : '✗'} ${what} (${seconds} s)`);
       if (error !== null) say(`${stdout}${stderr}`.trimEnd());
       resolve(error === null);
     });
   });
-}
-
-/** A script of the project, or the program of a package. */
-function entryOf(name, binary) {
-  if (name.startsWith('scripts/')) return name;
-  return binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
-}
-
-function resolveBin(path) {
-  return statSync(path).isFile() ? path : join(path, 'index.js');
 }
 
 const TASKS = {

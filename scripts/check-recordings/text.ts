@@ -1,24 +1,16 @@
-import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { extname, join } from 'node:path';
-import { PassThrough, type Transform, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 
 import type { RunSource } from '../../src/artefacts/read/recognise.ts';
+import { readChunks } from '../../src/files/files.ts';
 import type { LogStream } from '../../src/records/outcome.ts';
 
-const UNPACKERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
-  ['.gz', createGunzip],
-  ['.zst', createZstdDecompress],
-  ['.br', createBrotliDecompress],
-]);
 const PACKED = /\.(?:gz|zst|br)$/;
 
 /**
- * Hands over each line of a file, decompressed by its ending, numbered from 1; a last line without a line feed counts.
- * @param maxBytes of the decompressed text: of a damaged archive, readers may reach differently far
+ * Hands over each line of a file, decompressed, numbered from 1; a last line without a line feed counts.
+ * @param maxBytes of the decompressed text
  * @returns false when the file is damaged: what is before the damage was read
  */
 export async function readLines(
@@ -27,25 +19,22 @@ export async function readLines(
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<boolean> {
   const decoder = new StringDecoder('utf8');
-  let [rest, line, bytes] = ['', 0, 0];
+  let [rest, line, bytes, isWhole] = ['', 0, 0, true];
   const take = (text: string): void => {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) onLine(part, (line += 1));
   };
-  const sink = new Writable({
-    write(chunk: Buffer, _, done) {
+  try {
+    for await (const chunk of readChunks(path)) {
       const part = chunk.subarray(0, Math.max(0, maxBytes - bytes));
       bytes += part.length;
       take(decoder.write(part));
-      done();
-    },
-  });
-  const unpacker = UNPACKERS.get(extname(path))?.() ?? new PassThrough();
-  const isWhole = await pipeline(createReadStream(path), unpacker, sink).then(
-    () => true,
-    () => false,
-  );
+      if (bytes >= maxBytes) break;
+    }
+  } catch {
+    isWhole = false;
+  }
   take(decoder.end());
   if (rest !== '') onLine(rest, line + 1);
   return isWhole;

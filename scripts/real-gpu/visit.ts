@@ -16,17 +16,11 @@ interface Check {
   readonly figure: string;
 }
 
-/** How long a part took, in seconds, and its calls of bench (some at one time with others). */
+/** How long a part took, in seconds. */
 interface PartTime {
   readonly part: string;
   readonly plannedS: number;
   readonly tookS: number;
-  readonly calls: readonly Call[];
-}
-
-interface Call {
-  readonly line: string;
-  readonly seconds: number;
 }
 
 /** How one call of bench ended. */
@@ -71,7 +65,6 @@ export class Visit {
   readonly place: VisitPlace;
   private readonly startS: number;
   private readonly times: PartTime[] = [];
-  private calls: Call[] = [];
   private currentPart = '';
 
   constructor(place: VisitPlace) {
@@ -105,7 +98,6 @@ export class Visit {
   async part(name: string, plannedS: number, body: () => Promise<void> | void): Promise<void> {
     if (this.place.only !== null && !name.includes(this.place.only)) return;
     this.currentPart = name;
-    this.calls = [];
     const from = this.place.clock();
     if (plannedS > 0 && this.leftS < plannedS) {
       this.check('was reached', null, `not run: ${this.leftS.toFixed(0)} s left of ${plannedS} s that it takes`);
@@ -118,7 +110,7 @@ export class Visit {
       }
     }
     const tookS = this.place.clock() - from;
-    this.times.push({ part: name, plannedS, tookS, calls: this.calls });
+    this.times.push({ part: name, plannedS, tookS });
     this.place.print(`   ${name}: ${tookS.toFixed(1)} s, planned ${plannedS} s`);
     this.file('report.md', this.report());
   }
@@ -149,7 +141,6 @@ export class Visit {
     const code = result.exitCode ?? -1;
     const text = `$ bench ${args.join(' ')}\n${result.stdout}\n${result.stderr}\n[${code}, ${seconds.toFixed(1)} s]\n\n`;
     appendFileSync(join(this.place.folder, 'calls.log'), text);
-    this.calls.push({ line: args.join(' ').replaceAll(`${this.place.folder}/`, ''), seconds });
     return { code, stdout: result.stdout, stderr: result.stderr, seconds };
   }
 
@@ -209,20 +200,20 @@ export class Visit {
   /** The report as Markdown: each check, then what each part took. */
   report(): string {
     const counted = (isOk: boolean | null): number => this.checks.filter((check) => check.isOk === isOk).length;
-    const tookS = this.place.clock() - this.startS;
+    const visitS = this.place.clock() - this.startS;
     return [
       `# Visit: ${this.place.name}`,
       '',
       ...[...this.facts].map(([name, value]) => `- ${name}: ${value}`),
-      `- ${counted(true)} ok, ${counted(false)} not ok, ${counted(null)} not run; ${tookS.toFixed(0)} s`,
+      `- ${counted(true)} ok, ${counted(false)} not ok, ${counted(null)} not run; ${visitS.toFixed(0)} s`,
       '',
       '|  | part | check | figure |',
       '| --- | --- | --- | --- |',
       ...this.checks.map(({ part, name, isOk, figure }) => tableRow([mark(isOk), part, name, figure])),
       '',
-      '| part | planned | took | calls of bench | longest call |',
-      '| --- | ---: | ---: | ---: | --- |',
-      ...this.times.map(timeRow),
+      '| part | planned | took |',
+      '| --- | ---: | ---: |',
+      ...this.times.map(({ part, plannedS, tookS }) => tableRow([part, `${plannedS} s`, `${tookS.toFixed(1)} s`])),
       '',
     ].join('\n');
   }
@@ -234,18 +225,6 @@ export const NEWEST_SWEEP = 'sweep_id = (SELECT sweep_id FROM sweeps ORDER BY st
 export function changesText(cells: z.infer<typeof comparison>['cells']): string {
   const texts = cells.map(({ label, verdict, changePercent }) => `${label}: ${verdict} ${changePercent?.toFixed(2)} %`);
   return texts.join('; ');
-}
-
-function timeRow({ part, plannedS, tookS, calls }: PartTime): string {
-  const sumS = calls.reduce((sum, { seconds }) => sum + seconds, 0);
-  const longest = calls.toSorted((a, b) => b.seconds - a.seconds)[0];
-  return tableRow([
-    part,
-    `${plannedS} s`,
-    `${tookS.toFixed(1)} s`,
-    `${calls.length}: ${sumS.toFixed(1)} s`,
-    longest === undefined ? '' : `${longest.seconds.toFixed(1)} s: ${longest.line.slice(0, 80)}`,
-  ]);
 }
 
 function tableRow(cells: readonly string[]): string {

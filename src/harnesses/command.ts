@@ -3,7 +3,7 @@ import { Script } from 'node:vm';
 import * as z from 'zod';
 
 import { errorText } from '../errors.ts';
-import type { HarnessResult, HarnessValue, Method } from '../records/harness.ts';
+import type { HarnessResult, HarnessValue } from '../records/harness.ts';
 import { customMetric, type CustomMetricId, DIRECTIONS, metricOf } from '../records/metric.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { isRecord } from '../text/unknown-values.ts';
@@ -141,16 +141,24 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
     }
     values.push({ metric: customMetric(metric, better, unit), value: middle });
   }
-  const method: Method = {
+  return resultOf(values, output === 'jsonl' ? objects.length : null, settings);
+}
+
+function resultOf(
+  values: HarnessValue[],
+  timedRuns: number | null,
+  { inFlight, timer = 'unknown', version, warmUpRuns }: Partial<CommandSettings> = {},
+): HarnessResult {
+  const method = {
     harness: 'command',
-    harnessVersion: settings.version ?? null,
-    timer: settings.timer ?? 'unknown',
-    inFlight: settings.inFlight ?? null,
+    harnessVersion: version ?? null,
+    timer,
+    inFlight: inFlight ?? null,
     percentileRule: 'unknown',
     transfers: null,
-    warmUpRuns: settings.warmUpRuns ?? null,
-    timedRuns: output === 'jsonl' ? objects.length : null,
-  };
+    warmUpRuns: warmUpRuns ?? null,
+    timedRuns,
+  } as const;
   return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 
@@ -222,34 +230,29 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
  */
 function readNumbers(text: string, metric: CustomMetricId, pattern: string | null): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
-  const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };
-  if (pattern !== null) {
-    const found = byPattern(text, expressionOf(pattern));
-    if (typeof found === 'string') return faulty(`"${pattern}" ${found}`);
-    if (found.length === 0) return faulty(`no line contains "${pattern}"`);
-    return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, found));
+  if (pattern === null && /^\s*\{/.test(text)) {
+    const output = parsed(text) === null ? 'jsonl' : 'json';
+    const metrics = { [label]: { unit, better: betterIs } };
+    const result = readCommand({ kind: 'command', run: ['-'], output, metrics }, { text: () => text });
+    return result.kind === 'read' ? result : faulty(result.problem.replace(/^stdout\.log: /, ''));
   }
-  if (/^\s*\{/.test(text)) {
-    return read({ ...settings, kind: 'command', output: parsed(text) === null ? 'jsonl' : 'json' }, text);
-  }
+  const numbers = pattern === null ? lineNumbers(text, label) : byPattern(text, expressionOf(pattern));
+  if (typeof numbers === 'string') return faulty(pattern === null ? numbers : `"${pattern}" ${numbers}`);
+  const value = median(numbers);
+  if (value === null) return faulty(pattern === null ? 'it contains no number' : `no line contains "${pattern}"`);
+  return resultOf([{ metric, value }], numbers.length);
+}
+
+/** @returns a text for a line that is no number */
+function lineNumbers(text: string, label: string): number[] | string {
   const lines = text.split(/\r?\n/).map((line) => line.replace(/#.*/, '').trim().replace(/,$/, ''));
   const numbers: string[] = [];
   for (const [place, line] of lines.entries()) {
     // The first line may be the header of a column.
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
     if (!Number.isFinite(Number(line)))
-      return faulty(`line ${place + 1} is not a number: ${JSON.stringify(line).slice(0, 60)}`);
+      return `line ${place + 1} is not a number: ${JSON.stringify(line).slice(0, 60)}`;
     numbers.push(line);
   }
-  if (numbers.length === 0) return faulty('it contains no number');
-  return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, numbers.map(Number)));
-}
-
-function jsonLines(label: string, numbers: readonly number[]): string {
-  return numbers.map((number) => JSON.stringify({ [label]: number })).join('\n');
-}
-
-function read(settings: CommandSettings, text: string): HarnessResult {
-  const result = readCommand(settings, { text: () => text });
-  return result.kind === 'read' ? result : { ...result, problem: result.problem.replace(/^stdout\.log: /, '') };
+  return numbers.map(Number);
 }

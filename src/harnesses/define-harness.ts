@@ -65,23 +65,16 @@ export function option(flag: string, value: string | number | undefined): string
   return value === undefined ? [] : [flag, String(value)];
 }
 
+interface Run {
+  readonly run: readonly (string | number)[];
+}
+
 /** The plan of a user's program: command line, folder, environment and time limits. */
 export function plannedProgram(
-  settings: {
-    readonly cwd?: string | undefined;
-    readonly env?: Readonly<Record<string, string | number | null>> | undefined;
-    readonly timeoutS?: number | string | undefined;
-    readonly estimateS?: number | string | undefined;
-  },
+  settings: Pick<CommonSettings, 'cwd' | 'env' | 'timeoutS' | 'estimateS'>,
   resolve: (path: string) => string,
   defaultEstimateS: number,
-  {
-    run,
-    ...cell
-  }: Pick<DrivenCell, 'harness' | 'resultFiles'> & {
-    readonly run: readonly (string | number)[];
-    readonly identity?: DrivenCell['identity'];
-  },
+  { run, ...cell }: Pick<DrivenCell, 'harness' | 'resultFiles'> & Partial<Pick<DrivenCell, 'identity'>> & Run,
 ) {
   const { cwd = '.', estimateS = defaultEstimateS, timeoutS } = settings;
   const env = Object.entries(settings.env ?? {}).map(([name, value]) => [name, value === null ? null : String(value)]);
@@ -127,8 +120,7 @@ interface HarnessRow<Settings extends z.ZodObject>
   readonly started: (
     settings: z.infer<Settings>,
     place: Pick<DriverPlace, 'model' | 'resolve'> & { readonly hashes: Readonly<Record<string, string | undefined>> },
-  ) => {
-    readonly run: readonly (string | number)[];
+  ) => Run & {
     /** Settings that are part of the cell; unset ones are omitted. */
     readonly identity?: Readonly<Record<string, string | number | undefined>>;
     readonly metric?: MetricId;

@@ -2,8 +2,16 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 
 import type { Shapes } from '../records/cell.ts';
-import type { CellHarness, HarnessResult, HarnessValue, TimeStatistics } from '../records/harness.ts';
-import { type CustomMetricId, type MetricId, customMetric } from '../records/metric.ts';
+import {
+  type CellHarness,
+  cellHarnessSchema,
+  type HarnessResult,
+  type HarnessValue,
+  NO_METRIC,
+  type TimeStatistics,
+} from '../records/harness.ts';
+import { type CustomMetricId, type MetricId, customMetric, isMetric } from '../records/metric.ts';
+import type { Immutable } from '../records/scalars.ts';
 import { isRecord } from '../text/unknown-values.ts';
 
 export interface DriverPlace {
@@ -16,34 +24,43 @@ export interface DriverPlace {
   readonly sha256Of: (path: string) => string | null;
 }
 
-/** One cell of a harness: how to start it, and what belongs to the cell. */
-export interface DrivenCell {
-  readonly harness: CellHarness;
+const drivenCellSchema = z.object({
+  harness: cellHarnessSchema.extend({ metric: z.string().refine(isMetric, NO_METRIC) }),
   /** Settings that are part of the cell in addition to its axes, such as the hash of a data set. */
-  readonly identity: Readonly<Record<string, string>>;
+  identity: z.record(z.string(), z.string()),
   /** The program and its arguments; `{runFolder}` represents the run folder. */
-  readonly argv: readonly [string, ...string[]];
+  argv: z.tuple([z.string()], z.string()),
   /** Null for the run folder. */
-  readonly cwd: string | null;
+  cwd: z.string().nullable(),
   /** Merged into the environment of bench; null removes a variable. */
-  readonly env: Readonly<Record<string, string | null>>;
+  env: z.record(z.string(), z.string().nullable()),
   /** Files in the run folder that `read` needs in addition to the output. */
-  readonly resultFiles: readonly string[];
+  resultFiles: z.array(z.string()),
   /** Time limit of the process in seconds; null for the default. */
-  readonly timeoutS: number | null;
-  readonly estimateS: number;
+  timeoutS: z.number().nullable(),
+  estimateS: z.number(),
   /** Number of GPUs that it uses together. Default: 1. */
-  readonly gpus?: number;
-}
+  gpus: z.number().int().min(1).exactOptional(),
+});
+
+/** One cell of a harness: how to start it, and what belongs to the cell. */
+export type DrivenCell = Immutable<z.infer<typeof drivenCellSchema>>;
+
+export const driverPlanSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('planned'), cell: drivenCellSchema }),
+  z.object({
+    kind: z.literal('wrong'),
+    path: z.array(z.union([z.string(), z.number(), z.symbol()])),
+    problem: z.string(),
+  }),
+]);
+
+export type DriverPlan = Immutable<z.infer<typeof driverPlanSchema>>;
 
 /** Output of a process as text: `stdout.log`, `stderr.log` and its result files. */
 export interface HarnessFiles {
   readonly text: (name: string) => string | null;
 }
-
-export type DriverPlan =
-  | { readonly kind: 'planned'; readonly cell: DrivenCell }
-  | { readonly kind: 'wrong'; readonly path: readonly PropertyKey[]; readonly problem: string };
 
 export interface StandaloneReport {
   readonly harness: CellHarness;
@@ -109,40 +126,32 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings: schema, files, plan, read, metrics } = parts;
-  function checked<Value>(
-    stated: unknown,
-    use: (settings: z.infer<Settings>) => Value,
-    refuse: (path: readonly PropertyKey[], problem: string) => Value,
-  ): Value {
-    const { success, data, error } = schema.safeParse(stated);
-    if (success) return use(data);
-    const [issue] = error.issues;
-    return refuse(issue?.path ?? [], issue?.message ?? 'invalid');
-  }
+  const settingsOf = (stated: unknown) => {
+    const { data, error } = schema.safeParse(stated);
+    const [issue] = error?.issues ?? [];
+    return { data, path: issue?.path ?? [], problem: issue?.message ?? 'invalid' };
+  };
   return {
     reports: () => [],
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) =>
-      checked(
-        stated,
-        (settings) => metrics?.(settings) ?? null,
-        () => null,
-      ),
-    files: (stated) =>
-      checked(
-        stated,
-        (settings) => files?.(settings) ?? [],
-        () => [],
-      ),
-    plan: (stated, place) => checked(stated, (settings) => plan(settings, place), wrong),
-    read: (stated, left) =>
-      checked(
-        stated,
-        (settings) => read(settings, left),
-        (path, problem) => faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`),
-      ),
+    metrics: (stated) => {
+      const { data } = settingsOf(stated);
+      return data === undefined ? null : (metrics?.(data) ?? null);
+    },
+    files: (stated) => {
+      const { data } = settingsOf(stated);
+      return data === undefined ? [] : (files?.(data) ?? []);
+    },
+    plan: (stated, place) => {
+      const { data, path, problem } = settingsOf(stated);
+      return data === undefined ? wrong(path, problem) : plan(data, place);
+    },
+    read: (stated, left) => {
+      const { data, path, problem } = settingsOf(stated);
+      return data === undefined ? faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`) : read(data, left);
+    },
   };
 }
 

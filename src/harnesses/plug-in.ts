@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
 import { errorText } from '../errors.ts';
-import { cellHarnessSchema, methodSchema, timeStatisticsSchema } from '../records/harness.ts';
-import { customMetric, isCustomMetric, isMetric } from '../records/metric.ts';
+import { harnessResultSchema, NO_METRIC } from '../records/harness.ts';
+import { customMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';
+import { defineDriver, type Driver, driverPlanSchema, faulty, orAxis, wrong } from './driver.ts';
 import { plannedProgram, programSettings } from './define-harness.ts';
 
 /**
@@ -13,39 +13,7 @@ import { plannedProgram, programSettings } from './define-harness.ts';
 export const API = { z, customMetric, defineDriver, faulty, orAxis, plannedProgram, programSettings, wrong } as const;
 
 const texts = z.array(z.string());
-const NO_METRIC = 'no metric: use customMetric(name, better, unit)';
-const metric = z.string().refine(isMetric, NO_METRIC);
-const metricList = z.array(metric).nullable();
-
-const planSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('planned'),
-    cell: z.object({
-      harness: cellHarnessSchema.extend({ metric }),
-      identity: z.record(z.string(), z.string()),
-      argv: z.tuple([z.string()], z.string()),
-      cwd: z.string().nullable(),
-      env: z.record(z.string(), z.string().nullable()),
-      resultFiles: texts,
-      timeoutS: z.number().nullable(),
-      estimateS: z.number(),
-      gpus: z.number().int().min(1).exactOptional(),
-    }),
-  }),
-  z.object({ kind: z.literal('wrong'), path: z.array(z.union([z.string(), z.number()])), problem: z.string() }),
-]);
-
-const resultSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('read'),
-    reading: z.object({
-      method: methodSchema,
-      latencyMs: timeStatisticsSchema.nullable(),
-      values: z.array(z.object({ metric: z.string().refine(isCustomMetric, NO_METRIC), value: z.number() })),
-    }),
-  }),
-  z.object({ kind: z.literal('faulty'), problem: z.string() }),
-]);
+const metricList = z.array(z.string().refine(isMetric, NO_METRIC)).nullable();
 
 const driverShape = z.custom<Driver>(
   (made) =>
@@ -72,12 +40,12 @@ export function outsideDriver(exported: unknown): Driver {
     plan: (settings, place) =>
       guarded(
         (problem) => wrong([], `driver ${kind}: ${problem}`),
-        () => planSchema.parse(plan(own(settings), place)),
+        () => driverPlanSchema.parse(plan(own(settings), place)),
       ),
     read: (settings, left) =>
       guarded(
         (problem) => faulty(`driver ${kind}: ${problem}`),
-        () => resultSchema.parse(read(own(settings), left)),
+        () => harnessResultSchema.parse(read(own(settings), left)),
       ),
   };
 }

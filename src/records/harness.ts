@@ -1,7 +1,9 @@
 import * as z from 'zod';
 
-import { type ReadMetricId, metricSchema } from './metric.ts';
+import { type ReadMetricId, isCustomMetric, metricSchema } from './metric.ts';
 import { type Immutable, flagOrNull, numberOrNull, textOrNull } from './scalars.ts';
+
+export const NO_METRIC = 'no metric: use customMetric(name, better, unit)';
 
 /** The timer: the clock of the host, or events that the GPU stamps. */
 export const TIMERS = ['wall', 'cudaEvent', 'unknown'] as const;
@@ -40,24 +42,6 @@ export const methodSchema = z.object({
 
 export type Method = Immutable<z.infer<typeof methodSchema>>;
 
-/** A metric that bench does not define. Its ID contains unit and direction. */
-export interface HarnessValue {
-  readonly metric: ReadMetricId;
-  readonly value: number;
-}
-
-export interface HarnessReading {
-  readonly method: Method;
-  /** Latency of one query with the whole batch; null if the harness prints none. */
-  readonly latencyMs: TimeStatistics | null;
-  readonly values: readonly HarnessValue[];
-}
-
-export type HarnessResult =
-  | { readonly kind: 'read'; readonly reading: HarnessReading }
-  /** One line with the missing or wrong thing and its file. */
-  | { readonly kind: 'faulty'; readonly problem: string };
-
 /** Percentiles in the form of trtexec: `{"99": 0.4175, "99.9": 0.4179}`. */
 export const percentilesSchema = z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}');
 
@@ -73,6 +57,29 @@ export const timeStatisticsSchema = z
   .describe('Milliseconds');
 
 export type TimeStatistics = Immutable<z.infer<typeof timeStatisticsSchema>>;
+
+const harnessReadingSchema = z.object({
+  method: methodSchema,
+  /** Latency of one query with the whole batch; null if the harness prints none. */
+  latencyMs: timeStatisticsSchema.nullable(),
+  /** Metrics that bench does not define. Their IDs contain unit and direction. */
+  values: z.array(
+    z.object({
+      metric: z.string().refine((id): id is ReadMetricId => isCustomMetric(id), NO_METRIC),
+      value: z.number(),
+    }),
+  ),
+});
+
+export const harnessResultSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('read'), reading: harnessReadingSchema }),
+  /** One line with the missing or wrong thing and its file. */
+  z.object({ kind: z.literal('faulty'), problem: z.string() }),
+]);
+
+export type HarnessReading = Immutable<z.infer<typeof harnessReadingSchema>>;
+export type HarnessValue = HarnessReading['values'][number];
+export type HarnessResult = Immutable<z.infer<typeof harnessResultSchema>>;
 
 /** Statistics of a block with missing lines; null for a number that was not printed. */
 export type PartialStatistics = { readonly [Name in keyof TimeStatistics]: TimeStatistics[Name] | null } & {

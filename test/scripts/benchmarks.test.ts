@@ -11,7 +11,6 @@ const OF_ALL = [
   'parse',
   'memory',
   'stub-loop',
-  'ingest',
   'import',
   'inspect',
   'scale',

@@ -49,7 +49,7 @@ test('a visit to a machine with two GPUs writes a line for each check, and finds
     ],
   });
   const report = readFileSync(join(out, 'report.md'), 'utf8').replace(/[\d.]+ s\b/g, 'N s');
-  expect(report).toContain('| all GPUs | N s | N s | 1: N s | N s: run several.yaml --gpus all --json |');
+  expect(report).toContain('| all GPUs | N s | N s |');
   expect(visit('logs').lines).toEqual([
     'ok  logs: every stored number is that of its log: 48 runs, 960 values, 0 differences',
   ]);

@@ -18,7 +18,9 @@ const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
 /** `bench doctor`: checks that this machine can measure reliably. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
-  refuseUnclear(options);
+  if (options.filter !== undefined && (options.measure !== true || options.matrix === undefined)) {
+    throw new UsageError('--filter chooses cells for --measure of --matrix FILE: name both');
+  }
   const matrix = options.matrix === undefined ? null : readMatrix(options.matrix, io);
   const examined = { storePath: storePath(options.db, io), trtexec: options.trtexec, matrix };
   const facts = await gatherFacts(examined, PATIENCE, io);
@@ -31,22 +33,16 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
   return ready ? (health?.exitCode ?? EXIT_CODES.fine) : EXIT_CODES.environmentLacking;
 }
 
-function refuseUnclear({ filter, matrix, measure }: DoctorOptions): void {
-  if (filter === undefined || (measure === true && matrix !== undefined)) return;
-  throw new UsageError('--filter chooses cells for --measure of --matrix FILE: name both');
-}
-
 type CheckState = DoctorCheck['state'];
 
-const SIGNS: Readonly<Record<CheckState, string>> = { ok: '✓', advice: '○', warning: '!', failed: '✗', absent: '–' };
-const CHECK_STATES = ['ok', 'advice', 'warning', 'failed', 'absent'] as const;
-const WORDS: Readonly<Record<CheckState, string>> = {
-  ok: 'fine',
-  advice: 'could be steadier',
-  warning: 'may distort results',
-  failed: 'does not work',
-  absent: 'not found',
-};
+/** Sign, meaning and style of each state. */
+const STATES = {
+  ok: ['✓', 'fine', 'good'],
+  advice: ['○', 'could be steadier', 'accent'],
+  warning: ['!', 'may distort results', 'warn'],
+  failed: ['✗', 'does not work', 'bad'],
+  absent: ['–', 'not found', 'dim'],
+} as const satisfies Readonly<Record<CheckState, readonly [string, string, keyof Look['style']]>>;
 
 /** @param isReplay recordings answer, so that no GPU is needed */
 function doctorText({ checks }: DoctorOutput, isReplay: boolean, look: Look): string[] {
@@ -78,11 +74,10 @@ function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, col
 
 function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
   const { style, columns } = look;
-  const { accent, bad, dim, good, warn } = style;
-  const inState = { ok: good, failed: bad, warning: warn, advice: accent, absent: dim }[state];
-  const label = `${SIGNS[state]} ${padEnd(title, width)}  `;
+  const [sign, , inState] = STATES[state];
+  const label = `${sign} ${padEnd(title, width)}  `;
   const [first = '', ...more] = labelled(label, printable(evidence), columns);
-  const lines = [`${inState(label)}${first.slice(label.length)}`, ...more];
+  const lines = [`${style[inState](label)}${first.slice(label.length)}`, ...more];
   if (mend === null || state === 'ok') return lines;
   const [command = '', remark = ''] = printable(mend).split(REMARK);
   const remarkLines = remark === '' ? [] : wrapWords(remark, columns - 4);
@@ -98,6 +93,6 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
 const REMARK = /(?:^|\s+)# /;
 
 function legend(checks: readonly DoctorCheck[]): string {
-  const shown = CHECK_STATES.filter((state) => checks.some((check) => check.state === state));
-  return shown.map((state) => `${SIGNS[state]} ${WORDS[state]}`).join(' · ');
+  const shown = Object.entries(STATES).filter(([state]) => checks.some((check) => check.state === state));
+  return shown.map(([, [sign, meaning]]) => `${sign} ${meaning}`).join(' · ');
 }

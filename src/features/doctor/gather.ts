@@ -19,7 +19,7 @@ import { storeHealth } from '../../store/file/store-file.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { ExportFormatError } from '../../errors.ts';
-import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
+import { devicesOfReport, parseGpuReport, visibleDevices } from '../../tools/nvidia-smi/gpu-report.ts';
 import { clockLockOf } from '../../machine/clock-lock.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
@@ -89,8 +89,12 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
   const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
   if (answer.kind !== 'answered') return { kind: 'none', answer };
   try {
-    const { driver, cuda, gpus } = parseGpuReport(answer.text);
-    const seen = gpus.filter((gpu) => isVisible(gpu, env['CUDA_VISIBLE_DEVICES']));
+    const report = parseGpuReport(answer.text);
+    const { driver, cuda, gpus } = report;
+    const stated = env['CUDA_VISIBLE_DEVICES'];
+    // The report does not list MIG slices, so their GPU is unknown.
+    const visible = visibleDevices(devicesOfReport(report), stated?.includes('MIG-') === true ? undefined : stated);
+    const seen = gpus.filter(({ index }) => visible.some((device) => device.index === index));
     return {
       kind: 'report',
       driver,
@@ -106,13 +110,4 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
     if (!(error instanceof ExportFormatError)) throw error;
     return { kind: 'none', answer: { ...answer, kind: 'refused', problem: error.message, exitCode: 0, signal: null } };
   }
-}
-
-/** CUDA may order GPUs of different models differently from nvidia-smi. */
-function isVisible({ index, uuid }: GpuState, visible: string | undefined): boolean {
-  if (visible === undefined) return true;
-  const names = visible.split(',').map((name) => name.trim());
-  // The report does not list MIG slices, so their GPU is unknown.
-  if (names.some((name) => name.startsWith('MIG-'))) return true;
-  return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
 }

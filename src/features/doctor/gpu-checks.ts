@@ -85,142 +85,95 @@ const SLOWED: Readonly<Partial<Record<ClockReason, readonly [State, string]>>> =
   syncBoost: ['advice', 'sync boost with other GPUs'],
 };
 
-interface GpuCheck<Value> {
-  readonly id: string;
-  readonly title: string;
-  /** Null if the GPU does not report the value; the check is then omitted. */
-  readonly read: (gpu: GpuFacts, platform: string) => Value | null;
-  /** `value` is not null. `smi` returns the command that changes a setting of this GPU. */
-  readonly judge: (value: Value, gpu: GpuFacts, smi: (setting: string) => string) => Judged;
-  /** Nothing can be measured while this check fails. */
-  readonly isEssential?: boolean;
+/** The command that changes a setting of a GPU. */
+type Smi = (setting: string) => string;
+
+/** The checks of each GPU. A value that it does not report has none. */
+export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[] {
+  if (gpus.kind === 'none') return [];
+  return gpus.gpus.flatMap((gpu) => {
+    const smi: Smi = (setting) => `sudo nvidia-smi -i ${gpu.uuid ?? gpu.index} ${setting}`;
+    const mode = computeMode(gpu, smi);
+    return checksOf(`GPU ${gpu.index}`, `gpu${gpu.index}`, [
+      ['idle', 'idle', idle(gpu)],
+      ['computeMode', 'exclusive', mode, mode?.[0] === 'failed' && !isReplay],
+      ['persistence', 'persistence', host.platform === 'win32' ? null : persistence(gpu, smi)],
+      ['clocks', 'clocks', clocks(gpu)],
+      ['slowdown', 'slowdown', slowdown(gpu)],
+      ['temperature', 'temperature', temperature(gpu)],
+      ['power', 'power limit', powerLimit(gpu, smi)],
+      ['mig', 'MIG', mig(gpu, smi)],
+      ['pcie', 'PCIe', pcie(gpu)],
+      ['driverModel', 'driver model', driverModel(gpu)],
+    ]);
+  });
 }
 
-type JudgedGpu = (gpu: GpuFacts, facts: MachineFacts) => CheckRow;
-
-function gpuCheck<Value>({ id, isEssential = false, judge, read, title }: GpuCheck<Value>): JudgedGpu {
-  return (gpu, { host, isReplay }) => {
-    const value = read(gpu, host.platform);
-    const smi = (setting: string): string => `sudo nvidia-smi -i ${gpu.uuid ?? gpu.index} ${setting}`;
-    const judged = value === null ? null : judge(value, gpu, smi);
-    return [id, title, judged, isEssential && !isReplay && judged?.[0] === 'failed'];
-  };
+function computeMode({ computeMode: mode }: GpuFacts, smi: Smi): Judged | null {
+  if (mode === null) return null;
+  if (/prohibited/i.test(mode)) return ['failed', mode, smi('-c DEFAULT')];
+  if (/exclusive/i.test(mode)) return ['ok', mode];
+  return ['advice', `${mode}: any other process may use it while bench measures`, smi('-c EXCLUSIVE_PROCESS')];
 }
 
-const GPU_CHECKS: readonly JudgedGpu[] = [
-  gpuCheck({ id: 'idle', title: 'idle', read: (gpu) => gpu, judge: idle }),
-  gpuCheck({
-    id: 'computeMode',
-    title: 'exclusive',
-    isEssential: true,
-    read: ({ computeMode }) => computeMode,
-    judge: (mode, _, smi) =>
-      /prohibited/i.test(mode)
-        ? ['failed', mode, smi('-c DEFAULT')]
-        : /exclusive/i.test(mode)
-          ? ['ok', mode]
-          : ['advice', `${mode}: any other process may use it while bench measures`, smi('-c EXCLUSIVE_PROCESS')],
-  }),
-  gpuCheck({
-    id: 'persistence',
-    title: 'persistence',
-    read: ({ persistence }, platform) => (platform === 'win32' ? null : persistence),
-    judge: (mode, _, smi) =>
-      mode === 'on'
-        ? ['ok', 'on']
-        : [
-            'warning',
-            'off: each process waits for the driver, and locked clocks are forgotten between processes',
-            smi('-pm 1'),
-          ],
-  }),
-  gpuCheck({
-    id: 'clocks',
-    title: 'clocks',
-    read: ({ clocks: { maxSmMhz, smMhz } }) => (smMhz === null ? null : `SM ${smMhz} of ${maxSmMhz ?? '?'} MHz now`),
-    judge: (now, { clockLock }) =>
-      clockLock === null
-        ? [
-            'advice',
-            `${now}; not locked by bench: times depend on heat and power`,
-            'sudo bench run MATRIX --lock-clocks base   # released at the end, even after an error',
-          ]
-        : ['ok', `${now}; ${clockLock}`],
-  }),
-  gpuCheck({
-    id: 'slowdown',
-    title: 'slowdown',
-    read: ({ clockReasons }) =>
-      clockReasons?.flatMap((reason) => [SLOWED[reason]].filter((one) => one !== undefined)) ?? null,
-    judge: (active) =>
-      active.length === 0
-        ? ['ok', 'none']
-        : [
-            active.some(([state]) => state === 'warning') ? 'warning' : 'advice',
-            active.map(([, words]) => words).join(', '),
-            'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER   # cooling, power supply, other work?',
-          ],
-  }),
-  gpuCheck({
-    id: 'temperature',
-    title: 'temperature',
-    read: ({ temperatureC }) => temperatureC,
-    judge: (celsius, { slowdownTemperatureC: limit }) => {
-      if (limit === null) return ['ok', `${celsius} °C`];
-      const evidence = `${celsius} °C, slows down at ${limit} °C`;
-      const isNear = celsius > limit - NEAR_SLOWDOWN_C;
-      return isNear ? ['warning', evidence, '# let it cool down, and check the cooling'] : ['ok', evidence];
-    },
-  }),
-  gpuCheck({
-    id: 'power',
-    title: 'power limit',
-    read: ({ power }) => power.limitW,
-    judge: (limitW, { power: { defaultLimitW: usualW } }, smi) =>
-      usualW === null || limitW >= usualW
-        ? ['ok', `${limitW} W`]
-        : ['advice', `${limitW} W, lower than its default of ${usualW} W`, smi(`-pl ${usualW}`)],
-  }),
-  gpuCheck({
-    id: 'mig',
-    title: 'MIG',
-    read: ({ mig }) => mig,
-    judge: (mig, _, smi) =>
-      mig === 'off'
-        ? ['ok', 'off']
-        : ['warning', 'on: bench measures a slice, and work in other slices affects it', smi('-mig 0')],
-  }),
-  gpuCheck({
-    id: 'pcie',
-    title: 'PCIe',
-    read: ({ pcie: { generation, width } }) => (generation === null || width === null ? null : { generation, width }),
-    judge: ({ generation, width }, gpu) => {
-      const { maxGeneration, maxWidth } = gpu.pcie;
-      const now = `generation ${generation} x${width}`;
-      const isNarrow = maxWidth !== null && width < maxWidth;
-      if (!isNarrow && (maxGeneration === null || generation >= maxGeneration)) return ['ok', now];
-      const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
-      const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
-      const isBad = isNarrow || isBusy(gpu);
-      return isBad
-        ? ['warning', evidence, look]
-        : ['advice', `${evidence}; an idle link slows down to save power`, look];
-    },
-  }),
-  gpuCheck({
-    id: 'driverModel',
-    title: 'driver model',
-    read: ({ driverModel }) => driverModel,
-    judge: (model, { index, uuid }) =>
-      /wddm/i.test(model)
-        ? [
-            'warning',
-            'WDDM: Windows queues the work of the GPU, which adds time and noise',
-            `nvidia-smi -i ${uuid ?? index} -dm 1   # TCC; as administrator, not on every card`,
-          ]
-        : ['ok', model],
-  }),
-];
+function persistence({ persistence: mode }: GpuFacts, smi: Smi): Judged | null {
+  if (mode !== 'off') return mode === null ? null : ['ok', mode];
+  const evidence = 'off: each process waits for the driver, and locked clocks are forgotten between processes';
+  return ['warning', evidence, smi('-pm 1')];
+}
+
+function clocks({ clockLock, clocks: { maxSmMhz, smMhz } }: GpuFacts): Judged | null {
+  if (smMhz === null) return null;
+  const now = `SM ${smMhz} of ${maxSmMhz ?? '?'} MHz now`;
+  if (clockLock !== null) return ['ok', `${now}; ${clockLock}`];
+  const mend = 'sudo bench run MATRIX --lock-clocks base   # released at the end, even after an error';
+  return ['advice', `${now}; not locked by bench: times depend on heat and power`, mend];
+}
+
+function slowdown({ clockReasons }: GpuFacts): Judged | null {
+  if (clockReasons === null) return null;
+  const active = clockReasons.flatMap((reason) => [SLOWED[reason]].filter((one) => one !== undefined));
+  if (active.length === 0) return ['ok', 'none'];
+  const state = active.some(([each]) => each === 'warning') ? 'warning' : 'advice';
+  const mend = 'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER   # cooling, power supply, other work?';
+  return [state, active.map(([, words]) => words).join(', '), mend];
+}
+
+function temperature({ slowdownTemperatureC: limit, temperatureC: celsius }: GpuFacts): Judged | null {
+  if (celsius === null || limit === null) return celsius === null ? null : ['ok', `${celsius} °C`];
+  const evidence = `${celsius} °C, slows down at ${limit} °C`;
+  const isNear = celsius > limit - NEAR_SLOWDOWN_C;
+  return isNear ? ['warning', evidence, '# let it cool down, and check the cooling'] : ['ok', evidence];
+}
+
+function powerLimit({ power: { defaultLimitW, limitW } }: GpuFacts, smi: Smi): Judged | null {
+  if (limitW === null) return null;
+  if (defaultLimitW === null || limitW >= defaultLimitW) return ['ok', `${limitW} W`];
+  return ['advice', `${limitW} W, lower than its default of ${defaultLimitW} W`, smi(`-pl ${defaultLimitW}`)];
+}
+
+function mig({ mig: mode }: GpuFacts, smi: Smi): Judged | null {
+  if (mode !== 'on') return mode === null ? null : ['ok', mode];
+  return ['warning', 'on: bench measures a slice, and work in other slices affects it', smi('-mig 0')];
+}
+
+function pcie(gpu: GpuFacts): Judged | null {
+  const { generation, maxGeneration, maxWidth, width } = gpu.pcie;
+  if (generation === null || width === null) return null;
+  const now = `generation ${generation} x${width}`;
+  const isNarrow = maxWidth !== null && width < maxWidth;
+  if (!isNarrow && (maxGeneration === null || generation >= maxGeneration)) return ['ok', now];
+  const evidence = `${now} of ${maxGeneration ?? '?'} x${maxWidth ?? '?'}`;
+  const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
+  const isBad = isNarrow || isBusy(gpu);
+  return isBad ? ['warning', evidence, look] : ['advice', `${evidence}; an idle link slows down to save power`, look];
+}
+
+function driverModel({ driverModel: model, index, uuid }: GpuFacts): Judged | null {
+  if (model === null || !/wddm/i.test(model)) return model === null ? null : ['ok', model];
+  const mend = `nvidia-smi -i ${uuid ?? index} -dm 1   # TCC; as administrator, not on every card`;
+  return ['warning', 'WDDM: Windows queues the work of the GPU, which adds time and noise', mend];
+}
 
 function isBusy({ gpuUtilisationPercent }: GpuFacts): boolean {
   return (gpuUtilisationPercent ?? 0) >= IDLE_PERCENT;
@@ -244,15 +197,4 @@ function idle(gpu: GpuFacts): Judged {
   return gpuUtilisationPercent !== null || memoryUsedMib !== null
     ? ['ok', used]
     : ['advice', 'not known: this driver or GPU does not report its load'];
-}
-
-export function gpuChecks(facts: MachineFacts): DoctorCheck[] {
-  if (facts.gpus.kind === 'none') return [];
-  return facts.gpus.gpus.flatMap((gpu) =>
-    checksOf(
-      `GPU ${gpu.index}`,
-      `gpu${gpu.index}`,
-      GPU_CHECKS.map((check) => check(gpu, facts)),
-    ),
-  );
 }

@@ -4,7 +4,6 @@ import type { Io } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -108,12 +107,10 @@ function standingOf(db: StoreDatabase): Measured | null {
     against: effect === null ? null : 'itself',
     changePercent: effect === null ? null : percentOfLog(effect),
     standing: effect === null ? null : isOff ? direction : 'as before',
-    cells: measured.map(({ cell, metric, usual, value }) => ({ ...aboutCell(cell, metric), value, usual })),
+    cells: measured.map(({ cell, metric, usual, value }) => {
+      return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit, value, usual };
+    }),
   };
-}
-
-function aboutCell(cell: KeyedCell, metric: Measured['cells'][number]['metric']) {
-  return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
 }
 
 /** Two-sided p-value that a value comes from the same distribution as the others (log scale). */

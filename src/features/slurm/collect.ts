@@ -29,23 +29,34 @@ import { importRunFolders } from '../import/index.ts';
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const watch = new ShardWatch(plan, options, io);
-  if (options.wait === true) await followOrLeave(watch, plan, options, io);
+  if (options.wait === true) await follow(watch, plan, options, io);
   const statuses = await settledStatuses(watch, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
-  const work = async (): Promise<ExitCode> => {
+  return usingStore(store, async () => {
     const unlock = await lockCollector(store, plan);
     try {
       return await collectInto(store, plan, statuses, options, io);
     } finally {
       unlock();
     }
-  };
-  return usingStore(store, work);
+  });
 }
 
-async function followOrLeave(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
+/** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
+const FIRST_POLL_S = 1;
+
+/** Follows a run until it can make no more progress, with a line for each change. */
+async function follow(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
+  const { maxPending, poll } = options;
+  const newsIn = newsOf(maxPending, io);
   try {
-    await follow(watch, options, io);
+    for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
+      const statuses = await watch.look();
+      io.signal.throwIfAborted();
+      for (const line of newsIn(statuses)) io.err(`${line}\n`);
+      if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
+      await sleep(pollS * 1000, undefined, { signal: io.signal });
+    }
   } catch (error) {
     if (!io.signal.aborted) throw error;
     const run = shellQuote(folder.path);
@@ -53,21 +64,6 @@ async function followOrLeave(watch: ShardWatch, { folder }: RunPlan, options: Co
       `bench no longer follows the jobs, which continue: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
     );
-  }
-}
-
-/** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
-const FIRST_POLL_S = 1;
-
-/** Follows a run until it can make no more progress, with a line for each change. */
-async function follow(watch: ShardWatch, { maxPending, poll }: CollectOptions, io: Io): Promise<void> {
-  const newsIn = newsOf(maxPending, io);
-  for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
-    const statuses = await watch.look();
-    io.signal.throwIfAborted();
-    for (const line of newsIn(statuses)) io.err(`${line}\n`);
-    if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
-    await sleep(pollS * 1000, undefined, { signal: io.signal });
   }
 }
 

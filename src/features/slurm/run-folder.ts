@@ -11,6 +11,7 @@ import type { Immutable } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
+import { shardSchema } from '../../tools/slurm/states.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from './sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
@@ -20,7 +21,7 @@ const runPlanSchema = z.object({
   schemaVersion: z.literal(RUN_PLAN_VERSION),
   sweep: sweepSchema,
   stored: storedPlanSchema,
-  shards: z.array(z.object({ index: z.number().int().min(0), cellKeys: z.array(z.string()), estimateS: z.number() })),
+  shards: z.array(shardSchema),
   settings: slurmSchema,
   storePath: z.string(),
 });

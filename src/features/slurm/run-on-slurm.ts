@@ -19,13 +19,13 @@ import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
 import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
-import { NO_ANSWER, type ShardStatus, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
+import { NO_ANSWER, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
 import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
-import { RunFolder, type RunPlan, finishedShards } from './run-folder.ts';
-import { type Submission, settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
+import { RunFolder, finishedShards } from './run-folder.ts';
+import { settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type CancelOutput, cancelText, submitText } from './text.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
@@ -81,7 +81,12 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     });
     await folder.create({ sweep, stored, shards, settings, storePath: store.path });
     const runPlan = await folder.readPlan();
-    const submission = await submitAll(runPlan, client, io);
+    const all = shards.map(({ index }) => index);
+    const submission = await submitShards(runPlan, settings, all, client, io).catch(async (error: unknown) => {
+      // At this point nothing was submitted.
+      await rm(folder.path, { recursive: true, force: true });
+      throw error;
+    });
     await saveNewSweep(runPlan, store);
     const { jobs } = submission;
     const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, client, io) : null;
@@ -150,17 +155,6 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   return new RunFolder(path);
 }
 
-async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Submission> {
-  const all = plan.shards.map(({ index }) => index);
-  try {
-    return await submitShards(plan, plan.settings, all, client, io);
-  } catch (error) {
-    // At this point nothing was submitted.
-    await rm(plan.folder.path, { recursive: true, force: true });
-    throw error;
-  }
-}
-
 /** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
@@ -171,10 +165,10 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
       'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
     );
   }
-  const settling = shardsOf(statuses.filter(isSettling));
-  const again = shardsOf(
-    statuses.filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done')),
-  );
+  const settling = statuses.filter(isSettling).map(({ shard }) => shard);
+  const again = statuses
+    .filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done'))
+    .map(({ shard }) => shard);
   if (settling.length > 0) {
     io.err(`note: shard ${rangesOf(settling)} may still appear in Slurm and is not resubmitted yet (--lost-after)\n`);
   }
@@ -188,10 +182,6 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   const report = submitOutput(plan, submission, null, again);
   printResult(io, options, report, () => submitText(report, plan.shards));
   return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
-}
-
-function shardsOf(statuses: readonly ShardStatus[]): number[] {
-  return statuses.map(({ shard }) => shard);
 }
 
 /** Cancels queued and running tasks. Finished shards stay. */
@@ -209,8 +199,8 @@ export async function cancel(path: string, options: { readonly json?: true }, io
   for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
     const ids = members.map(({ jobId }) => jobId);
     const queue = await client.queue(ids, cluster);
-    if (queue.kind === 'unreachable') throw noAnswer(queue.problem);
-    for (const { state, task } of queue.rows) if (isLiving(state)) living.add(task);
+    if (typeof queue === 'string') throw noAnswer(queue);
+    for (const row of queue) if (isLiving(row)) living.add(row.task);
     const reply = await client.cancel(ids, cluster);
     if (isPassing(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
   }

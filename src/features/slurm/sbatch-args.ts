@@ -1,5 +1,6 @@
 import { flagOf } from '../../cli/options.ts';
 import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Immutable } from '../../records/scalars.ts';
 
 /**
@@ -28,60 +29,19 @@ const WARNING_S = 120;
 const EXPORTED = `PATH HOME USER LOGNAME LANG TZ SLURM_CONF LD_LIBRARY_PATH TRTEXEC BENCH_PYTHON BENCH_LOCK_DIR
   CUDA_DEVICE_ORDER CUDA_MODULE_LOADING CUDA_DEVICE_MAX_CONNECTIONS NVIDIA_TF32_OVERRIDE`.split(/\s+/);
 
-interface TaskSubmission {
-  readonly runFolder: string;
+interface Job {
   readonly name: string;
+  readonly runFolder: string;
+  /** A random word, by which a job is found again. */
   readonly token: string;
-  readonly chunk: ArrayChunk;
-  /** The job that must end first; null if none. */
-  readonly afterJob: string | null;
-  /** Node.js and the script of bench. */
-  readonly program: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Name of the log without its extension. */
+  readonly log: string;
+  readonly env: EnvironmentVariables;
 }
 
-export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): string[] {
-  const { container } = settings;
-  return [
-    ...commonArgs(settings, task, '%A_%a'),
-    `--array=${arraySpec(task.chunk)}`,
-    ...(task.afterJob === null ? [] : [`--dependency=afterany:${task.afterJob}`]),
-    // In a container, srun forwards signals. A signal to the script alone would end it before its task receives the
-    // signal.
-    container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
-    ...stated(settings, RESOURCES),
-    ...(settings.exclusive === false ? [] : ['--exclusive']),
-    ...(settings.extraArgs ?? []),
-    `${task.runFolder}/task.sh`,
-    task.runFolder,
-    String(task.chunk.offset),
-    ...launcher(settings, task.program),
-  ];
-}
-
-type Submission = Pick<TaskSubmission, 'env' | 'name' | 'runFolder' | 'token'>;
-
-interface CollectSubmission extends Submission {
-  /** IDs of the arrays to wait for, regardless of their outcome. */
-  readonly after: readonly string[];
-  readonly command: readonly string[];
-}
-
-/** Arguments for the collector, which needs neither a GPU nor an exclusive node. */
-export function collectArgs(settings: SlurmSettings, job: CollectSubmission): string[] {
-  return [
-    ...commonArgs(settings, { ...job, name: `${job.name}-collect` }, 'collect-%j'),
-    // afterok would wait forever if a task fails.
-    `--dependency=afterany:${job.after.join(':')}`,
-    // If memory must be requested, the default may be very small.
-    ...(settings.mem === undefined ? [] : ['--mem=1G']),
-    `${job.runFolder}/collect.sh`,
-    ...job.command,
-  ];
-}
-
-/** @param log name of the log without its extension */
-function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Submission, log: string): string[] {
+/** @param own arguments of `taskArgs` or `collectArgs` */
+export function sbatchArgs(settings: SlurmSettings, job: Job, own: readonly string[]): string[] {
+  const { env, log, name, runFolder, token } = job;
   const { cluster, env: more = [] } = settings;
   const exported = [...EXPORTED, ...more].filter((variable) => env[variable] !== undefined);
   return [
@@ -100,15 +60,63 @@ function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Su
     '--open-mode=append',
     // A site may disable requeueing by default.
     '--requeue',
+    ...own,
   ];
 }
 
-const RESOURCES = ['time', 'gres', 'gpusPerNode', 'cpusPerTask', 'mem', 'constraint', 'nodelist', 'exclude'] as const;
+/**
+ * Arguments for an array of tasks.
+ * @param afterJob the job that must end first; undefined if none
+ * @param program Node.js and the script of bench
+ */
+export function taskArgs(
+  settings: SlurmSettings,
+  runFolder: string,
+  chunk: ArrayChunk,
+  afterJob: string | undefined,
+  program: readonly string[],
+): string[] {
+  return [
+    `--array=${arraySpec(chunk)}`,
+    ...(afterJob === undefined ? [] : [`--dependency=afterany:${afterJob}`]),
+    // In a container, srun forwards signals. A signal to the script alone would end it before its task receives the
+    // signal.
+    settings.container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
+    ...stated(settings, ['time', 'gres', 'gpusPerNode', 'cpusPerTask', 'mem', 'constraint', 'nodelist', 'exclude']),
+    ...(settings.exclusive === false ? [] : ['--exclusive']),
+    ...(settings.extraArgs ?? []),
+    `${runFolder}/task.sh`,
+    runFolder,
+    String(chunk.offset),
+    ...launcher(settings, program),
+  ];
+}
 
-type Option = (typeof RESOURCES)[number] | 'partition' | 'account' | 'qos' | 'reservation' | 'nice';
+/**
+ * Arguments for the collector, which needs neither a GPU nor an exclusive node.
+ * @param after IDs of the arrays to wait for, regardless of their outcome
+ */
+export function collectArgs(
+  { mem }: SlurmSettings,
+  runFolder: string,
+  after: readonly string[],
+  command: readonly string[],
+): string[] {
+  return [
+    // afterok would wait forever if a task fails.
+    `--dependency=afterany:${after.join(':')}`,
+    // If memory must be requested, the default may be very small.
+    ...(mem === undefined ? [] : ['--mem=1G']),
+    `${runFolder}/collect.sh`,
+    ...command,
+  ];
+}
 
 /** Options such as `--gpus-per-node` for `gpusPerNode`. */
-function stated(settings: SlurmSettings, names: readonly Option[]): string[] {
+function stated(
+  settings: SlurmSettings,
+  names: readonly Exclude<keyof SlurmSettings, 'container' | 'env' | 'extraArgs'>[],
+): string[] {
   return names.flatMap((name) => (settings[name] === undefined ? [] : [`${flagOf(name)}=${settings[name]}`]));
 }
 
@@ -137,26 +145,18 @@ export function unfitRunFolder(path: string): string | null {
 type ArrayChunk = Immutable<ReturnType<typeof chunkShards>[number]>;
 
 /**
- * Divides shards into arrays within Slurm's limit. A limit on concurrent tasks applies to each array alone, so that it
- * is divided among them. If there are more arrays than that limit, some wait for others.
+ * Divides shards into arrays within Slurm's limit. A limit on concurrent tasks applies to each array alone, so that with
+ * such a limit each array waits for the one before it.
  * @param maxTasks largest number of tasks in an array, whose indices start at 0
  */
 export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null) {
-  const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks)).entries()];
-  const chains = maxParallel === null ? groups.length : Math.min(maxParallel, groups.length);
-  return groups.map(([number, members], place) => ({
+  const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks))];
+  return groups.map(([number, members]) => ({
     offset: number * maxTasks,
     shards: members,
     /** Maximum number of concurrent tasks; null for no limit. */
-    parallel: maxParallel === null ? null : shareOf(maxParallel, chains, place % chains),
-    /** Index of the chunk that must end first; null if none. */
-    after: place < chains ? null : place - chains,
+    parallel: maxParallel,
   }));
-}
-
-/** A share of a total: 5 in 2 parts are 3 and 2. */
-function shareOf(total: number, parts: number, place: number): number {
-  return Math.floor(total / parts) + (place < total % parts ? 1 : 0);
 }
 
 /** Returns `0-7%2` or `3,7,9-12`: the format of `sbatch --array`. */

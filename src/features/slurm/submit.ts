@@ -10,9 +10,9 @@ import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../ma
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
-import { chunkShards, collectArgs, sbatchArgs } from './sbatch-args.ts';
+import { chunkShards, collectArgs, sbatchArgs, taskArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, isPassing, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import type { RunPlan } from './run-folder.ts';
+import type { RunFolder, RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
@@ -24,8 +24,7 @@ export interface Submission {
 }
 
 /**
- * Submits shards in as many arrays as needed. Each job carries a random word. After a timeout, bench searches for that
- * word before it tries again.
+ * Submits shards in as many arrays as needed.
  * @throws UsageError when Slurm permanently refuses the first submission
  */
 export async function submitShards(
@@ -35,38 +34,29 @@ export async function submitShards(
   client: SlurmClient,
   io: Io,
 ): Promise<Submission> {
-  const cluster = settings.cluster ?? null;
-  const allowed = await client.maxArraySize(cluster);
+  const { folder, sweep } = plan;
+  const allowed = await client.maxArraySize(settings.cluster ?? null);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
-  const chunks = chunkShards(shards, maxTasks, settings.maxParallel ?? null);
+  const name = `bench-${sweep.matrix ?? 'sweep'}-${sweep.sweepId.slice(0, 8)}`;
   const jobs: SubmittedArray[] = [];
-  for (const chunk of chunks) {
+  for (const chunk of chunkShards(shards, maxTasks, settings.maxParallel ?? null)) {
     io.signal.throwIfAborted();
-    const token = newToken();
-    const argv = sbatchArgs(settings, {
-      runFolder: plan.folder.path,
-      name: `bench-${plan.sweep.matrix ?? 'sweep'}-${plan.sweep.sweepId.slice(0, 8)}`,
-      token,
-      chunk,
-      afterJob: chunk.after === null ? null : (jobs[chunk.after]?.jobId ?? null),
-      program: benchProgram(),
-      env: io.env,
-    });
-    const taken = await submitOne(argv, token, cluster, client, io);
+    const afterJob = chunk.parallel === null ? undefined : jobs.at(-1)?.jobId;
+    const own = taskArgs(settings, folder.path, chunk, afterJob, benchProgram());
+    const taken = await submitJob(folder, settings, { name, log: '%A_%a' }, own, client, io);
     if ('problem' in taken) {
+      if (jobs.length === 0) throw refusalError(taken);
       const done = new Set(jobs.flatMap((job) => job.shards));
-      const left = shards.filter((shard) => !done.has(shard));
-      if (jobs.length > 0) return { jobs, left, problem: taken.problem };
-      throw refusalError(taken);
+      return { jobs, left: shards.filter((shard) => !done.has(shard)), problem: taken.problem };
     }
     const entry: SubmittedArray = {
       kind: 'submitted',
       at: io.now().toISOString(),
       ...taken,
       offset: chunk.offset,
-      shards: [...chunk.shards],
+      shards: chunk.shards,
     };
-    recordJob(plan.folder, entry);
+    recordJob(folder, entry);
     jobs.push(entry);
   }
   return { jobs, left: [], problem: null };
@@ -103,23 +93,14 @@ export async function submitCollector(
   client: SlurmClient,
   io: Io,
 ): Promise<JobId> {
-  const token = newToken();
-  const argv = collectArgs(settings, {
-    runFolder: folder.path,
-    name: `bench-${sweep.sweepId.slice(0, 8)}`,
-    token,
-    after: jobs.map(({ jobId }) => jobId),
-    command: [...benchProgram(), 'slurm', 'collect', folder.path, '--db', storePath],
-    env: io.env,
-  });
-  const taken = await submitOne(argv, token, settings.cluster ?? null, client, io);
+  const after = jobs.map(({ jobId }) => jobId);
+  const command = [...benchProgram(), 'slurm', 'collect', folder.path, '--db', storePath];
+  const own = collectArgs(settings, folder.path, after, command);
+  const about = { name: `bench-${sweep.sweepId.slice(0, 8)}-collect`, log: 'collect-%j' };
+  const taken = await submitJob(folder, settings, about, own, client, io);
   if ('problem' in taken) throw refusalError(taken);
   recordJob(folder, { kind: 'collector', at: io.now().toISOString(), ...taken });
   return taken;
-}
-
-function newToken(): string {
-  return `bench-${randomBytes(8).toString('hex')}`;
 }
 
 interface Refusal {
@@ -127,13 +108,18 @@ interface Refusal {
   readonly problem: string;
 }
 
-async function submitOne(
-  argv: readonly string[],
-  token: string,
-  cluster: string | null,
+/** Each job carries a random word. After a timeout, bench searches for that word before it tries again. */
+async function submitJob(
+  { path }: RunFolder,
+  settings: SlurmSettings,
+  about: { readonly name: string; readonly log: string },
+  own: readonly string[],
   client: SlurmClient,
   io: Io,
 ): Promise<JobId | Refusal> {
+  const token = `bench-${randomBytes(8).toString('hex')}`;
+  const cluster = settings.cluster ?? null;
+  const argv = sbatchArgs(settings, { ...about, runFolder: path, token, env: io.env }, own);
   for (let round = 0; ; round += 1) {
     const reply = await client.ask('sbatch', argv);
     const job = reply.kind === 'answered' ? parseJobId(reply.text) : null;

@@ -55,10 +55,9 @@ const COLUMNS = {
 type Row = ReadonlyMap<string, string>;
 
 interface SampleFormat {
+  /** None for a line that is no sample. */
   readonly fieldsOf: (line: string) => string[];
   readonly headerOf: (line: string) => string[] | null;
-  /** Whether a line is not a sample, although it has as many fields as the header. */
-  readonly isComment: (line: string) => boolean;
   readonly instantOf: (row: Row) => string | null;
   readonly reasonsIn: (row: Row) => ClockReason[] | null;
   readonly problem: string;
@@ -71,7 +70,7 @@ function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
   for (const line of text.split('\n')) {
     const names = format.headerOf(line);
     if (names !== null) header = names;
-    if (names !== null || header === null || format.isComment(line)) continue;
+    if (names !== null || header === null) continue;
     const fields = format.fieldsOf(line);
     if (fields.length === header.length) rows.push(new Map(header.map((name, place) => [name, fields[place] ?? ''])));
   }
@@ -113,13 +112,12 @@ export function parseQueryCsv(text: string): GpuSamples[] {
       // Removes the unit of `clocks.current.sm [MHz]`.
       const names = line.split(',').map((field) =>
         field
+          .replace(/\s*\[[^\]]*\]\s*$/, '')
           .trim()
-          .replace(/\s*\[[^\]]*\]$/, '')
           .toLowerCase(),
       );
       return names.some(isQueryColumn) ? names : null;
     },
-    isComment: () => false,
     instantOf: (row) => instantOrNull(textOrNull(row.get('timestamp'))),
     reasonsIn: queryReasons,
     problem: 'no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`',
@@ -150,12 +148,11 @@ function queryReasons(row: Row): ClockReason[] | null {
  */
 export function parseDmon(text: string): GpuSamples[] {
   return parseSamples(text, {
-    fieldsOf: wordsOf,
+    fieldsOf: (line) => (isDmonComment(line) ? [] : wordsOf(line)),
     headerOf: (line) => {
       const names = isDmonComment(line) ? wordsOf(line.replace('#', ' ')) : [];
       return names.includes('gpu') ? names : null;
     },
-    isComment: isDmonComment,
     instantOf: dmonInstant,
     reasonsIn: dmonReasons,
     problem: 'no line that names the columns of dmon',

@@ -2,7 +2,7 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
-import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './states.ts';
+import { parseSacct, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './states.ts';
 
 /** An unreachable controller delays each command by 9 to 18 s. */
 const PATIENCE_MS = 120_000;
@@ -10,11 +10,6 @@ const DEFAULT_MAX_ARRAY = 1001;
 
 /** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
-
-/** Rows, or an unreachable controller, with which the state of every job is unknown. */
-type Rows =
-  | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
-  | { readonly kind: 'unreachable'; readonly problem: string };
 
 /** Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. */
 export class SlurmClient {
@@ -49,23 +44,20 @@ export class SlurmClient {
         `Slurm does not answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
       );
     }
-    const stated = Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]);
-    return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
+    return Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]) || DEFAULT_MAX_ARRAY;
   }
 
-  /** All tasks of these arrays that the controller still lists. */
-  async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
-    const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
-    const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
+  /** All tasks of these arrays that the controller still lists; a text says why it cannot be asked. */
+  async queue(jobIds: readonly string[], cluster: string | null): Promise<TaskRow[] | string> {
+    const args = [...ofCluster(cluster), '-h', '-r', '-t', 'all', '-j', jobIds.join(','), '-O', SQUEUE_FORMAT];
     const reply = await this.ask('squeue', args, this.signal).catch((error: unknown) => {
       if (error instanceof EnvironmentLackingError) return null;
       throw error;
     });
     // Shards can be collected on any machine with access to the folder.
-    if (reply === null) return { kind: 'unreachable', problem: 'squeue is not on this machine' };
-    if (reply.kind === 'answered') return { kind: 'rows', rows: parseSqueue(reply.text) };
-    if (/invalid job id/i.test(reply.stderr)) return { kind: 'rows', rows: [] };
-    return { kind: 'unreachable', problem: lastWords(reply.stderr) };
+    if (reply === null) return 'squeue is not on this machine';
+    if (reply.kind === 'answered') return parseSqueue(reply.text);
+    return /invalid job id/i.test(reply.stderr) ? [] : lastWords(reply.stderr);
   }
 
   /**
@@ -85,13 +77,6 @@ export class SlurmClient {
     const reply = await this.ask('sacct', [...ofCluster(cluster), ...which], this.signal).catch(() => null);
     this.signal.throwIfAborted();
     return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
-  }
-
-  /** Exit codes and restarts of tasks that the controller still lists, which squeue does not report. */
-  async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
-    const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
-    const reply = await this.ask('scontrol', args, this.signal);
-    return reply.kind === 'answered' ? parseScontrolJobs(reply.text) : [];
   }
 
   async isAnswering(cluster: string | null): Promise<boolean> {

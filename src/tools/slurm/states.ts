@@ -2,14 +2,12 @@ import { constants } from 'node:os';
 
 import * as z from 'zod';
 
-import { type CellKey, type Immutable, count, textOrNull } from '../../records/scalars.ts';
+import { type Immutable, count, textOrNull } from '../../records/scalars.ts';
+
+export const shardSchema = z.object({ index: count, cellKeys: z.array(z.string()), estimateS: z.number() });
 
 /** The work of one task. Cells that are compared with each other are in the same shard. */
-export interface Shard {
-  readonly index: number;
-  readonly cellKeys: readonly CellKey[];
-  readonly estimateS: number;
-}
+export type Shard = Immutable<z.infer<typeof shardSchema>>;
 
 export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 
@@ -40,14 +38,10 @@ export interface ShardFacts {
   readonly isCancelled: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
-  /** The last time at which Slurm or the worker reported it as running. */
-  readonly lastSeenMs: number;
   readonly row: TaskRow | null;
-  /** True for a row of accounting; active tasks are in squeue. */
-  readonly isPast: boolean;
   readonly controllerAnswers: boolean;
-  readonly nowMs: number;
-  readonly lostAfterMs: number;
+  /** Neither Slurm nor the worker has reported it as running for `--lost-after`. */
+  readonly isOverdue: boolean;
 }
 
 type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
@@ -55,58 +49,56 @@ type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
 /** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
-const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
 
 /** Known to Slurm and not ended. */
-export function isLiving(state: string): boolean {
-  return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
+export function isLiving({ isPast, state }: TaskRow): boolean {
+  return !isPast && ['PENDING', ...LIVING, ...REQUEUED].includes(state);
 }
 
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(shard: ShardFacts): Conclusion {
-  const { row } = shard;
+  const { isOverdue, row } = shard;
   if (!shard.isSubmitted) return { state: 'planned', reason: 'not submitted' };
   if (row === null) return concludeMissing(shard);
-  if (row.state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
-  if (LIVING.includes(row.state)) return { state: 'running', reason: row.state === 'RUNNING' ? '' : row.state };
-  if (REQUEUED.includes(row.state)) {
-    if (!shard.isPast) return { state: 'queued', reason: row.state };
-    // For a short time, only accounting lists a requeued task.
-    return isWaitOver(shard) ? { state: 'failed', reason: row.state } : { state: 'running', reason: SETTLING.unlisted };
-  }
-  return concludeEnded(row, shard);
-}
-
-function concludeEnded(row: TaskRow, shard: ShardFacts): Conclusion {
   const { state } = row;
+  if (state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
+  if (state === 'RUNNING') return { state: 'running', reason: '' };
+  if (REQUEUED.includes(state)) {
+    if (!row.isPast) return { state: 'queued', reason: state };
+    // For a short time, only accounting lists a requeued task.
+    return isOverdue ? { state: 'failed', reason: state } : { state: 'running', reason: SETTLING.unlisted };
+  }
   if (state === 'COMPLETED') {
-    return isWaitOver(shard)
+    return isOverdue
       ? { state: 'lost', reason: 'ended well, but left no results' }
       : { state: 'running', reason: SETTLING.ended };
   }
-  if (state === 'FAILED') return { state: 'failed', reason: failureText(row, shard) };
+  if (state === 'FAILED') return { state: 'failed', reason: failureText(row, shard.endedWith) };
   // A state that is not in the tables may not be final.
-  return ENDINGS[state] ?? { state: ENDED.includes(state) ? 'failed' : 'running', reason: state };
+  return ENDINGS[state] ?? { state: 'running', reason: state };
 }
 
 const ENDINGS: Readonly<Record<string, Conclusion>> = {
   TIMEOUT: { state: 'timeout', reason: 'time limit' },
   OUT_OF_MEMORY: { state: 'failed', reason: 'out of memory' },
   CANCELLED: { state: 'cancelled', reason: '' },
+  DEADLINE: { state: 'failed', reason: 'DEADLINE' },
+  BOOT_FAIL: { state: 'failed', reason: 'BOOT_FAIL' },
+  REVOKED: { state: 'failed', reason: 'REVOKED' },
 };
 
 /** The reason of a shard while the controller cannot be asked. */
 export const NO_ANSWER = 'Slurm does not answer';
 
-function concludeMissing(shard: ShardFacts): Conclusion {
-  if (!shard.controllerAnswers) return { state: 'running', reason: NO_ANSWER };
-  if (shard.isCancelled) return { state: 'cancelled', reason: '' };
+function concludeMissing({ controllerAnswers, endedWith, isCancelled, isOverdue }: ShardFacts): Conclusion {
+  if (!controllerAnswers) return { state: 'running', reason: NO_ANSWER };
+  if (isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
-  const mayComeBack = shard.endedWith === INTERRUPTED && !isWaitOver(shard);
-  if (shard.endedWith !== null && shard.endedWith !== 0 && !mayComeBack) {
-    return { state: 'failed', reason: failureText(null, shard) };
+  const mayComeBack = endedWith === INTERRUPTED && !isOverdue;
+  if (endedWith !== null && endedWith !== 0 && !mayComeBack) {
+    return { state: 'failed', reason: `exit code ${endedWith}` };
   }
-  return isWaitOver(shard)
+  return isOverdue
     ? { state: 'lost', reason: 'Slurm no longer knows it' }
     : { state: 'running', reason: SETTLING.unlisted };
 }
@@ -118,24 +110,14 @@ export function isSettling({ state, reason }: Conclusion): boolean {
   return state === 'running' && Object.values(SETTLING).includes(reason);
 }
 
-function isWaitOver({ controllerAnswers, lastSeenMs, lostAfterMs, nowMs }: ShardFacts): boolean {
-  return controllerAnswers && nowMs - lastSeenMs > lostAfterMs;
-}
-
-function failureText(row: TaskRow | null, { endedWith }: ShardFacts): string {
-  if (row !== null && row.signal !== null) return `ended by ${signalName(row.signal)}`;
-  const code = row?.exitCode ?? endedWith;
-  if (code !== null && code !== 0) return `exit code ${code}`;
-  return row?.reason ?? 'failed';
+function failureText({ exitCode, reason, signal }: TaskRow, endedWith: number | null): string {
+  if (signal !== null) return `ended by ${signal}`;
+  const code = exitCode ?? endedWith;
+  return code !== null && code !== 0 ? `exit code ${code}` : (reason ?? 'failed');
 }
 
 /** As after Ctrl-C: the signal before a time limit or a preemption. */
 const INTERRUPTED = 130;
-
-export function signalName(number: number): string {
-  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
-  return name ?? `signal ${number}`;
-}
 
 const HOPELESS =
   /DependencyNeverSatisfied|NodeNotAvail|PartitionNodeLimit|PartitionConfig|PartitionTimeLimit|BadConstraints|QOS|AssocGrp|AssocMax|Invalid|AccountNotAllowed/;
@@ -144,6 +126,7 @@ export function isHopeless(reason: string): boolean {
   return HOPELESS.test(reason);
 }
 
+/** What squeue or accounting says of a task; null for what it does not report. */
 export interface TaskRow {
   /** Such as `8_3`. */
   readonly task: string;
@@ -151,70 +134,53 @@ export interface TaskRow {
   readonly state: string;
   readonly reason: string | null;
   readonly node: string | null;
-  /** Null if this source does not report it. */
   readonly exitCode: number | null;
-  /** Signal number; null if none. */
-  readonly signal: number | null;
+  /** Such as `SIGKILL`. */
+  readonly signal: string | null;
   readonly restarts: number | null;
+  /** True for a row of accounting; squeue lists active tasks, and ended ones for some minutes. */
+  readonly isPast: boolean;
 }
 
-export const SQUEUE_FORMAT = '%i|%A|%T|%r|%N';
+export const SQUEUE_FORMAT = ['JobArrayID', 'State', 'Reason', 'NodeList', 'exit_code', 'RestartCnt']
+  .map((field) => `${field}:|`)
+  .join();
 
 export function parseSqueue(text: string): TaskRow[] {
-  return text.split('\n').flatMap((line) => {
-    const [task = '', , state = '', reason = '', node = ''] = line.trim().split('|');
-    return isTask(task) ? [{ ...UNSAID, task, state, reason: wordOrNull(reason), node: wordOrNull(node) }] : [];
+  return text.split('\n').flatMap((line): TaskRow[] => {
+    const [task = '', state = '', reason = '', node = '', exit = '', restarts = ''] = line.trim().split('|');
+    if (!isTask(task)) return [];
+    const isEnded = /^(?:FAILED|OUT_OF|TIMEOUT)/.test(state);
+    const ending = { ...exitOf(isEnded ? exit : ''), restarts: isEnded && restarts !== '' ? Number(restarts) : null };
+    return [{ task, state, reason: wordOrNull(reason), node: wordOrNull(node), ...ending, isPast: false }];
   });
 }
 
-export const SACCT_FORMAT = 'jobid,jobidraw,state,exitcode,nodelist,start,end';
+export const SACCT_FORMAT = 'jobid,state,exitcode,nodelist';
 
 /** Parses `sacct -n -X -P`. The last line of a task is its last run. */
 export function parseSacct(text: string): TaskRow[] {
-  return text.split('\n').flatMap((line) => {
-    const [task = '', , state = '', exit = '', node = ''] = line.trim().split('|');
+  return text.split('\n').flatMap((line): TaskRow[] => {
+    const [task = '', state = '', exit = '', node = ''] = line.trim().split('|');
     if (!isTask(task)) return [];
-    return [{ ...UNSAID, task, state: state.split(' ')[0] ?? '', node: wordOrNull(node), ...exitOf(exit) }];
+    const row = { task, state: state.split(' ')[0] ?? '', node: wordOrNull(node), ...exitOf(exit) };
+    return [{ ...row, reason: null, restarts: null, isPast: true }];
   });
 }
-
-/** Reads `scontrol show job ID -o`, which prints one line for each task that the controller still has. */
-export function parseScontrolJobs(text: string): TaskRow[] {
-  return text.split('\n').flatMap((line) => {
-    const fields = new Map(
-      [...line.matchAll(/(?<=^| )([^ =]*)=([^ ]*)/g)].map(([, name, value = '']) => [name, value]),
-    );
-    const [job, index] = [fields.get('ArrayJobId'), fields.get('ArrayTaskId')];
-    const state = fields.get('JobState');
-    const task = `${job}_${index}`;
-    if (state === undefined || !isTask(task)) return [];
-    const restarts = Number(fields.get('Restarts') ?? Number.NaN);
-    return [
-      {
-        task,
-        state,
-        reason: wordOrNull(fields.get('Reason') ?? ''),
-        node: wordOrNull(fields.get('NodeList') ?? ''),
-        restarts: Number.isInteger(restarts) ? restarts : null,
-        ...exitOf(fields.get('ExitCode') ?? ''),
-      },
-    ];
-  });
-}
-
-const UNSAID = { reason: null, node: null, exitCode: null, signal: null, restarts: null };
 
 function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** Reads an exit field: `42:0` is exit code 42, `0:9` is signal 9. */
+/** `42:0` is exit code 42, `0:9` is signal 9. squeue prints the status of `wait`: 10752 and 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
-  const [, code, signal] = /^(\d+):(\d+)$/.exec(text) ?? [];
-  return {
-    exitCode: code === undefined ? null : Number(code),
-    signal: signal === undefined || signal === '0' ? null : Number(signal),
-  };
+  const [, first, second] = /^(\d+)(?::(\d+))?$/.exec(text) ?? [];
+  if (first === undefined) return { exitCode: null, signal: null };
+  const status = second === undefined ? Number(first) : (Number(first) << 8) | Number(second);
+  // The next bit says whether there is a core file.
+  const number = status & 0x7f;
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return { exitCode: status >> 8, signal: number === 0 ? null : (name ?? `signal ${number}`) };
 }
 
 function wordOrNull(text: string): string | null {
