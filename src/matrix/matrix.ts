@@ -110,7 +110,7 @@ export interface MatrixCell {
 }
 
 /** The cells with their neighbors, each cell once. */
-export function withNeighbors(cells: readonly MatrixCell[]): MatrixCell[] {
+export function withNeighborCells(cells: readonly MatrixCell[]): MatrixCell[] {
   const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];
   return [...new Map(all.map((entry) => [entry.cell.key, entry])).values()];
 }

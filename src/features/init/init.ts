@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync, type Dirent, readdirSync, statSync } from 'node:fs';
-import { dirname, join, resolve, relative, sep } from 'node:path';
+import { basename, dirname, join, resolve, relative, sep } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
@@ -28,6 +28,7 @@ const SCHEMA_NAME = 'matrix.schema.json';
 
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
+  if (basename(path) === SCHEMA_NAME) throw new UsageError(`--output ${SCHEMA_NAME}: that is the schema for editors`);
   const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
   const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
   const skipped = [...read.skipped, ...unfit];
@@ -119,7 +120,7 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     }),
     ...facts.flatMap(([name, text]) => (text ? [`${name}: ${printable(text)}`] : [])),
     ...warnings.flatMap((text) => wrapWords(printable(text), columns).map((line) => style.warn(line))),
-    `next: bench plan ${shellQuote(file)}; bench doctor shows how to fix what is missing`,
+    `next: bench plan ${shellQuote(file)}${lacking.length === 0 ? '' : '; bench doctor shows how to fix what is missing'}`,
   ];
 }
 

@@ -12,7 +12,7 @@ import {
   throwMistakes,
 } from '../../errors.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { onnxOf, type MatrixCell, type Placed, type TwoSidedCells, withNeighbors } from '../../matrix/matrix.ts';
+import { onnxOf, type MatrixCell, type Placed, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
@@ -84,7 +84,7 @@ export async function prepare(
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
-  const loaded = withNeighbors(cells);
+  const loaded = withNeighborCells(cells);
   // Recordings have no cold starts.
   const planned = set === null ? cells : cells.filter(({ cell }) => !isColdStart(cell));
   const plan = makePlan(matrix, planned, dialect, {

@@ -67,12 +67,13 @@ export async function report(
     const html = options.html === true || options.html === '-' ? null : options.html;
     if (html !== undefined) refuseUnwritable(html, io);
     const upgrade = options.upgrade === true && sides !== null ? await upgradeAnswer(db, sides, options, io) : null;
-    if (upgrade !== null && !hasOthers && html === undefined) {
+    const about = sides ?? { checked: await newestChecked(db, options, io) };
+    const page = html === undefined ? null : await writeHtml(db, html, options, io, about);
+    if (upgrade !== null && !hasOthers && html !== null) {
+      if (page !== null) io.err(`wrote ${printable(page.file)}\n`);
       printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
       return failOn(options.failOn, upgrade.found);
     }
-    const about = sides ?? { checked: await newestChecked(db, options, io) };
-    const page = html === undefined ? null : await writeHtml(db, html, options, io, about);
     const notes = upgrade === null ? [] : [upgrade.answer];
     const gathered = await gatherReport(db, about, options, io, notes);
     const between = upgrade?.found ?? foundBetween(gathered);

@@ -142,8 +142,8 @@ const PHASE_LINES = {
     '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
   peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
   refitMs: 'Engine refitted in (N) ms',
-  warmUpQueries: 'Warmup completed (N) queries over ',
-  queries: 'Timing trace has (N) queries over ',
+  warmUpQueries: 'Warmup completed (\\d+) queries over (?:N) ms',
+  queries: 'Timing trace has (\\d+) queries over (?:N) s',
   traceWalltimeS: 'Timing trace has \\d+ queries over (N) s',
 } as const;
 const PHASE_PATTERNS = keysOf(PHASE_LINES).map((fact) => [fact, printedPattern(PHASE_LINES[fact])] as const);

@@ -163,6 +163,7 @@ describe('it never harms', () => {
   });
 
   test.each([
+    ['--output matrix.schema.json: that is the schema for editors', ['--output', 'matrix.schema.json'], {}],
     ['no ONNX file in this folder or below it: name one', [], {}],
     ['nowhere: file or folder not found', ['nowhere'], {}],
     ['text.onnx: not readable as ONNX', [], { 'text.onnx': 'hello' }],

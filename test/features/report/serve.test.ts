@@ -170,7 +170,8 @@ describe('bench report --upgrade', () => {
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');
     expect(md).toContain('> reasons against an upgrade: 1 cell that ran before: no result');
     expect(md).toContain('vit fp16 9x3x224x224');
-    await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
+    const page = await upgrade('trt=10.6', 'trt=10.16', '--html', 'u.html');
+    expect([page.stdout, page.stderr]).toEqual([stdout, 'wrote u.html\n']);
     expect(readFileSync(join(cwd, 'u.html'), 'utf8')).toContain('1 of 10 cells slower by 10.0');
   });
 
