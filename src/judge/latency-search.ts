@@ -84,8 +84,6 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
   );
 }
 
-export type SearchStep = ReturnType<typeof searchStep>;
-
 /** Bisects for the largest point that holds the limit, and also measures the point above the first miss. */
 export function searchStep(points: readonly JudgedPoint[]) {
   const isMonotone = growsAlong(points);
