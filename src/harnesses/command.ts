@@ -238,6 +238,8 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   }
   const numbers = pattern === null ? lineNumbers(text, label) : byPattern(text, expressionOf(pattern));
   if (typeof numbers === 'string') return faulty(pattern === null ? numbers : `"${pattern}" ${numbers}`);
+  const infinite = numbers.findIndex((number) => !Number.isFinite(number));
+  if (infinite !== -1) return faulty(`${label} is not a number in object ${infinite + 1} of ${numbers.length}`);
   const value = median(numbers);
   if (value === null) return faulty(pattern === null ? 'it contains no number' : `no line contains "${pattern}"`);
   return resultOf([{ metric, value }], numbers.length);

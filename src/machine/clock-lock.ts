@@ -15,6 +15,7 @@ import {
   makeLockFolder,
   tryAcquire,
 } from '../process/lock.ts';
+import { isPidRunning } from '../process/process-identity.ts';
 import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -34,6 +35,8 @@ const recordSchema = z.object({
   gpuName: z.string(),
   policy: z.string(),
   lockedAt: z.string(),
+  /** In records of earlier versions, which do not hold the file. */
+  bootId: z.string().nullish(),
 });
 
 type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
@@ -71,13 +74,17 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   const left = readRecord(path);
-  if (left !== null && left.host !== hostname()) throw heldBy(left, path);
+  if (left !== null && (left.host !== hostname() || isOfEarlier(left))) throw heldBy(left, path);
   // The lock of a bench that was killed is replaced, and released with the new one.
   const note = { ...gpu, policy: clocks.policy, lockedAt: around.now().toISOString() };
   const attempt = tryAcquire(path, { isShared: true, note });
   if (attempt.kind === 'held') {
     if (left !== null) throw heldBy(left, path);
     throw new EnvironmentLackingError(`clocks of ${gpuOf(gpu)}: ${holderText(attempt.holder)} uses them, try again`);
+  }
+  if (readRecord(path) === null) {
+    attempt.lock.release();
+    throw new EnvironmentLackingError(`${printable(path)} cannot be written, so that nobody could release the clocks`);
   }
   let isReleased = false;
   const release = (): void => {
@@ -134,11 +141,16 @@ function readRecord(path: string): ClockRecord | null {
   return readJson(path, recordSchema);
 }
 
+/** True for a running bench of an earlier version. */
+function isOfEarlier({ bootId, pid }: ClockRecord): boolean {
+  return bootId !== undefined && isPidRunning(pid);
+}
+
 /** The bench that holds the clocks of a GPU: `locked 1590 MHz by a bench that runs (process 12)`; null for none. */
 export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string | null {
   const path = join(lockFolder(env), clockRecordName(gpuUuid));
   const record = readRecord(path);
-  const isGone = record === null || (record.host === hostname() && lockHolder(path) === null);
+  const isGone = record === null || (record.host === hostname() && lockHolder(path) === null && !isOfEarlier(record));
   return isGone ? null : `${record.policy} by a bench that runs (process ${record.pid})`;
 }
 
@@ -147,7 +159,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   for (const name of clockRecordNames(env)) {
     const path = join(lockFolder(env), name);
     const record = readRecord(path);
-    if (record === null || record.host !== hostname()) continue;
+    if (record === null || record.host !== hostname() || isOfEarlier(record)) continue;
     try {
       releaseRecord(path, record, env, say);
     } catch (error) {

@@ -59,7 +59,7 @@ export type LockAttempt =
 /**
  * A file lock (`flock`) that the kernel holds for this process and for those that inherit its descriptor. It is
  * released when the last of them ends, in any way. It works between all processes of a machine that see the same file,
- * in any container. The file stays; its line of JSON is for messages only.
+ * in any container. The file stays; its line of JSON is for messages, and keeps the note.
  */
 export class Lock {
   /** For a process that is started under the lock and then also holds it. */
@@ -72,7 +72,7 @@ export class Lock {
    */
   constructor(descriptor: number, note: object = {}) {
     this.descriptor = descriptor;
-    this.write(JSON.stringify({ ...note, ...holderOf(process.pid) }));
+    this.write(JSON.stringify({ ...holderOf(process.pid), ...note }));
   }
 
   /** Others wait for the process started under the lock, even if this process is killed. */

@@ -25,6 +25,8 @@ const LOG_CAP_BYTES = 64 << 20;
 const LONGEST_LOG_BYTES = 1 << 30;
 
 const READ_BYTES = 1 << 18;
+/** A longer line at the cut is cut in its middle. */
+const LONGEST_LINE = 1 << 16;
 
 /**
  * A log that a process writes directly to a file. The output survives a kill of bench, and does not pass through bench
@@ -60,16 +62,19 @@ export class CappedLog {
     }
   }
 
-  /** Drops the middle at ends of lines. */
+  /** Drops the middle, at ends of lines that are near. */
   private trim(size: number): void {
     const half = Math.floor(this.capBytes / 2);
     const [start, end] = [this.read(0, half), this.read(size - half, size)];
-    const headEnd = start.lastIndexOf('\n') + 1;
-    const tailStart = end.indexOf('\n') + 1;
-    const [head, tail] = [headEnd === 0 ? start : start.subarray(0, headEnd), end.subarray(tailStart)];
+    const [lastLine, firstEnd] = [start.lastIndexOf('\n') + 1, end.indexOf('\n') + 1];
+    const head = half - lastLine > LONGEST_LINE ? start : start.subarray(0, lastLine);
+    const tail = firstEnd > LONGEST_LINE ? end : end.subarray(firstEnd);
     const omitted = omittedLine(size - head.length - tail.length);
     const target = `${this.path}.whole`;
-    writeFileSync(target, Buffer.concat([head, Buffer.from(`${headEnd === 0 ? '\n' : ''}${omitted}\n`), tail]));
+    writeFileSync(
+      target,
+      Buffer.concat([head, Buffer.from(`${head.length === lastLine ? '' : '\n'}${omitted}\n`), tail]),
+    );
     renameSync(target, this.path);
   }
 

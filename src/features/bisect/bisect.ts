@@ -20,7 +20,7 @@ import { inTurns } from '../compare/index.ts';
 import type { BisectOptions } from './command.ts';
 import { factorSearch } from './factors.ts';
 import { EXITS, bisectText } from './report.ts';
-import { type BisectRequest, commitSearch, requestSchema, searched } from './search.ts';
+import { type BisectRequest, commitSearch, earlierSchema, requestSchema, searched } from './search.ts';
 
 export async function bisect(
   good: string | undefined,
@@ -65,14 +65,18 @@ function requestFile(folder: string): string {
 /**
  * The newest request without an answer.
  * @param all folder of all bisections
- * @throws UsageError if there is none
+ * @throws UsageError if there is none; it names one that version 0.1 began
  */
 function newestUnfinished(all: string): BisectRequest {
   const folders = existsSync(all) ? readdirSync(all).map((name) => join(all, name)) : [];
   const requests = folders.flatMap((folder) => readJson(requestFile(folder), requestSchema) ?? []);
   const newest = requests.toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
-  if (newest === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
-  return newest;
+  if (newest !== undefined) return newest;
+  const [earlier] = folders.flatMap((folder) => readJson(join(folder, 'state.json'), earlierSchema) ?? []);
+  if (earlier === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
+  const { search } = earlier.request;
+  const what = 'file' in search ? `--factors ${printable(search.file)}` : `${search.good} ${search.bad}`;
+  throw new UsageError(`an earlier version of bench started this bisection: start it again with bench bisect ${what}`);
 }
 
 async function requestOf(

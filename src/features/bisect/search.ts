@@ -38,6 +38,14 @@ export const requestSchema = z.object({
   ]),
 });
 
+/** A request in the form of version 0.1. */
+export const earlierSchema = z.object({
+  isFinished: z.literal(false),
+  request: z.object({
+    search: z.union([z.object({ good: z.string(), bad: z.string() }), z.object({ file: z.string() })]),
+  }),
+});
+
 export type BisectRequest = z.infer<typeof requestSchema>;
 type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
 

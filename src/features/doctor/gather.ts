@@ -93,7 +93,8 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
     const { driver, cuda, gpus } = report;
     const stated = env['CUDA_VISIBLE_DEVICES'];
     // The report does not list MIG slices, so their GPU is unknown.
-    const visible = visibleDevices(devicesOfReport(report), stated?.includes('MIG-') === true ? undefined : stated);
+    const named = { ...report, gpus: gpus.map((gpu) => ({ ...gpu, uuid: gpu.uuid ?? '' })) };
+    const visible = visibleDevices(devicesOfReport(named), stated?.includes('MIG-') === true ? undefined : stated);
     const seen = gpus.filter(({ index }) => visible.some((device) => device.index === index));
     return {
       kind: 'report',
