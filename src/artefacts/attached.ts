@@ -118,7 +118,8 @@ export async function takeAttached(
   for (const { runId, name, path } of attachedUnder(folder)) {
     if (sweepOfRun(db, runId) === null || nameProblem(name) !== null) continue;
     if (attachmentsOf(db, runId).some((each) => each.name === name)) continue;
-    const now = (): Date => statSync(path).mtime;
-    await attachFile({ db, artefactsFolder, now }, runId, path, name);
+    // Copying the file changes it.
+    const { mtime } = statSync(path);
+    await attachFile({ db, artefactsFolder, now: () => mtime }, runId, path, name);
   }
 }

@@ -78,7 +78,8 @@ export function isTemporary(name: string): boolean {
 }
 
 export function isInside(folder: string, path: string): boolean {
-  return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
+  const base = resolve(folder);
+  return `${resolve(path)}${sep}`.startsWith(base.endsWith(sep) ? base : `${base}${sep}`);
 }
 
 function checkedId(text: string): string {

@@ -45,7 +45,9 @@ export function summarizeCells(
       throughputQps,
       throughputFrom,
       // Runs in which the host starved the GPU do not count, because they do not show the gain of a graph.
-      runsQps: throughputsOf(trusted).runsQps,
+      runsQps: trusted.flatMap(
+        (run) => (throughputFrom === 'counted' ? run.values.throughputQps : run.derivedQps) ?? [],
+      ),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
       tunedBatch: tuned.get(cell.key) ?? null,

@@ -67,7 +67,7 @@ export class CappedLog {
     const half = Math.floor(this.capBytes / 2);
     const [start, end] = [this.read(0, half), this.read(size - half, size)];
     const [lastLine, firstEnd] = [start.lastIndexOf('\n') + 1, end.indexOf('\n') + 1];
-    const head = half - lastLine > LONGEST_LINE ? start : start.subarray(0, lastLine);
+    const head = lastLine === 0 || half - lastLine > LONGEST_LINE ? start : start.subarray(0, lastLine);
     const tail = firstEnd > LONGEST_LINE ? end : end.subarray(firstEnd);
     const omitted = omittedLine(size - head.length - tail.length);
     const target = `${this.path}.whole`;

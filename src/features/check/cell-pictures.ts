@@ -65,8 +65,8 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
   );
 }
 
-/** `same`, `unclear`, `new`, `no result`. */
-export function verdictText({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): string {
+/** `same`, `unclear`, `new`, `no result`; empty without a verdict. */
+export function verdictText({ reason, verdict }: Readonly<Record<'reason' | 'verdict', string | null>>): string {
   if (reason === 'new') return 'new';
   return verdict === 'noResult' ? 'no result' : (verdict ?? '');
 }

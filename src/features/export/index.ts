@@ -8,6 +8,5 @@ export {
   type ReportedSweep,
   statusOf,
   uniqueNames,
-  verdictText,
   withoutIneligible,
 } from './reported-sweep.ts';

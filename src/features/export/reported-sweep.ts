@@ -10,7 +10,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { failureSentences } from '../../records/outcome.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import type { CheckedFinding } from '../check/index.ts';
+import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
@@ -137,12 +137,6 @@ export function statusOf(cell: ReportedCell) {
   return reason ?? (verdict === 'noResult' ? 'failed' : verdict);
 }
 
-/** The verdict in words; null without a judgment. */
-export function verdictText({ reason, verdict }: CellJudgement): string | null {
-  if (reason === 'new') return 'new';
-  return verdict === 'noResult' ? 'no result' : verdict;
-}
-
 /** The verdict on a cell with its status, word and metric. */
 export function judgementOf(cell: ReportedCell) {
   const { findings, kind, metric, verdict } = cell.judgement;
@@ -150,7 +144,7 @@ export function judgementOf(cell: ReportedCell) {
   return {
     ...cell.judgement,
     status: statusOf(cell),
-    word: verdictText(cell.judgement) ?? '',
+    word: verdictText(cell.judgement),
     metric: gatedMetricOf(metric ?? cell.metric),
     /** The cell is slower, and that affects the exit code. */
     isRegression: verdict === 'slower' && fails,

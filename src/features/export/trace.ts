@@ -58,6 +58,9 @@ interface Track {
   readonly slices: readonly Slice[];
 }
 
+/** About half a megabyte of text. */
+const CHUNK_EVENTS = 4096;
+
 interface Slice {
   readonly name: string;
   readonly startMs: number;
@@ -67,7 +70,7 @@ interface Slice {
 
 /**
  * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
- * One chunk per track, because a run may have millions of events.
+ * In chunks, because a run may have millions of events.
  */
 function* chromeTrace({ facts, groups }: Pick<ReturnType<typeof runTrace>, 'facts' | 'groups'>): Generator<string> {
   yield `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[\n`;
@@ -80,15 +83,18 @@ function* chromeTrace({ facts, groups }: Pick<ReturnType<typeof runTrace>, 'fact
     yield (place === 0 ? '' : ',\n') + metadata.map(jsonLine).join(',\n');
     for (const [trackPlace, track] of group.tracks.entries()) {
       const tid = trackPlace + 1;
-      const events = [
+      const names = [
         { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } },
         { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } },
-        ...track.slices.map(({ endMs, facts: args, name, startMs }) => {
+      ];
+      yield `,\n${names.map(jsonLine).join(',\n')}`;
+      for (let from = 0; from < track.slices.length; from += CHUNK_EVENTS) {
+        const events = track.slices.slice(from, from + CHUNK_EVENTS).map(({ endMs, facts: args, name, startMs }) => {
           const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
           return { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur, args };
-        }),
-      ];
-      yield `,\n${events.map(jsonLine).join(',\n')}`;
+        });
+        yield `,\n${events.map(jsonLine).join(',\n')}`;
+      }
     }
   }
   yield '\n]}\n';

@@ -23,7 +23,7 @@ export async function newestChecked(
 }
 
 /** @param metric null for the compared metric of each cell; cells are omitted if the gate does not judge the metric */
-export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId | null): Judgements {
+export function judgedCells({ findings: all, judged }: CheckedSweep, metric: MetricId | null): Judgements {
   const { evidence, verdict } = judged;
   const cells =
     metric === null
@@ -31,13 +31,15 @@ export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId
       : evidence.cells.flatMap(
           ({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric: gateMetric(metric, cell) }) ?? [],
         );
-  const present = findings.filter((finding) => isPresent(finding) && finding.kind !== 'limit');
+  const present = all.filter((finding) => isPresent(finding) && finding.kind !== 'limit');
   return new Map(
     cells.map(({ before, cellKey, now, notes, ...said }): [CellKey, CellJudgement] => {
       const own = present.filter(({ details }) =>
         details.some((change) => change.key === cellKey && change.metric === said.metric),
       );
-      const levels = { base: before, head: now, reasons: notes, findings: own };
+      // Without the details of all their cells, which each cell would repeat.
+      const findings = own.map(({ id, isWarning, state }) => ({ id, isWarning, state }));
+      const levels = { base: before, head: now, reasons: notes, findings };
       return [cellKey, { ...NOT_JUDGED, kind: 'judged', ...said, ...levels }];
     }),
   );

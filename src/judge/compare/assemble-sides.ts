@@ -57,7 +57,8 @@ export function assembleSides(
     const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
     const past = facts.past.get(cell.key);
     const clocks = (past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
-    const levelMhz = clockLevelMhz([...clocks, ...ofBase.map(({ smClockMhz }) => smClockMhz)]);
+    const known = [...clocks, ...ofBase.map(({ smClockMhz }) => smClockMhz)];
+    const levelMhz = ofBase.length === 0 ? null : clockLevelMhz(known);
     const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
     const { machine, build, problem, overridden } = differencesOf(a, b, across);

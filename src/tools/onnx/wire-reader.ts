@@ -25,7 +25,7 @@ const MAX_DEPTH = 100;
 /** A model with a million nodes has about ten million fields; more would take minutes. */
 const MAX_FIELDS = 30_000_000;
 /** Fields of one message are kept: a million nodes are those of a graph. */
-const MAX_FIELDS_OF_MESSAGE = 2_000_000;
+const MAX_FIELDS_OF_MESSAGE = 10_000_000;
 /** Far more than the eight that TensorRT supports. */
 export const MAX_DIMENSIONS = 1024;
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -8,6 +8,7 @@ import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import type { CellKey, Immutable } from '../../records/scalars.ts';
+import { printable } from '../../text/printable.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
 /** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
@@ -29,7 +30,7 @@ const recordingSetSchema = z.object({
   tensorrt: z.string(),
   /** Sets of one pool were recorded with the same engines, so one can load what another built. */
   enginePool: z.string(),
-  environment: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  environment: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
   /** The ONNX files from which the engines of a model were built, by file name. */
   models: z.record(z.string(), z.object({ onnx: z.record(z.string(), z.unknown()) })),
   recordings: z.array(recordingSchema),
@@ -46,8 +47,11 @@ export function readRecordingSet(folder: string): RecordingSet {
   } catch (error) {
     throw new UsageError(`${path}: manifest of recordings not found`, { cause: error });
   }
-  const { data } = recordingSetSchema.safeParse(parsed);
-  if (data === undefined) throw new UsageError(`${path}: not a manifest of this version`);
+  const { data, error } = recordingSetSchema.safeParse(parsed);
+  if (data === undefined) {
+    const place = error.issues[0]?.path.join('.') ?? '';
+    throw new UsageError(`${path}: not a manifest of this version${place === '' ? '' : `: see ${printable(place)}`}`);
+  }
   return { ...data, folder };
 }
 

@@ -5,8 +5,7 @@ import { cellColumns } from '../../../terminal/cell-columns.ts';
 import { type SparkScale, scalePercent } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/git.ts';
-import { type CheckedFinding, sentences } from '../../check/index.ts';
-import { verdictText } from '../../export/index.ts';
+import { type CheckedFinding, sentences, verdictText } from '../../check/index.ts';
 import type { ReportCell, ReportData } from '../html-data.ts';
 import { shortList } from '../../../text/printable.ts';
 
@@ -35,7 +34,7 @@ export function rowsOf({ cells, check, compare }: ReportData) {
     const findings = lastingIn(report, check.findings);
     // With two named sides, the order follows their comparison.
     const isWorse = compare === null && findings.some(({ finding }) => finding.direction === 'slower');
-    const verdict = verdictText(judgement);
+    const verdict = verdictText(judgement) || null;
     const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
     return {
       report,
