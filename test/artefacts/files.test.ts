@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { compressFolder, scrubFolder } from '../../src/artefacts/keep.ts';
 import { RunFiles } from '../../src/artefacts/run-files.ts';
 import { readWhole } from '../../src/files/files.ts';
+import { isInside } from '../../src/files/layout.ts';
 import { zipped } from '../../src/files/zip.ts';
 import { temporaryFolder } from '../support/bench.ts';
 import { unzipped } from '../support/zip.ts';
@@ -90,4 +91,8 @@ test('stored and deflated files come back, and equal files give equal bytes', ()
 /** By Python: zlib.crc32(b'a' * 1000 + b'b') */
 test('checksums are those of the files as they were', () => {
   expect(Buffer.concat([...zipped(FILES)]).readUInt32LE(14)).toBe(3_895_297_689);
+});
+
+test('what lies in a folder, also in that of the system', () => {
+  expect([isInside('/', '/m/matrix.yaml'), isInside('/m', '/m'), isInside('/m', '/mm')]).toEqual([true, true, false]);
 });

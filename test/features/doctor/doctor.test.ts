@@ -1,10 +1,10 @@
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 
-import { gatherFacts } from '../../../src/features/doctor/gather.ts';
+import { gatherFacts, gpusFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
 import { change } from '../../support/store-dump.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -12,6 +12,7 @@ import { storeIn } from '../../support/made-stores.ts';
 import { tryAcquire } from '../../../src/process/lock.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
+import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { STUB } from '../../support/stub.ts';
 
@@ -230,4 +231,11 @@ describe('--measure', () => {
     const { stdout } = await bench(['model', 'inspect', join(ROOT, 'matrices', 'reference.onnx'), '--json']);
     expect(OUTPUTS.inspect.parse(JSON.parse(stdout)).inputs).toMatchObject([{ name: 'x', shape: ['batch', 2048] }]);
   });
+});
+
+test.each([undefined, '0'])('with CUDA_VISIBLE_DEVICES=%s a GPU without a UUID is visible', async (visible) => {
+  const report = join(temporaryFolder(), 'report.xml');
+  writeFileSync(report, readFileSync(H200_REPORT, 'utf8').replace(/<uuid>[^<]*<\/uuid>/, '<uuid>N/A</uuid>'));
+  const env = { ...stubSmi({ report }).env, ...(visible === undefined ? {} : { CUDA_VISIBLE_DEVICES: visible }) };
+  expect(await gpusFacts(env, 10_000)).toMatchObject({ hidden: 0, gpus: [{ uuid: null, clockLock: null }] });
 });

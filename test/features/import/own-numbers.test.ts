@@ -127,9 +127,10 @@ describe('numbers of an application beside those of trtexec', () => {
     ['{a_ms} {b_ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['{ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['never {ms} ms', 'no line contains "never {ms} ms"'],
+    ['far {ms} ms', 'latency_ms is not a number in object 1 of 1'],
     ['mean {ms} ms', '"mean {ms} ms" finds 12,75, which is not a number: a decimal point is needed'],
   ])('the pattern %s is answered in one line', async (pattern, problem) => {
-    const log = file('one.log', 'took 7 ms\nmean 1,275 ms\nmean 12,75 ms\n');
+    const log = file('one.log', 'took 7 ms\nfar 5e400 ms\nmean 1,275 ms\nmean 12,75 ms\n');
     const { code, stderr } = await take(log, '--pattern', pattern, ...VIT);
     expect([code, stderr.trim().split('\n').length, stderr]).toEqual([2, 1, expect.stringContaining(problem)]);
   });
