@@ -74,7 +74,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   const left = readRecord(path);
-  if (left !== null && (left.host !== hostname() || isOfEarlier(left))) throw heldBy(left, path);
+  if (left !== null && !isShownByLock(left)) throw heldBy(left, path);
   // The lock of a bench that was killed is replaced, and released with the new one.
   const note = { ...gpu, policy: clocks.policy, lockedAt: around.now().toISOString() };
   const attempt = tryAcquire(path, { isShared: true, note });
@@ -141,16 +141,16 @@ function readRecord(path: string): ClockRecord | null {
   return readJson(path, recordSchema);
 }
 
-/** True for a running bench of an earlier version. */
-function isOfEarlier({ bootId, pid }: ClockRecord): boolean {
-  return bootId !== undefined && isPidRunning(pid);
+/** Whether the lock of its file shows that its bench runs: not on another host, and not of a running earlier version. */
+function isShownByLock({ bootId, host, pid }: ClockRecord): boolean {
+  return host === hostname() && (bootId === undefined || !isPidRunning(pid));
 }
 
 /** The bench that holds the clocks of a GPU: `locked 1590 MHz by a bench that runs (process 12)`; null for none. */
 export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string | null {
   const path = join(lockFolder(env), clockRecordName(gpuUuid));
   const record = readRecord(path);
-  const isGone = record === null || (record.host === hostname() && lockHolder(path) === null && !isOfEarlier(record));
+  const isGone = record === null || (isShownByLock(record) && lockHolder(path) === null);
   return isGone ? null : `${record.policy} by a bench that runs (process ${record.pid})`;
 }
 
@@ -159,7 +159,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   for (const name of clockRecordNames(env)) {
     const path = join(lockFolder(env), name);
     const record = readRecord(path);
-    if (record === null || record.host !== hostname() || isOfEarlier(record)) continue;
+    if (record === null || !isShownByLock(record)) continue;
     try {
       releaseRecord(path, record, env, say);
     } catch (error) {
