@@ -68,13 +68,16 @@ export const RUN_MANIFEST = 'run.json';
 
 export const ATTEMPT_PREFIX = '.attempt-';
 
+let temporaryPaths = 0;
+
 /** Path of a file that is written first and then renamed. A kill can leave it behind. */
 export function temporaryPath(path: string): string {
-  return `${path}.tmp-${process.pid}`;
+  temporaryPaths += 1;
+  return `${path}.tmp-${process.pid}-${temporaryPaths}`;
 }
 
 export function isTemporary(name: string): boolean {
-  return /\.tmp-\d+$/.test(name);
+  return /\.tmp-\d+(?:-\d+)?$/.test(name);
 }
 
 export function isInside(folder: string, path: string): boolean {

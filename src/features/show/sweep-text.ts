@@ -163,7 +163,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
         short: 'actual',
         style: ({ precisionShare }) => (precisionShare?.isReal === false ? style.bad : style.dim),
       }),
-      numberColumn('GPU median', (row) => time(row, row.gpuComputeMs)),
+      numberColumn('GPU time', (row) => time(row, row.gpuComputeMs)),
       numberColumn('spread', ({ spreadPercent: of }) => (of === null ? '' : formatPercent(of, false)), 2),
       numberColumn('qps', (row) => dash(row, row.throughputQps === null ? null : formatNumber(row.throughputQps)), 1),
       numberColumn('items/s', (row) => itemsText(row, isDriven(row), hasBatches), 5),
