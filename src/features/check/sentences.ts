@@ -65,16 +65,16 @@ export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Chang
 
 /** The change of its cells: `slower` and ` by 4.9 to 5.3 %`. */
 function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
-  const [first, ...others] = firstOfEach(finding);
+  const byMetric = Map.groupBy(firstOfEach(finding), ({ metric }) => metric);
   const isLimit = finding.kind === 'limit';
   const [worse, better] = isOfSpeed(finding) ? ['slower', 'faster'] : ['worse', 'better'];
   const word = isLimit ? 'beyond a limit' : finding.direction === 'slower' ? worse : better;
-  if (first === undefined) return [word, ''];
-  const own = [first, ...others.filter(({ metric }) => metric === first.metric)];
-  const size = rangeText(own);
-  // The text names the metric if the size is not a percentage, or if the word is `worse`.
-  const isNamed = size.includes('→') || (!isLimit && !isOfSpeed(finding));
-  return [word, isNamed ? `: ${gatedMetricOf(first.metric).label} ${rangeText(own, true)}` : ` by ${size}`];
+  const [size = ''] = [...byMetric.values()].map((own) => rangeText(own));
+  // The text names the metrics if there are several, if the size is not a percentage, or if the word is `worse`.
+  const isNamed = byMetric.size > 1 || size.includes('→') || (!isLimit && !isOfSpeed(finding));
+  if (!isNamed || size === '') return [word, size === '' ? '' : ` by ${size}`];
+  const named = [...byMetric].map(([metric, own]) => `${gatedMetricOf(metric).label} ${rangeText(own, true)}`);
+  return [word, `: ${named.join(', ')}`];
 }
 
 /** `15.8 to 25.5 %` of one metric in several cells. Without a sign, because the words around it give the direction. */

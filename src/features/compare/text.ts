@@ -55,7 +55,7 @@ export function compareText(
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  const means = geometricMeanLines(comparison.geometricMeans, look);
+  const means = geometricMeanLines(comparison, look);
   return [...lines, '', ...means, ...reasonLines(shown, look), ...adviceLines(comparison, look)];
 }
 
@@ -211,12 +211,14 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
 const SHOWN_MISSING = 3;
 
 /** `geometric mean +1.2 % (0.9 to 1.5), 48 cells` for each metric with several cells. */
-export function geometricMeanLines(means: Comparison['geometricMeans'], { columns }: Look): string[] {
-  const ofAll = means.filter(({ by }) => by === 'all');
-  return ofAll
-    .filter(({ cells }) => cells > 1)
+export function geometricMeanLines(
+  { cells: shown, geometricMeans }: Pick<Comparison, 'cells' | 'geometricMeans'>,
+  { columns }: Look,
+): string[] {
+  return geometricMeans
+    .filter(({ by, cells }) => by === 'all' && cells > 1)
     .flatMap((mean) => {
-      const of = ofAll.length > 1 ? `${metricOf(mean.metric).label}: ` : '';
+      const of = shown.some(({ metric }) => metric !== mean.metric) ? `${metricOf(mean.metric).label}: ` : '';
       return wrapHanging(`${of}geometric mean ${meanText(mean)}`, columns, 2);
     });
 }

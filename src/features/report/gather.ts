@@ -2,7 +2,7 @@ import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import { gateMetric, type MetricId } from '../../records/metric.ts';
+import { gateMetric, isMetric, type MetricId } from '../../records/metric.ts';
 import type { ReportOptions } from './command.ts';
 import { shiftText, compareReport } from '../compare/index.ts';
 import { NOT_JUDGED, type ReportedSweep, uniqueNames } from '../export/index.ts';
@@ -62,7 +62,12 @@ export async function gatherReport(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const { ownerOf } = gateRules(rulesOf(db, newest.sweepId));
-  const histories = cellHistories(db, seriesUntil(db, newest, RECENT_SWEEPS).toReversed(), cells, metric);
+  const series = seriesUntil(db, newest, RECENT_SWEEPS).toReversed();
+  const byMetric = Map.groupBy(cells, ({ key }) => {
+    const judgedBy = said.get(key)?.metric ?? '';
+    return isMetric(judgedBy) ? judgedBy : metric;
+  });
+  const histories = [...byMetric].flatMap(([shown, own]) => cellHistories(db, series, own, shown));
   const recent = new Map(histories.map(({ cell, history }) => [cell.key, [...history.values]]));
   const isShown = (finding: { readonly cells: readonly string[] }): boolean =>
     options.filter === undefined || finding.cells.some((key) => kept.has(key));

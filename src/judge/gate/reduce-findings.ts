@@ -24,10 +24,9 @@ const TOGETHER_SWEEPS = 1;
 export function reduceFindings(changes: readonly CellChange[], facts: JudgedFacts): Finding[] {
   const { known } = facts;
   const byFinding = Map.groupBy(changes, (change) => known.find((finding) => covers(finding, change, facts)));
-  return [
-    ...known.map((finding) => continued(finding, byFinding.get(finding) ?? [], facts)),
-    ...clustersOf(byFinding.get(undefined) ?? []).map((cluster) => newFinding(cluster, facts)),
-  ];
+  const fresh = clustersOf(byFinding.get(undefined) ?? []).map((cluster) => newFinding(cluster, facts));
+  const open = [...known, ...fresh].filter(({ state }) => state === 'open');
+  return [...known.map((finding) => continued(finding, byFinding.get(finding) ?? [], open, facts)), ...fresh];
 }
 
 function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boolean {
@@ -45,9 +44,14 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
 }
 
-function continued(finding: Finding, attached: readonly CellChange[], facts: JudgedFacts): Finding {
+function continued(
+  finding: Finding,
+  attached: readonly CellChange[],
+  open: readonly Finding[],
+  facts: JudgedFacts,
+): Finding {
   const { cause, direction, findingId, lasts } = finding;
-  const { accepted, evidence, judged, known } = facts;
+  const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
   const isBack = (cell: FindingCell): boolean | null => {
     const state = facts.stateOf(cell);
@@ -81,7 +85,7 @@ function continued(finding: Finding, attached: readonly CellChange[], facts: Jud
   }
   const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));
   // The size of a change is its newest estimate. If a cell has several open findings, each keeps its step.
-  const otherOpen = known.filter((other) => other !== finding && other.state === 'open');
+  const otherOpen = open.filter((other) => other !== finding);
   const updated = finding.cells.map((cell) => {
     const state = facts.stateOf(cell);
     const isStacked = otherOpen.some((other) => cellIn(other, cell) !== undefined);

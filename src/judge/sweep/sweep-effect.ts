@@ -33,13 +33,15 @@ export class SweepEffect {
     const variance = weight === 0 ? 0 : 1 / weight;
     this.variance = 1 / (weight + 1 / square);
     const limit = RULES.shiftSd * Math.sqrt(square * (1 + 1 / (this.#summed + 1)) + variance);
+    this.effect = center;
     // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
     if (Math.abs(mean) > Math.max(RULES.shiftLeast, limit) && moved >= RULES.shiftShare * known.length) {
       this.shift = mean;
-      this.effect = center;
       return;
     }
+    // Half of the cells moved, so that none is near the middle.
+    if (weight === 0) return;
     this.#raw = raw;
     const most = 4 * this.sd;
     this.own = Math.max(-most, Math.min(most, (mean * square) / (square + variance)));

@@ -173,13 +173,16 @@ function dmonInstant(row: Row): string | null {
   return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
 }
 
+/** A sample is one of the power cap from this percentage of its time on. */
+const CAPPED_PERCENT = 50;
+
 /** dmon reports violations of the power cap in percent of the time, and of a thermal limit as yes or no. */
 function dmonReasons(row: Row): ClockReason[] | null {
   const power = numberOrNull(row.get('pviol'));
   const thermal = numberOrNull(row.get('tviol'));
   if (power === null && thermal === null) return null;
   return [
-    ...((power ?? 0) > 0 ? (['swPowerCap'] as const) : []),
+    ...((power ?? 0) >= CAPPED_PERCENT ? (['swPowerCap'] as const) : []),
     ...((thermal ?? 0) > 0 ? (['swThermalSlowdown'] as const) : []),
   ];
 }

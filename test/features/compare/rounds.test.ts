@@ -107,10 +107,10 @@ test('over all cells and by precision; one model is no group', () => {
     { by: 'precision', name: 'fp8', cells: 1, leftOut: 1 },
   ]);
   // (1.02 * 1.02 * 0.99)^(1/3); 1.96 * 0.1 % / sqrt(3)
-  expect(geometricMeanLines(means, makeLook(80, false))).toEqual([
+  expect(geometricMeanLines({ cells: [], geometricMeans: means }, makeLook(80, false))).toEqual([
     'geometric mean +0.99 % (0.9 to 1.1), 3 cells, 1 left out',
   ]);
   // That of one cell is the cell.
   const one = geometricMeans(CELLS.slice(0, 1), RATIOS, NO_SHARED_NOISE);
-  expect(geometricMeanLines(one, makeLook(80, false))).toEqual([]);
+  expect(geometricMeanLines({ cells: [], geometricMeans: one }, makeLook(80, false))).toEqual([]);
 });

@@ -82,6 +82,29 @@ test('a further step on top of an open finding is reported as one', () => {
   expect(gate.again().cells[0]?.changePercent).toBeCloseTo(25, 0);
 });
 
+test('a further step in the next sweep: a second look keeps both findings', () => {
+  const gate = gateOf(6, (cell, sweep) => (cell > 0 || sweep < 3 ? 1 : sweep < 4 ? 1.05 : 1.3));
+  gate.skip(3);
+  gate.next();
+  const { findings } = gate.next();
+  expect(findings.map(({ cells, state }) => [state, Math.round(cells[0]?.changePercent ?? 0)])).toEqual([
+    ['open', 5],
+    ['open', 24],
+  ]);
+  expect(gate.again().findings).toEqual(findings);
+});
+
+test('half of the cells move again and again: each keeps its own size', () => {
+  const factorAt = (sweep: number): number => [1, 1.05, 1.2, 1.3][Math.floor(sweep / 5)] ?? 1;
+  const gate = gateOf(4, (cell, sweep) => (cell < 2 ? factorAt(sweep) : 1));
+  for (let sweep = 0; sweep < 20; sweep += 1) {
+    const changes = gate.next().cells.map(({ changePercent }) => changePercent ?? 0);
+    const expected = 100 * (factorAt(sweep) - 1);
+    const errors = changes.map((change, cell) => Math.abs(change - (cell < 2 ? expected : 0)));
+    expect(Math.max(...errors)).toBeLessThan(0.5);
+  }
+});
+
 test('pairs add the cause, or take back what was chance', () => {
   const slower = (cell: number, sweep: number): number => (cell === 0 && sweep >= 4 ? 1.05 : 1);
   const judged = [() => [], ...(['confirmed', 'cleared', 'machine'] as const).map(sayAll)].map((pairs) => {
