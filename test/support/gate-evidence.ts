@@ -25,6 +25,8 @@ export interface SimulatedSeries {
   readonly environmentId?: (sweep: number) => string;
   readonly environments?: ReadonlyMap<string, Environment>;
   readonly build?: (cell: number, sweep: number) => string;
+  /** Whether a filter left the cell out of the sweep. */
+  readonly isLeftOut?: (cell: number, sweep: number) => boolean;
   readonly settings?: Partial<GateSettings>;
   /** What pairs say of the candidates of a sweep; without it none are measured. */
   readonly pairs?: (candidates: readonly Candidate[], sweep: number) => readonly PairResult[];
@@ -64,7 +66,8 @@ export class SimulatedGate {
     for (const [index, cell] of this.series.cells.entries()) {
       for (const metric of this.series.metrics) {
         const name = `${cell.key} ${metric}`;
-        this.columns.set(name, [...(this.columns.get(name) ?? []), this.series.values(index, sweep, metric)]);
+        const values = this.series.isLeftOut?.(index, sweep) === true ? [] : this.series.values(index, sweep, metric);
+        this.columns.set(name, [...(this.columns.get(name) ?? []), values]);
       }
     }
   }
@@ -97,13 +100,15 @@ export class SimulatedGate {
 
   private cellEvidence(cell: KeyedCell, index: number): CellEvidence {
     const metrics = this.series.metrics.map((metric) => this.history(cell, index, metric));
+    const isLeftOut = this.series.isLeftOut?.(index, this.sweeps - 1) === true;
     const isMeasured = metrics[0]?.history.places.at(-1) === this.sweeps - 1;
     return {
       cell,
       metrics,
       environmentIds: Array.from({ length: this.sweeps }, (_, sweep) => this.series.environmentId?.(sweep) ?? null),
-      isPlanned: true,
-      failures: isMeasured ? [] : ['no run'],
+      isPlanned: !isLeftOut,
+      isLeftOut,
+      failures: isMeasured || isLeftOut ? [] : ['no run'],
     };
   }
 

@@ -97,7 +97,7 @@ export function standingOf(
     /** Slower than the reference and not acknowledged; new or open. */
     slower: worse.filter(({ kind }) => kind !== 'limit'),
     limits: worse.filter(({ kind }) => kind === 'limit'),
-    warnings: fresh.filter(({ direction, isWarning }) => direction === 'slower' && isWarning),
+    warnings: present.filter(({ direction, isWarning }) => direction === 'slower' && isWarning),
     faster: fresh.filter(({ direction }) => direction === 'faster'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
     /** Numbers of cells. `compared` counts cells with a value and a reference. */
@@ -138,7 +138,7 @@ function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict
 function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
-  const isQuiet = slower.length + limits.length === 0 && compared > 0;
+  const isQuiet = slower.length + limits.length + warnings.length === 0 && compared > 0;
   const apart = [fresh > 0 && `${fresh} new`, missing > 0 && `${missing} missing`].filter(Boolean).join(', ');
   return [
     isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',

@@ -57,8 +57,8 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
   const sources = new Map(
-    [...findBuilds(db, [...buildIds])].flatMap(([id, { flags, modelSha256 }]) =>
-      modelSha256 === null ? [] : [[id, hashOf({ modelSha256, flags })] as const],
+    [...findBuilds(db, [...buildIds])].flatMap(([id, { engineKey, flags, modelSha256 }]) =>
+      modelSha256 === null ? [] : [[id, engineKey ?? hashOf({ modelSha256, flags })] as const],
     ),
   );
   const ofEngines = [precisionHistories(db, series, cells, runs), accuracyHistories(db, series)];

@@ -120,7 +120,7 @@ function evidenceOf(
 const CAUSES: Readonly<Record<string, string>> = {
   engine: 'the engine: the last good one is still faster',
   machine: 'the machine: the last good engine is now as slow',
-  buildLuck: 'build luck: the same sources, other tactics',
+  buildLuck: 'build luck: another build of the same inputs',
   environment: 'the environment',
   version: 'another version of TensorRT',
 };

@@ -84,9 +84,11 @@ function engineRoot({ base, head, isSameCell }: WhySides): string | null {
   const [was, is] = [newest(base), newest(head)];
   if (!isSameCell || was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
   const changes = buildInputChanges(was, is);
-  return changes.length > 0
-    ? `the engine was built from other inputs: ${changes.join('; ')}`
-    : 'the engine was rebuilt from the same known inputs: the builder chose differently (build luck)';
+  if (changes.length > 0) return `the engine was built from other inputs: ${changes.join('; ')}`;
+  const isKnown = [was, is].every(({ engine }) => engine.modelSha256 !== null && engine.flags !== null);
+  return isKnown
+    ? 'the engine was rebuilt from the same known inputs: the builder chose differently (build luck)'
+    : 'the engine was rebuilt, from inputs that are not known';
 }
 
 type LayerKind = 'fusion' | 'precision' | 'tactics';

@@ -45,7 +45,9 @@ function atTheirClock<Run extends FitRun>(
   if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;
   const { neighborSweeps: near } = CLOCK_LEVEL;
   return runsBySweep.map((latest, place) => {
-    const neighbors = runsBySweep.slice(Math.max(0, place - near), place + 1 + near).toSpliced(Math.min(place, near), 1);
+    const neighbors = runsBySweep
+      .slice(Math.max(0, place - near), place + 1 + near)
+      .toSpliced(Math.min(place, near), 1);
     const level = clockLevelMhz(neighbors.flat().map(({ smClockMhz }) => smClockMhz));
     return latest.filter((run) => {
       const off = clockOffLevel(run, level);

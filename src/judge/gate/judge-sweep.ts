@@ -61,11 +61,12 @@ const UNREPORTED_ERRORS = 5;
 
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
-  const state = facts.stateOf(about);
+  const state = facts.measured(about)?.of.isLeftOut === true ? facts.newestOf(about) : facts.stateOf(about);
   if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
   const { change, reported, verdict } = state;
   // A step towards the reference is not a new finding: the earlier finding ends or continues.
-  const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
+  const isStep =
+    reported !== null && state.place === facts.judged && Math.sign(reported.change.log) === Math.sign(change.log);
   const isKnown = facts.known.some(
     (finding) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about) !== undefined,
   );

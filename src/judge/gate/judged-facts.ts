@@ -8,7 +8,16 @@ import type { CellJudgement, Control } from '../sweep/sweep-effect.ts';
 import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
-import { type About, baselineOf, cellIn, changePercentOf, idOf, isSteady, rawChange } from './metric-changes.ts';
+import {
+  type About,
+  baselineOf,
+  cellIn,
+  changePercentOf,
+  idOf,
+  isMostlyLeft,
+  isSteady,
+  rawChange,
+} from './metric-changes.ts';
 
 interface Measured extends MetricHistory {
   readonly of: CellEvidence;
@@ -72,6 +81,12 @@ export class JudgedFacts {
   stateOf(about: About): MetricState | null {
     const state = this.newestOf(about);
     return state?.place === this.judged ? state : null;
+  }
+
+  /** As of its newest sweep for a cell of the matrix that a filter left out, or that has no result. */
+  standingOf(about: About): MetricState | null {
+    const { isLeftOut = false, isPlanned = false } = this.measured(about)?.of ?? {};
+    return isPlanned || isLeftOut ? this.newestOf(about) : this.stateOf(about);
   }
 
   newestOf(about: About): MetricState | null {
@@ -192,7 +207,10 @@ export function judgedCell(
   const before = accepted?.after ?? state.before;
   const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
   const raw = rawChange(metric, accepted === undefined ? change.log : sign * Math.log(now / before), change.reach);
-  const said = accepted === undefined ? (mark?.direction ?? (isCleared ? 'same' : verdict)) : 'same';
+  // A cell of an open finding may be back before the others.
+  const marked = mark === undefined ? undefined : cellIn(mark, about);
+  const found = marked !== undefined && isMostlyLeft(marked, now) ? mark?.direction : undefined;
+  const said = accepted === undefined ? (found ?? (isCleared ? 'same' : verdict)) : 'same';
   return {
     ...about,
     ...raw,

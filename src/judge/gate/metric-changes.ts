@@ -98,7 +98,9 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
-const RECENT_SWEEPS = 20;
+/** The first sweeps of a level are its reference. Of them the first half counts, so that a drift does not raise it. */
+const REFERENCE_SWEEPS = 20;
+const LEAST_REFERENCE = 3;
 const BOUND = {
   /** The cell never had this bottleneck in this many sweeps before. */
   calmSweeps: 10,
@@ -164,21 +166,23 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     const isOver = finding.state === 'recovered' || !isMostlyLeft(change, now);
     past = past.filter(({ place, value }) => (isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin));
   }
-  past = isAgainst ? [baseline] : past.slice(-RECENT_SWEEPS);
+  if (isAgainst) past = [baseline];
   const last = past.at(-1);
   const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
   if (last === undefined || past.length < leastPast) return [];
-  const values = past.map(({ value }) => value);
+  const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
+  const values = past.slice(0, Math.max(LEAST_REFERENCE, half)).map(({ value }) => value);
   const isMore = now > Math.max(...values);
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
-  const good = (isAgainst ? entries.findLast((entry) => !isMostlyLeft(whole, entry.value)) : last) ?? last;
-  const first = isAgainst ? entries.find((entry) => entry.place > good.place) : undefined;
+  const levels = { before: median(values) ?? edge, after: now };
+  const good = entries.findLast(({ value }) => !isMostlyLeft({ ...levels, metric }, value)) ?? last;
+  const first = entries.find((entry) => entry.place > good.place);
   const place = first?.place ?? reported.judged;
   const facts = { place, lastGood: good.place, lasts: 'measured' as const, margin };
-  return [cellChange(cellKey, metric, { before: last.value, after: now }, facts)];
+  return [cellChange(cellKey, metric, levels, facts)];
 }
 
 /** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */

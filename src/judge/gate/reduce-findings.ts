@@ -54,7 +54,7 @@ function continued(
   const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
   const isBack = (cell: FindingCell): boolean | null => {
-    const state = facts.stateOf(cell);
+    const state = facts.standingOf(cell);
     if (state === null) {
       const measured = facts.measured(cell);
       const value = measured?.history.values.at(-1);

@@ -1,7 +1,6 @@
 import { and, count, eq, isNotNull, max, ne, sql } from 'drizzle-orm';
 
 import type { Environment } from '../../records/environment.ts';
-import type { BuildRecord } from '../../records/run.ts';
 import { isAmong, isAmongOrAny, ofSweep, ON, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, environments, runs, sweeps } from '../schema.ts';
@@ -12,9 +11,10 @@ export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map
   return new Map(rows.map(({ environmentId, ...environment }) => [environmentId, environment]));
 }
 
-export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<string, BuildRecord> {
-  const { buildId, model, modelSha256, flags } = builds;
-  const rows = db.select({ buildId, model, modelSha256, flags }).from(builds).where(isAmong(buildId, ids)).all();
+export function findBuilds(db: StoreDatabase, ids: readonly string[]) {
+  const { buildId, engineKey, model, modelSha256, flags } = builds;
+  const columns = { buildId, engineKey, model, modelSha256, flags };
+  const rows = db.select(columns).from(builds).where(isAmong(buildId, ids)).all();
   return new Map(rows.map(({ buildId: id, ...build }) => [id, build]));
 }
 

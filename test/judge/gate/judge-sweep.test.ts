@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { Candidate, CellEvidence, JudgedCell, PairResult } from '../../../src/judge/gate/evidence.ts';
 import type { SweepVerdict } from '../../../src/judge/gate/judge-sweep.ts';
@@ -105,6 +105,36 @@ test('half of the cells move again and again: each keeps its own size', () => {
   }
 });
 
+describe('a filtered sweep in which the one measured cell is back', () => {
+  const gate = () =>
+    gateOf(6, (cell, sweep) => (sweep === 3 || (sweep > 3 && cell > 0) ? 1.09 : 1), {
+      isLeftOut: (cell, sweep) => sweep > 3 && cell > 0,
+    });
+  const slower = { verdict: 'slower' };
+  const cells = [{ verdict: 'same' }, slower, slower, slower, slower, slower];
+
+  test('keeps the finding of the others', () => {
+    const judged = gate();
+    for (let sweep = 0; sweep < 4; sweep += 1) judged.next();
+    for (const verdict of [judged.next(), judged.next()])
+      expect(verdict).toMatchObject({ findings: [{ state: 'open', cells: { length: 6 } }], cells });
+  });
+
+  test('tells the others if nobody judged the sweep before', () => {
+    const judged = gate();
+    judged.skip(4);
+    const verdict = judged.next();
+    expect(verdict).toMatchObject({ findings: [{ firstBadSweepId: sweepOfNight(3), cells: { length: 5 } }], cells });
+    expect(judged.next().findings).toMatchObject([{ findingId: verdict.findings[0]?.findingId, state: 'open' }]);
+  });
+});
+
+test('a large change of one run against one run is unclear', () => {
+  const gate = gateOf(1, () => 1, { values: (_, sweep) => [sweep === 0 ? 1 : 1.157] });
+  gate.next();
+  expect(gate.next()).toMatchObject({ findings: [], cells: [{ verdict: 'unclear', runs: 1, referenceSweeps: 1 }] });
+});
+
 test('pairs add the cause, or take back what was chance', () => {
   const slower = (cell: number, sweep: number): number => (cell === 0 && sweep >= 4 ? 1.05 : 1);
   const judged = [() => [], ...(['confirmed', 'cleared', 'machine'] as const).map(sayAll)].map((pairs) => {
@@ -189,6 +219,14 @@ function alarmed(metric: GatedMetricId, values: readonly number[]): number[] {
   });
   return values.flatMap((_, sweep) => (alarms(gate.next(), sweep).length > 0 ? [sweep] : []));
 }
+
+test('memory that creeps is told against its reference, a step at once', () => {
+  const creep = Array.from({ length: 12 }, (_, sweep) => 10 * 1.018 ** sweep);
+  expect(alarmed('engineMib', creep)[0]).toBe(4);
+  expect(alarmed('engineMib', [10, 10.05, 10.1, 10.02, 10.4, 10.4, 10.4])).toEqual([4]);
+  const scattered = [10, 10.25, 9.9, 10.3, 10.1, 10.25, 10, 10.3, 9.95, 10.2];
+  expect(alarmed('engineMib', scattered.slice(1))).toEqual([]);
+});
 
 const ZEROS = Array.from({ length: 12 }, () => 0);
 
