@@ -8,7 +8,7 @@ import { bench, ROOT, sharedFolder } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { FIXTURES } from '../support/recordings.ts';
-import { queryStore } from '../support/store-dump.ts';
+import { queryStore, firstId } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
 const PAIR = join(ROOT, 'matrices', 'quickstart-pair.yaml');
@@ -124,8 +124,7 @@ describe('--redact', () => {
     db = join(folder, 'bench.sqlite');
     const matrix = stubMatrix(folder, ['repeats: 1']);
     await bench(['run', matrix, '--trtexec', STUB, '--db', db], { env: stubSmi({}, sharedFolder()).env });
-    const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
-    runId = run?.id ?? '';
+    runId = firstId(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
   });
 
   function hostIs(name: string): void {

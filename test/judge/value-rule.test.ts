@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { valueRule } from '../../src/judge/value-rule.ts';
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, refusal, temporaryFolder } from '../support/bench.ts';
 import { NO_VALUES } from '../support/no-values.ts';
+import { jsonOf, OUTPUTS } from '../support/outputs.ts';
 import { FIXTURES } from '../support/recordings.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
-import { change, queryStore } from '../support/store-dump.ts';
+import { change, firstId } from '../support/store-dump.ts';
 
 const CELLS = simulatedCells(1);
 const BETWEEN_SWEEPS = 40;
@@ -52,19 +53,18 @@ describe('centres of samples and printed medians in one cell', () => {
         SELECT run_id FROM runs WHERE repeat = 0 AND sweep_id = (
           SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`,
     );
-    const nightsOf = async () => {
-      const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
-      const { cells }: { cells: { noise: { nights: number } }[] } = JSON.parse(stdout);
-      return cells;
+    const expectNights = async () => {
+      const { cells } = await jsonOf(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+      for (const { noise } of cells) expect(noise?.nights).toBeGreaterThan(20);
     };
-    for (const { noise } of await nightsOf()) expect(noise.nights).toBeGreaterThan(20);
+    await expectNights();
     change(
       db,
       `UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
       SELECT run_id FROM runs WHERE sweep_id = (
         SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`,
     );
-    for (const { noise } of await nightsOf()) expect(noise.nights).toBeGreaterThan(20);
+    await expectNights();
   });
 
   test('the rule for one cell', () => {
@@ -91,7 +91,7 @@ describe('what the store says and bench does not know', () => {
   test('a reason is unknown, and not one that is known', async () => {
     const db = await recordedStore();
     change(db, `UPDATE runs SET outcome = 'unfit', reason = 'tooWarm'`);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
+    const id = firstId(db, 'SELECT run_id AS id FROM runs');
     const { stdout } = await bench(['show', id, '--json', '--db', db]);
     expect(stdout).not.toContain('suspectErrors');
     expect(JSON.parse(stdout)).toMatchObject({ outcome: { kind: 'failed', reason: 'unknown' } });
@@ -100,10 +100,8 @@ describe('what the store says and bench does not know', () => {
   test('shapes that are none are damage, and not fewer dimensions', async () => {
     const db = await recordedStore();
     change(db, `UPDATE cells SET shapes = '{"input":[8,"3",224,224]}'`);
-    const { code, stderr } = await bench(['trend', '--db', db]);
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` shows the details\n',
-    ]);
+    const text =
+      'the store is damaged: {"input":[8,"3",224,224]} are no shapes of a cell; `bench db verify` shows the details';
+    expect(await bench(['trend', '--db', db])).toEqual(refusal(`bench: ${text}\n`));
   });
 });

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { identityOf } from '../../src/process/process-identity.ts';
-import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
+import { bench, benchProcess, finished, startBench, refusal } from '../support/bench.ts';
 import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';
 import { writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
+import { identityOf } from '../../src/process/process-identity.ts';
 
 const RELEASED = { gpu: null, memory: null };
 
@@ -105,15 +105,12 @@ describe('bench run --lock-clocks', () => {
 
   test('without nvidia-smi, and for something that is no clock', async () => {
     const machine = new Machine();
-    const none = await bench(machine.args('--lock-clocks', 'max'), {
-      env: { PATH: dirname(process.execPath), BENCH_LOCK_DIR: machine.gpu.lockFolder },
-    });
-    expect([none.code, none.stderr]).toEqual([
-      3,
-      expect.stringContaining('clocks cannot be locked: nvidia-smi gave no answer (it is not installed)'),
-    ]);
+    const env = { PATH: dirname(process.execPath), BENCH_LOCK_DIR: machine.gpu.lockFolder };
+    const text = 'clocks cannot be locked: nvidia-smi gave no answer (it is not installed)';
+    const none = await bench(machine.args('--lock-clocks', 'max'), { env });
+    expect(none).toMatchObject({ code: 3, stderr: expect.stringContaining(text) });
     const wrong = await machine.run(['--lock-clocks', 'fast']);
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('must be base, max or a frequency in MHz')]);
+    expect(wrong).toEqual(refusal('must be base, max or a frequency in MHz'));
   });
 
   test('recordings have no clocks: the flag is refused, the matrix key is not followed', async () => {

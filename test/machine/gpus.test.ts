@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, benchProcess } from '../support/bench.ts';
+import { bench, benchProcess, refusal } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { stubMatrix } from '../support/stub.ts';
@@ -118,21 +118,12 @@ describe('--gpus', () => {
 
   test('what it cannot be is one clear line', async () => {
     const machine = new GpuMachine(2);
-    const wrong = await night(machine, ['--gpus', '7']);
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      `bench: --gpus 7: GPU not found; there is GPU 0 (${machine.uuids[0]}), GPU 1 (${machine.uuids[1]})\n`,
-    ]);
-    const replayed = await bench([
-      'run',
-      'matrices/quickstart-pair.yaml',
-      '--gpus',
-      'all',
-      '--db',
-      join(machine.folder, 'other.sqlite'),
-    ]);
-    const expected = [2, 'bench: --gpus and recordings cannot be used together: no GPU will run\n'];
-    expect([replayed.code, replayed.stderr]).toEqual(expected);
+    const [first, second] = machine.uuids;
+    const stderr = `bench: --gpus 7: GPU not found; there is GPU 0 (${first}), GPU 1 (${second})\n`;
+    expect(await night(machine, ['--gpus', '7'])).toMatchObject({ code: 2, stderr });
+    const args = ['--gpus', 'all', '--db', join(machine.folder, 'other.sqlite')];
+    const text = 'bench: --gpus and recordings cannot be used together: no GPU will run\n';
+    expect(await bench(['run', 'matrices/quickstart-pair.yaml', ...args])).toEqual(refusal(text));
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../support/bench.ts';
-import { OUTPUTS } from '../support/outputs.ts';
+import { OUTPUTS, benchJson } from '../support/outputs.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 import { queryStore } from '../support/store-dump.ts';
 
@@ -100,8 +100,7 @@ test('recordings have none: they are left out, and that is said', async () => {
   const matrix = join(cwd, 'cold.yaml');
   const base = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart.yaml');
   writeFileSync(matrix, `extends: ${base}\ncoldStart: {repeats: 2}\n`);
-  const { code, stdout } = await bench(['plan', matrix, '--json'], { cwd });
-  const { cells, notes } = OUTPUTS.plan.parse(JSON.parse(stdout));
-  expect([code, cells.length]).toEqual([0, 24]);
-  expect(notes).toContain('coldStart: left out, as recordings have none');
+  const { code, json } = await benchJson(OUTPUTS.plan, ['plan', matrix], { cwd });
+  expect([code, json.cells.length]).toEqual([0, 24]);
+  expect(json.notes).toContain('coldStart: left out, as recordings have none');
 });

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
-import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
-import { OUTPUTS } from '../support/outputs.ts';
+import { temporaryFolder, temporaryStore } from '../support/bench.ts';
+import { benchJson, OUTPUTS } from '../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB } from '../support/stub.ts';
@@ -17,10 +17,9 @@ const contended = (effect: RunFlag['effect']): RunFlag => ({ id: 'contended', ef
 const BETWEEN_SWEEPS = 8;
 
 async function checked(db: string) {
-  const { code, stdout } = await bench(['check', '--json', '--db', db]);
-  const { findings, series } = OUTPUTS.check.parse(JSON.parse(stdout));
-  const [{ cells = [], headline = '' } = {}] = series;
-  return { code, findings, headline, cells };
+  const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
+  const [{ cells = [], headline = '' } = {}] = json.series;
+  return { cells, said: [code, json.findings, headline] };
 }
 
 /**
@@ -48,8 +47,8 @@ function stored(isShared: (cell: number, repeat: number) => boolean, effect: Run
 test.each(['explained', 'widened'] as const)(
   'another process on the GPU, %s: no result for any metric',
   async (effect) => {
-    const { cells, code, findings, headline } = await checked(stored(() => true, effect));
-    expect([code, findings, headline]).toEqual([4, [], '4 cells without a result']);
+    const { cells, said } = await checked(stored(() => true, effect));
+    expect(said).toEqual([4, [], '4 cells without a result']);
     for (const { notes, reason, verdict } of cells) {
       expect([verdict, reason, notes]).toEqual(['noResult', 'failed', [`contended: ${OTHER}`]]);
     }
@@ -57,42 +56,24 @@ test.each(['explained', 'widened'] as const)(
 );
 
 test('some runs of a cell share the GPU: the others count', async () => {
-  const { cells, code, findings, headline } = await checked(stored((cell, repeat) => cell === 0 || repeat === 1));
-  expect([code, findings, headline]).toEqual([4, [], 'nothing slower; 1 cell without a result']);
+  const { cells, said } = await checked(stored((cell, repeat) => cell === 0 || repeat === 1));
+  expect(said).toEqual([4, [], 'nothing slower; 1 cell without a result']);
   const first = simulatedCells(1).map(({ key }) => key);
   for (const { key, runs, verdict } of cells) {
     expect([verdict, runs]).toEqual(first.includes(key) ? ['noResult', 0] : ['same', 2]);
   }
 });
 
+type Run = Parameters<UnfitRounds['take']>[1];
+
 const evidence = [{ stream: 'stdout' as const, line: 0, text: 'python3 (4711)' }];
-const unfit = (reason: UnfitReason) => ({
-  role: 'timed' as const,
-  flags: [],
-  outcome: { kind: 'unfit' as const, reason, evidence },
-});
-const failed = {
-  role: 'timed' as const,
-  flags: [],
-  outcome: { kind: 'failed' as const, reason: 'timeout' as const, evidence },
-};
-const measured = (flags: readonly RunFlag[] = []) => ({
-  role: 'timed' as const,
-  flags,
-  outcome: { kind: 'measured' as const, evidence: [] },
-});
-const contendedOfUnfitRounds: RunFlag = {
-  id: 'contended',
-  effect: 'explained',
-  value: null,
-  evidence: 'python3 (4711)',
-};
+const runOf = (outcome: Run['outcome'], flags: readonly RunFlag[] = []): Run => ({ role: 'timed', flags, outcome });
+const unfit = (reason: UnfitReason) => runOf({ kind: 'unfit', reason, evidence });
+const failed = runOf({ kind: 'failed', reason: 'timeout', evidence });
+const measured = (flags: readonly RunFlag[] = []) => runOf({ kind: 'measured', evidence: [] }, flags);
 
 /** The number of runs after which it stops; null if it does not. @param runs by cell, in turn */
-function stopsAfter(
-  cells: readonly string[],
-  runs: readonly (ReturnType<typeof unfit> | typeof failed | ReturnType<typeof measured>)[],
-) {
+function stopsAfter(cells: readonly string[], runs: readonly Run[]) {
   const rounds = new UnfitRounds();
   rounds.begin(cells);
   const places = [...runs.entries()];
@@ -100,8 +81,9 @@ function stopsAfter(
   return found === undefined ? null : found[0] + 1;
 }
 
-const times = <Run>(count: number, run: Run): Run[] => Array.from({ length: count }, () => run);
+const times = (count: number, run: Run): Run[] => Array.from({ length: count }, () => run);
 const FIVE = ['a', 'b', 'c', 'd', 'e'];
+const AFTER_FIT = [...times(4, unfit('contended')), measured(), ...times(6, unfit('contended'))];
 
 test.each([
   ['a whole round of five cells', FIVE, times(9, unfit('contended')), 5],
@@ -110,13 +92,8 @@ test.each([
   ['two cells never', ['a', 'b'], times(20, unfit('contended')), null],
   ['what is of the cell never', FIVE, times(20, unfit('graphNotCaptured')), null],
   ['two reasons do not add up', FIVE, [...times(4, unfit('contended')), ...times(6, unfit('throttled'))], 9],
-  [
-    'a fit run begins the count again',
-    FIVE,
-    [...times(4, unfit('contended')), measured(), ...times(6, unfit('contended'))],
-    10,
-  ],
-  ['measured runs with a process on the GPU count, too', FIVE, times(9, measured([contendedOfUnfitRounds])), 5],
+  ['a fit run begins the count again', FIVE, AFTER_FIT, 10],
+  ['measured runs with a process on the GPU count, too', FIVE, times(9, measured([contended('explained')])), 5],
   ['a cell that failed is not waited for', [...FIVE, 'f'], [...times(5, unfit('contended')), failed], 6],
   ['nor does it end the row', FIVE, [unfit('contended'), failed, ...times(6, unfit('contended'))], 6],
 ])('%s', (_, cells, runs, after) => expect(stopsAfter(cells, runs)).toBe(after));
@@ -124,33 +101,24 @@ test.each([
 test('a sweep on a GPU that something else uses stops after its first round, and goes on when it is free', async () => {
   const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3, 4, 5], ['repeats: 3']);
-  const env = { STUB_JOURNAL: join(folder, 'journal') };
-  const until = (runs: number) => ({
-    ...env,
-    STUB_CONTENDED: JSON.stringify({
-      when: '--loadEngine',
-      runs: Array.from({ length: runs }, (_, place) => place + 1),
-    }),
-  });
-  const options = ['--db', db, '--no-telemetry'];
-  const stopped = await bench(['run', matrix, '--trtexec', STUB, '--json', ...options], { cwd: folder, env: until(7) });
+  const STUB_CONTENDED = JSON.stringify({ when: '--loadEngine', runs: [1, 2, 3, 4, 5, 6, 7] });
+  const env = { STUB_JOURNAL: join(folder, 'journal'), STUB_CONTENDED };
+  const run = (...args: string[]) =>
+    benchJson(OUTPUTS.run, ['run', ...args, '--db', db, '--no-telemetry'], { cwd: folder, env });
+  const stopped = await run(matrix, '--trtexec', STUB);
   const [sweep] = queryStore<{ id: string; state: string }>(db, 'SELECT sweep_id AS id, state FROM sweeps');
   const short = sweep?.id.slice(0, 8) ?? '';
-  expect([stopped.code, stopped.stderr.trimEnd().split('\n').at(-1)]).toEqual([
-    4,
-    expect.stringMatching(
-      `^bench: stopped: 5 runs in a row, of 5 cells, are unfit: something else used the GPU \\(.*\\); what was measured is stored: continue with \`bench run --resume ${short}.*\`$`,
-    ),
-  ]);
+  const text = `^bench: stopped: 5 runs in a row, of 5 cells, are unfit: something else used the GPU \\(.*\\); what was measured is stored: continue with \`bench run --resume ${short}.*\`$`;
+  expect([stopped.code, stopped.stderr.trimEnd().split('\n').at(-1)]).toEqual([4, expect.stringMatching(text)]);
   // The sixth was being measured while the fifth was read.
-  expect(OUTPUTS.run.parse(JSON.parse(stopped.stdout))).toMatchObject({
+  expect(stopped.json).toMatchObject({
     state: 'interrupted',
     counts: { measured: 0, unfit: 6 },
     stopped: { reason: 'contended', runs: 5, cells: 5 },
   });
   expect(sweep?.state).toBe('interrupted');
-  const resumed = await bench(['run', '--resume', '--json', ...options], { cwd: folder, env: until(7) });
+  const resumed = await run('--resume');
   const expected = [0, { measured: 15, unfit: 1, failed: 0, skipped: 0, kept: 6, replaced: 7 }];
-  expect([resumed.code, OUTPUTS.run.parse(JSON.parse(resumed.stdout)).counts]).toEqual(expected);
+  expect([resumed.code, resumed.json.counts]).toEqual(expected);
   expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'finished' }]);
 });

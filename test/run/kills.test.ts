@@ -9,7 +9,7 @@ import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
-import { dumpStore, queryStore } from '../support/store-dump.ts';
+import { dumpStore, queryStore, firstId } from '../support/store-dump.ts';
 import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trouble.ts';
 
 /** `node benchmarks/kills.ts` does 200 of each. */
@@ -90,8 +90,7 @@ async function expectDone({ db, resume }: Night, stored: number): Promise<void> 
   expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
   expect(queryStore(db, runs)).toEqual(expect.arrayContaining(before));
   expect(resultsOf(db)).toEqual(resultsOf(await wholeStore()));
-  const [sweep] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-  expect(leftoversOf(db, sweep?.id ?? '')).toEqual([]);
+  expect(leftoversOf(db, firstId(db, 'SELECT sweep_id AS id FROM sweeps'))).toEqual([]);
 }
 
 const goOn = String.raw`Free some space, then continue with \`bench run --resume \w{8}\`\n$`;

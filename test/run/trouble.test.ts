@@ -137,14 +137,10 @@ test('a bench that waits for the GPU of one that is killed does not measure besi
 test('a folder for locks that cannot be made: said at once, and nothing is begun', async () => {
   const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1], ['repeats: 1']);
-  const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], {
-    env: { BENCH_LOCK_DIR: '/proc/x/locks' },
-  });
-  expect([code, stderr]).toEqual([
-    3,
-    expect.stringMatching(
-      /^bench: \/proc\/x\/locks: locks cannot be kept there \(ENOENT.*\): set BENCH_LOCK_DIR to a folder that may be written\n$/m,
-    ),
-  ]);
+  const env = { BENCH_LOCK_DIR: '/proc/x/locks' };
+  const text =
+    /^bench: \/proc\/x\/locks: locks cannot be kept there \(ENOENT.*\): set BENCH_LOCK_DIR to a folder that may be written\n$/m;
+  const refused = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
+  expect(refused).toMatchObject({ code: 3, stderr: expect.stringMatching(text) });
   expect(queryStore(db, 'SELECT 1 FROM sweeps')).toEqual([]);
 }, 30_000);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../support/bench.ts';
-import { queryStore } from '../support/store-dump.ts';
+import { bench, temporaryFolder, refusal } from '../support/bench.ts';
+import { queryStore, firstId } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
 function place(more: readonly string[]) {
@@ -29,29 +29,25 @@ describe('plugins', () => {
     writeFileSync(join(folder, 'one.so'), 'another');
     expect((await bench(args)).code).toBe(0);
     // The second sweep found the engine of the first, the third did not.
-    const builds = queryStore(
-      db,
-      'SELECT DISTINCT engine_key, flags FROM builds WHERE build_s IS NOT NULL ORDER BY rowid',
-    );
+    const builds = queryStore(db, 'SELECT DISTINCT engine_key, flags FROM builds WHERE build_s IS NOT NULL');
     expect(builds).toHaveLength(2);
-    const flag = (name: string, content: string) =>
-      `--${name}@sha256:${createHash('sha256').update(content).digest('hex')}`;
     const flags = JSON.stringify(builds);
-    expect(flags).toContain(flag('dynamicPlugins=one.so', 'one'));
-    expect(flags).toContain(flag('staticPlugins=two.so', 'two'));
-    expect(flags).toContain(flag('dynamicPlugins=one.so', 'another'));
+    for (const [name, content] of [
+      ['dynamicPlugins=one.so', 'one'],
+      ['staticPlugins=two.so', 'two'],
+      ['dynamicPlugins=one.so', 'another'],
+    ] as const) {
+      expect(flags).toContain(`--${name}@sha256:${createHash('sha256').update(content).digest('hex')}`);
+    }
     expect(flags).not.toContain(folder);
   }, 60_000);
 
   test('one that is not there is told at its place, before anything is run', async () => {
     const { args, db, folder } = place(['plugins: {dynamic: [lost.so]}']);
-    const { code, stderr } = await bench(args);
-    expect([code, stderr]).toEqual([2, `bench: ${folder}/stub.yaml:8:21: ${folder}/lost.so: file not found\n`]);
+    const text = `stub.yaml:8:21: ${folder}/lost.so: file not found`;
+    expect(await bench(args)).toEqual(refusal(`bench: ${folder}/${text}\n`));
     const plan = await bench(['plan', args[1] ?? '', '--tensorrt', '10.6', '--db', db]);
-    expect([plan.code, plan.stdout + plan.stderr]).toEqual([
-      0,
-      expect.stringContaining(`stub.yaml:8:21: ${folder}/lost.so: file not found`),
-    ]);
+    expect([plan.code, plan.stdout + plan.stderr]).toEqual([0, expect.stringContaining(text)]);
   });
 });
 
@@ -59,14 +55,8 @@ describe('what loading takes', () => {
   test('seconds and memory are metrics, side by side for each word', async () => {
     const { args, db } = place(['seed: 1']);
     const axes = join(args[1] ?? '', '..', 'axes.yaml');
-    writeFileSync(
-      axes,
-      [
-        'extends: stub.yaml',
-        'name: axes',
-        'axes: {batch: 8, loader: [default, async], allocationStrategy: [static, profile, runtime]}',
-      ].join('\n'),
-    );
+    const words = '{batch: 8, loader: [default, async], allocationStrategy: [static, profile, runtime]}';
+    writeFileSync(axes, `extends: stub.yaml\nname: axes\naxes: ${words}\n`);
     expect((await bench(['run', axes, ...args.slice(2)], { env: { ...NEWEST, STUB_LOAD_S: '0.5' } })).code).toBe(0);
     const [head = '', ...rows] = (await bench(['report', '--csv', '-', '--db', db])).stdout.trim().split('\n');
     const names = head.split(',');
@@ -105,18 +95,11 @@ test.each([
   expect((await bench(['run', debug, ...args.slice(2)], { env: NEWEST })).code).toBe(4);
   const outcomes = queryStore(db, `SELECT DISTINCT outcome, reason FROM runs WHERE role = 'timed'`);
   expect(outcomes).toEqual([{ outcome: 'unfit', reason: 'debugTensors' }]);
-  expect(queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags')).toEqual([
-    {
-      flag: 'debugTensors',
-      effect: 'excluded',
-      evidence: `${flag}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
-    },
-  ]);
-  const baseline = await bench(['baseline', 'set', 'v1', '--db', db]);
-  expect([baseline.code, baseline.stderr]).toEqual([
-    2,
-    expect.stringMatching(/^bench: sweep [\da-f]{8} has 4 runs with debug tensors .*: it cannot be a baseline\n$/),
-  ]);
+  const evidence = `${flag}: layers around marked tensors are not fused, saved ones are copied out while it runs`;
+  const flagged = [{ flag: 'debugTensors', effect: 'excluded', evidence }];
+  expect(queryStore(db, 'SELECT DISTINCT flag, effect, evidence FROM run_flags')).toEqual(flagged);
+  const text = /bench: sweep [\da-f]{8} has 4 runs with debug tensors .*: it cannot be a baseline\n/;
+  expect(await bench(['baseline', 'set', 'v1', '--db', db])).toEqual(refusal(text));
 });
 
 test('what people say of a model: stands with every build and run of it, in the order of model and file, and is no part of a cell', async () => {
@@ -143,7 +126,7 @@ models:
     { notes: JSON.stringify(['PTQ with a wildcard config: q, k, v in E4M3', 'weights of 3 March']), runs: 4 },
     { notes: '[]', runs: 5 },
   ]);
-  const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
+  const id = firstId(db, `SELECT run_id AS id FROM runs WHERE notes <> '[]'`);
   expect((await bench(['show', id, '--db', db])).stdout).toContain('weights of 3 March');
 }, 60_000);
 
@@ -163,7 +146,7 @@ test('profilingVerbosity: none: is another engine without layers; nothing is pro
   ]);
   expect(found[0]?.argv).not.toContain('--exportLayerInfo');
   expect(queryStore(db, `SELECT role FROM runs WHERE role = 'profile'`)).toHaveLength(1);
-  const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
+  const id = firstId(db, 'SELECT sweep_id AS id FROM sweeps');
   const shown = await bench(['show', id, '--db', db], { env: { COLUMNS: '160' } });
   expect(shown.stdout).toContain('profilingVerbosity=none');
 }, 60_000);

@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { ciBranch } from '../../src/tools/git/git.ts';
-import { OUTPUTS } from '../support/outputs.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../support/outputs.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
 import { Repository } from '../support/repository.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -31,6 +31,7 @@ async function storeIn(folder: string): Promise<void> {
   }
 }
 
+const NO_MASTER = 'no sweep of branch master is stored, there are dev, main';
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
 describe('a store without a branch beside it', () => {
@@ -51,14 +52,13 @@ describe('a store without a branch beside it', () => {
   );
 
   test.each([
-    [['check', '--json'], '2026-01-02'],
-    [['check', '--as-of', 'latest', '--json'], '2026-01-02'],
-    [['check', '--as-of', 'latest~1', '--json'], '2026-01-01'],
+    [['check'], '2026-01-02'],
+    [['check', '--as-of', 'latest'], '2026-01-02'],
+    [['check', '--as-of', 'latest~1'], '2026-01-01'],
   ])('%j of another branch', async (args, date) => {
-    const { code, stdout } = await inFolder(...args, '--branch', 'main');
-    const { series } = OUTPUTS.check.parse(JSON.parse(stdout));
+    const { code, json } = await benchJson(OUTPUTS.check, [...args, '--branch', 'main'], { cwd: folder });
     const expected = [0, [[date, 'main']]];
-    expect([code, series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual(expected);
+    expect([code, json.series.map(({ branch, startedAt }) => [startedAt?.slice(0, 10), branch])]).toEqual(expected);
   });
 
   test('compare, noise, trend, report and the page of another branch', async () => {
@@ -75,11 +75,8 @@ describe('a store without a branch beside it', () => {
   test.each([[['check']], [['trend']], [['report', '--md']]])(
     '%j names a branch of which nothing is stored, and those that are',
     async (args) => {
-      const { code, stderr } = await inFolder(...args, '--branch', 'master');
-      expect([code, stderr]).toEqual([
-        2,
-        'bench: no sweep of branch master is stored, there are dev, main: name one of `bench ls sweeps`, or a branch with --branch\n',
-      ]);
+      const text = `bench: ${NO_MASTER}: name one of \`bench ls sweeps\`, or a branch with --branch\n`;
+      expect(await inFolder(...args, '--branch', 'master')).toEqual(refusal(text));
     },
   );
 
@@ -87,18 +84,14 @@ describe('a store without a branch beside it', () => {
     const repository = new Repository(temporaryFolder());
     repository.git('checkout', '--quiet', '-b', 'master');
     cpSync(join(folder, 'bench.sqlite'), join(repository.folder, 'bench.sqlite'));
-    const checked = await bench(['check', '--json'], { cwd: repository.folder });
-    const { series } = OUTPUTS.check.parse(JSON.parse(checked.stdout));
-    expect([checked.code, series.map(({ branch }) => branch)]).toEqual([0, ['dev', 'main']]);
-    const { code, stderr } = await bench(['noise'], { cwd: repository.folder });
-    expect([code, stderr.includes('no sweep of branch master is stored, there are dev, main')]).toEqual([2, true]);
+    const { code, json } = await benchJson(OUTPUTS.check, ['check'], { cwd: repository.folder });
+    expect([code, json.series.map(({ branch }) => branch)]).toEqual([0, ['dev', 'main']]);
+    expect(await bench(['noise'], { cwd: repository.folder })).toEqual(refusal(NO_MASTER));
   });
 
   test('a branch of a CI job is read as one that is checked out', async () => {
-    const of = async (env: Record<string, string>): Promise<string | null> => {
-      const { stdout } = await bench(['show', 'latest', '--json'], { cwd: folder, env });
-      return OUTPUTS.run.parse(JSON.parse(stdout)).branch;
-    };
+    const of = async (env: Record<string, string>): Promise<string | null> =>
+      (await jsonOf(OUTPUTS.run, ['show', 'latest'], { cwd: folder, env })).branch;
     expect(await of({ GITHUB_HEAD_REF: 'main', GITHUB_REF_NAME: '12/merge' })).toBe('main');
     expect(await of({ CI_COMMIT_REF_NAME: 'main' })).toBe('main');
     expect(await of({ GITHUB_HEAD_REF: '', BRANCH_NAME: '' })).toBe('dev');
@@ -134,8 +127,8 @@ describe('what names nothing is refused before anything runs', () => {
     const cwd = repository.folder;
     await bench(['run', MATRIX, '--repeats', '1'], { cwd });
     const before = stored(cwd);
-    const { code, stderr } = await bench(['run', MATRIX, ...args], { cwd });
-    expect([code, stderr.includes(words), stderr.trim().split('\n').length, stored(cwd)]).toEqual([2, true, 1, before]);
+    expect(await bench(['run', MATRIX, ...args], { cwd })).toEqual(refusal(words));
+    expect(stored(cwd)).toBe(before);
   });
 
   test('outside of a repository an id of a commit is taken as it is, and a word is not', async () => {
@@ -147,18 +140,15 @@ describe('what names nothing is refused before anything runs', () => {
   });
 
   test('a baseline of an empty word, a side of an empty word', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, 'store'));
-    await storeIn(join(folder, 'store'));
-    const cwd = join(folder, 'store');
+    const cwd = temporaryFolder();
+    await storeIn(cwd);
     for (const args of [
       ['baseline', 'set', 'v1', ''],
       ['compare', ''],
       ['compare', 'latest', ' '],
     ]) {
-      const { code, stderr } = await bench(args, { cwd });
-      const expected = [args, 2, 'bench: the name of a sweep or commit is empty: is its variable set?\n'];
-      expect([args, code, stderr]).toEqual(expected);
+      const expected = refusal('bench: the name of a sweep or commit is empty: is its variable set?\n');
+      expect([args, await bench(args, { cwd })]).toEqual([args, expected]);
     }
     expect(queryStore(join(cwd, 'bench.sqlite'), 'SELECT count(*) AS n FROM baselines')).toEqual([{ n: 0 }]);
   });

@@ -199,12 +199,8 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
 
   test.each(WRITING)('bench %s is refused in one line, before anything is done', async (line) => {
     const copy = readOnlyCopy();
-    const { code, stdout, stderr } = await asOther(line, copy);
-    expect([code, stdout, stderr]).toEqual([
-      3,
-      '',
-      `bench: ${copy} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
-    ]);
+    const stderr = `bench: ${copy} is read-only: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`;
+    expect(await asOther(line, copy)).toEqual({ code: 3, stdout: '', stderr });
   });
 });
 
@@ -237,13 +233,9 @@ describe.skipIf(noDiskBecause() !== null)('a full disk ends nothing that only lo
       const args = line.split(' ');
       const own = await bench([...args, '--db', join(folder, 'bench.sqlite')]);
       const { code, stderr } = await bench([...args, '--db', db]);
-      expect([line, code, stderr.replaceAll(path, folder)]).toEqual([
-        line,
-        own.code,
-        line.startsWith('check')
-          ? expect.stringMatching(/^note: the disk (?:is full|has no inodes left): bench did not store this check\n/)
-          : own.stderr,
-      ]);
+      const full = /^note: the disk (?:is full|has no inodes left): bench did not store this check\n/;
+      const said: unknown = line.startsWith('check') ? expect.stringMatching(full) : own.stderr;
+      expect([line, code, stderr.replaceAll(path, folder)]).toEqual([line, own.code, said]);
     }
     expect(readFileSync(db)).toEqual(before);
   });

@@ -118,11 +118,11 @@ export function finished(child: ChildProcess): Promise<Finished> {
   });
 }
 
-/** Of a call of `bench` with `expect(…).toEqual`: exit code 2, nothing on standard output, and one line that says why. */
-export function refusal(said: string | RegExp): Finished {
+/** Of a call of `bench` with `expect(…).toEqual`: the exit code, nothing on standard output, and one line that says why. */
+export function refusal(said: string | RegExp, code = 2): Finished {
   const source = typeof said === 'string' ? said.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`) : said.source;
   const line = new RegExp(String.raw`(?<![^])(?=bench: [^\n]*\n(?![^]))[^]*?(?:${source})`, 'm');
-  return { code: 2, signal: null, stdout: '', stderr: expect.stringMatching(line) };
+  return { code, signal: null, stdout: '', stderr: expect.stringMatching(line) };
 }
 
 /** Printed commands as they are written: that bench adds the store that was named is `cli/main.test.ts`'s. */

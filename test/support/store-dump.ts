@@ -51,6 +51,9 @@ export function queryStore<Row = unknown>(path: string, sql: string): Row[] {
   }
 }
 
+/** The first id that a query with a column `id` finds; '' where there is none. */
+export const firstId = (path: string, sql: string): string => queryStore<{ id: string }>(path, sql)[0]?.id ?? '';
+
 function rowsAndClose<Row>(db: Database.Database, sql: string): Row[] {
   try {
     return db.prepare<[], Row>(sql).all();

@@ -12,7 +12,7 @@ import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { SMI_FIXTURES } from '../../support/nvidia-smi.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { queryStore, firstId } from '../../support/store-dump.ts';
 
 /** A copy of the 20 s run, with or without the file that nvidia-smi left beside it. */
 function sustained(file: { name: string; content: string | Buffer } | null): string {
@@ -58,8 +58,8 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     expect(queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`).map((row) => Object.values(row))).toEqual([
       [81, 1815, 1650, 689.53, 692.74, 52, 100, '{"swPowerCap":1}', null],
     ]);
-    const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
-    const text = (await bench(['show', run?.id ?? '', '--db', db])).stdout.replaceAll(/\s+/g, ' ');
+    const run = firstId(db, 'SELECT run_id AS id FROM runs');
+    const text = (await bench(['show', run, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
     const clocks = 'watched 81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,';
     expect(text).toContain(`${clocks} up to 52 °C, GPU busy 100 % held by power cap 100 % of the time`);
   });

@@ -3,10 +3,17 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
+import {
+  bench,
+  type BenchOptions,
+  sharedFolder,
+  temporaryFolder,
+  refusal,
+  temporaryStore,
+} from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { queryStore, firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
 const PERFECT = ['--experiment', 'perfect-router', '--no-telemetry'];
@@ -73,7 +80,7 @@ describe('what is stored of an experiment', () => {
     expect(first.replaceAll(/\s+/g, ' ')).toContain('✗ B is marked upper bound, invalid output: never a baseline');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);
-    [id = ''] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps').map((row) => row.id);
+    id = firstId(db, 'SELECT sweep_id AS id FROM sweeps');
     expect([await printed(['ab', id.slice(0, 8), ...here]), flagsIn(db)]).toEqual([first, MARKED]);
   });
 
@@ -99,8 +106,8 @@ describe('what is stored of an experiment', () => {
   });
 
   test('a name that nobody knows is one line', async () => {
-    const stderr = 'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n';
-    expect(await bench(['ab', 'nothing', ...here])).toMatchObject({ code: 2, stderr });
+    const text = 'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n';
+    expect(await bench(['ab', 'nothing', ...here])).toEqual(refusal(text));
   });
 
   test('A may be part of a baseline, and B is not', async () => {
@@ -114,15 +121,12 @@ test('trtexec cells: are measured the same way, with marks of the caller', async
   const folder = temporaryFolder();
   const db = join(folder, 'bench.sqlite');
   const matrix = stubMatrix(folder);
-  const args = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
-  const out = await printed(['ab', matrix, ...args, '--trtexec', STUB, '--no-telemetry', '--db', db, '--json']);
-  const read = JSON.parse(out);
-  expect(OUTPUTS.ab.safeParse(read).error?.issues ?? []).toEqual([]);
-  const cells = [
-    { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' },
-    { metric: 'gpuComputeMs', runs: [2, 2] },
-  ];
-  expect(read).toMatchObject({ name: 'CUDA_MODULE_LOADING=EAGER', marks: ['upperBound'], cells });
+  const eager = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
+  const args = ['ab', matrix, ...eager, '--trtexec', STUB, '--no-telemetry', '--db', db];
+  const { code, json } = await benchJson(OUTPUTS.ab, args);
+  const cell = { metric: 'gpuComputeMs', runs: [2, 2], betterIs: 'lower' };
+  const expected = { name: 'CUDA_MODULE_LOADING=EAGER', marks: ['upperBound'], cells: [cell, cell] };
+  expect([code, json]).toMatchObject([0, expected]);
   const env = queryStore<{ env: string }>(
     db,
     `SELECT json_extract(env, '$.CUDA_MODULE_LOADING') AS env FROM runs JOIN cells USING (cell_key)
@@ -169,13 +173,10 @@ describe('refusals', () => {
   });
 
   test('a sweep of bench run is no experiment', async () => {
-    const own = temporaryFolder();
-    const db = join(own, 'bench.sqlite');
+    const { folder: own, db } = temporaryStore();
     await printed(['run', fakeHarnessMatrix(own, 112), '--repeats', '1', '--no-telemetry', '--db', db]);
-    const [{ id } = { id: '' }] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps');
-    expect(await bench(['ab', id, '--db', db])).toMatchObject({
-      code: 2,
-      stderr: `bench: sweep ${id.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\`\n`,
-    });
+    const id = firstId(db, 'SELECT sweep_id AS id FROM sweeps');
+    const text = 'is not an A/B experiment; `bench ls sweeps` lists those of `bench ab`';
+    expect(await bench(['ab', id, '--db', db])).toEqual(refusal(`bench: sweep ${id.slice(0, 8)} ${text}\n`));
   });
 });

@@ -7,7 +7,7 @@ import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveVerdict } from '../../../src/store/sweeps/findings.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -80,10 +80,8 @@ describe('which findings', () => {
       code: 0,
       stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently: new scales; --undo reverts this\n',
     });
-    expect(marks()).toEqual([
-      { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },
-      { finding_id: SECOND, reason: 'new scales', until: null, owner: 'team-vision' },
-    ]);
+    const mark = { reason: 'new scales', until: null, owner: 'team-vision' };
+    expect(marks()).toEqual([FIRST, SECOND].map((finding_id) => ({ finding_id, ...mark })));
   });
 
   test('all of a group by a word of it; `ls findings` shows the reason', async () => {
@@ -98,8 +96,7 @@ describe('which findings', () => {
     const { stdout } = await ack('--all', '--reason', 'new driver', '--json');
     const expected = [FIRST, SECOND, THIRD, SIXTH];
     expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual(expected);
-    const again = await ack('--all', '--reason', 'x');
-    expect([again.code, again.stderr]).toEqual([2, 'bench: there is no finding to acknowledge\n']);
+    expect(await ack('--all', '--reason', 'x')).toEqual(refusal('bench: there is no finding to acknowledge\n'));
     expect((await ack('--all', '--undo')).stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
     expect(marks()).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { change } from '../../support/store-dump.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
@@ -12,19 +12,19 @@ const [, ...FP8] = simulatedCells(2);
 const BETWEEN_SWEEPS = 16;
 
 /** Slower by 10 % in cell 1 from night 8 on. */
+const value = (cell: number, night: number): number =>
+  (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 && night >= 8 ? 1.1 : 1);
+
 function store(): string {
   const db = join(temporaryFolder(), 'bench.sqlite');
-  const value = (cell: number, night: number): number =>
-    (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 && night >= 8 ? 1.1 : 1);
   simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 3, value });
   return db;
 }
 
 async function checked(db: string, ...args: string[]) {
-  const { code, stdout } = await bench(['check', '--json', '--db', db, ...args]);
-  const { findings, series } = OUTPUTS.check.parse(JSON.parse(stdout));
-  const cell = series[0]?.cells.find(({ key }) => key === CELLS[1]?.key);
-  return { code, headline: series[0]?.headline, findings, cell };
+  const { json, ...ended } = await benchJson(OUTPUTS.check, ['check', '--db', db, ...args]);
+  const [series] = json.series;
+  return { ...ended, findings: json.findings, series, cell: series?.cells.find(({ key }) => key === CELLS[1]?.key) };
 }
 
 test('check --against judges against the runs of a baseline, and stores nothing of it', async () => {
@@ -33,7 +33,7 @@ test('check --against judges against the runs of a baseline, and stores nothing 
   await bench(['baseline', 'set', 'fast', sweepOfNight(2), '--db', db]);
   const slow = await checked(db, '--against', 'slow');
   const expected = [0, 'nothing slower; compared with baseline slow', 'same'];
-  expect([slow.code, slow.headline, slow.cell?.verdict]).toEqual(expected);
+  expect([slow.code, slow.series?.headline, slow.cell?.verdict]).toEqual(expected);
   expect(slow.cell?.before).toBeCloseTo(0.66, 2);
   const fast = await checked(db, '--against', 'fast');
   expect([fast.code, fast.cell?.verdict, fast.cell?.before?.toFixed(2)]).toEqual([1, 'slower', '0.60']);
@@ -51,8 +51,6 @@ test('a matrix names the baseline that every output judges against', async () =>
   expect([first.code, first.cell?.verdict]).toEqual([1, 'slower']);
   const id = first.findings.find(({ direction }) => direction === 'slower')?.id ?? '';
   // A sweep later it is the same finding, and open.
-  const value = (cell: number, night: number): number =>
-    (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 ? 1.1 : 1);
   simulateNights(db, { cells: CELLS, nights: 1, after: BETWEEN_SWEEPS, repeats: 3, value });
   change(db, `UPDATE sweeps SET plan = '${plan}'`);
   const next = await checked(db);
@@ -115,13 +113,9 @@ test('a baseline that is not set is said, and the reference is the usual one', a
   const db = store();
   change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'gone' } })}'`);
   const note = 'gate.against: no baseline gone is set: the reference is the last accepted level';
-  const { code, stderr, stdout } = await bench(['check', '--json', '--db', db]);
-  const [series] = OUTPUTS.check.parse(JSON.parse(stdout)).series;
+  const { cell, code, series, stderr } = await checked(db);
   expect([code, stderr, series?.notes]).toEqual([1, `note: ${note}\n`, [note]]);
-  expect([series?.headline, series?.cells.find(({ key }) => key === CELLS[1]?.key)?.before?.toFixed(2)]).toEqual([
-    '1 cell slower: 1 new',
-    '0.60',
-  ]);
+  expect([series?.headline, cell?.before?.toFixed(2)]).toEqual(['1 cell slower: 1 new', '0.60']);
 });
 
 test('compare ends with what check says of its head', async () => {
@@ -130,7 +124,7 @@ test('compare ends with what check says of its head', async () => {
   const all = await checked(db);
   const newest = sweepOfNight(BETWEEN_SWEEPS - 1);
   const text = (await bench(['compare', sweepOfNight(3), newest, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
-  expect(text).toContain(`bench check of sweep ${newest.slice(0, 8)}: ${all.headline}`);
+  expect(text).toContain(`bench check of sweep ${newest.slice(0, 8)}: ${all.series?.headline}`);
   // A sweep that nobody judged has no such line.
   const unjudged = (await bench(['compare', sweepOfNight(3), sweepOfNight(5), '--db', db])).stdout;
   expect(unjudged).not.toContain('bench check of sweep');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, refusal, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 
 const MATRICES = join(ROOT, 'matrices');
@@ -15,7 +15,7 @@ beforeEach(() => {
   // Keeps what it got, and what it was started with.
   writeFileSync(
     join(cwd, 'tell'),
-    '#!/bin/sh\ncat > got.json\nprintf "%s|" "$@" >> started\nexit "${TELL_CODE:-0}"\n',
+    '#!/bin/sh\ncat > got.json\nprintf "%s|" "$@" >> started\necho sent\nprintf "$TELL_SAYS" >&2\nexit "${TELL_CODE:-0}"\n',
     { mode: 0o755 },
   );
 });
@@ -82,10 +82,12 @@ describe('notify', () => {
     expect(started()).toBe('a b|');
   });
 
-  test('its failure is said, changes no exit code, and the next check tries again', async () => {
+  test('its failure is said with the last line that it printed, changes no exit code, and the next check tries again', async () => {
     await sweep('opt32');
-    const failing = await bench(['check', '--notify', './tell'], { cwd, env: { ...process.env, TELL_CODE: '7' } });
-    const stderr = 'note: notify: ./tell: exit code 7; the findings are stored, and the next check tries again\n';
+    const env = { TELL_CODE: '7', TELL_SAYS: String.raw`first\nno \033[31mroute\n` };
+    const failing = await bench(['check', '--notify', './tell'], { cwd, env });
+    const text = String.raw`exit code 7: no \u001b[31mroute; the findings are stored, and the next check tries again`;
+    const stderr = `note: notify: ./tell: ${text}\n`;
     expect(failing).toMatchObject({ code: 1, stderr });
     rmSync(join(cwd, 'got.json'));
     const again = await check('--notify', '["./tell", "again"]');
@@ -121,8 +123,5 @@ test('a matrix file names whose sweeps are checked', async () => {
   const stderr = 'bench: --matrix and a matrix file cannot be used together: the file has the name\n';
   expect(await check('m.yaml', '--matrix', 'm')).toMatchObject({ code: 2, stderr });
   const never = await check(join(MATRICES, 'quickstart.yaml'));
-  expect([never.code, never.stderr]).toEqual([
-    2,
-    'bench: matrix quickstart: no sweep of it is stored; see `bench ls sweeps`\n',
-  ]);
+  expect(never).toEqual(refusal('bench: matrix quickstart: no sweep of it is stored; see `bench ls sweeps`\n'));
 });

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import { writeFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,86 +9,36 @@ import { spawnProcess } from '../../../src/process/spawn.ts';
 import { notifyCommand } from '../../../src/cli/options.ts';
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { readMatrix } from '../../../src/features/plan/index.ts';
-import { NO_GIT, type Sweep } from '../../../src/records/sweep.ts';
+import { newSweep, type Sweep } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveSweep } from '../../../src/store/sweeps/sweeps.ts';
 import { temporaryFolder } from '../../support/bench.ts';
-import { testIo } from '../../support/io.ts';
 import { oneModel } from '../../support/matrices.ts';
 import { Repository } from '../../support/repository.ts';
-
-/** What notify said of a program with these lines of sh, in a folder of its own. */
-async function notified(...lines: readonly string[]) {
-  const cwd = temporaryFolder();
-  const program = join(cwd, 'tell');
-  writeFileSync(program, ['#!/bin/sh', ...lines, ''].join('\n'));
-  chmodSync(program, 0o755);
-  let said = '';
-  const io = { ...testIo(), cwd, env: process.env, spawn: spawnProcess, err: (text: string) => void (said += text) };
-  const isDone = await startProgram([program, 'a b', '$HOME'], '{"findings": 2}', io);
-  const read = (name: string): string => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), 'utf8') : '');
-  return { isDone, said: said.replace(program, 'tell'), read };
-}
-
-test('a failure is said with the last line that it printed', async () => {
-  const { isDone, said } = await notified(
-    'echo sent',
-    'echo "first" >&2',
-    'printf "no \\033[31mroute\\n" >&2',
-    'exit 7',
-  );
-  expect(isDone).toBe(false);
-  expect(said).toBe(
-    'note: notify: tell: exit code 7: no \\u001b[31mroute; the findings are stored, and the next check tries again\n',
-  );
-});
+import { testIo } from '../../support/io.ts';
 
 test('one that does not end is ended after 30 s', async () => {
   let said = '';
   let limitMs = 0;
-  const io = {
-    ...testIo(),
-    spawn: async (invocation: Parameters<typeof spawnProcess>[0]) => {
-      limitMs = invocation.timeoutMs;
-      return {
-        exitCode: null,
-        signal: 'SIGTERM',
-        timedOut: true,
-        limit: null,
-        cancelled: false,
-        logTooLong: false,
-        startProblem: null,
-        startedAt: new Date(0),
-        wallS: 30,
-      };
-    },
-    err: (text: string) => void (said += text),
+  const spawn: typeof spawnProcess = (invocation, ...others) => {
+    limitMs = invocation.timeoutMs;
+    return spawnProcess({ ...invocation, timeoutMs: 50 }, ...others);
   };
-  expect(await startProgram(['slow'], '{}', io)).toBe(false);
-  expect([limitMs, said]).toEqual([
-    30_000,
-    'note: notify: slow: bench stopped it after 30 s; the findings are stored, and the next check tries again\n',
-  ]);
+  const io = { ...testIo(), env: process.env, spawn, err: (text: string) => void (said += text) };
+  expect(await startProgram(['sleep', '60'], '{}', io)).toBe(false);
+  const text = 'bench stopped it after 30 s; the findings are stored, and the next check tries again';
+  expect([limitMs, said]).toEqual([30_000, `note: notify: sleep: ${text}\n`]);
 });
 
 describe('which programs are started', () => {
-  const SWEEP: Sweep = {
-    ...NO_GIT,
+  const own = {
     sweepId: 'a'.repeat(32),
     source: 'run',
-    name: null,
     matrix: 'm',
     provenance: 'measured',
-    recordingSet: null,
-    state: 'finished',
-    startedAt: '2026-11-21T02:00:00.000Z',
-    finishedAt: null,
-    seed: 1,
     toolVersion: '0',
-    trtexec: null,
-    tensorrt: '10.6',
-    host: hostname(),
-  };
+  } as const;
+  const SWEEP: Sweep = { ...newSweep(own), state: 'finished', host: hostname() };
 
   let repository: Repository;
   /** A folder of the repository. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
@@ -12,6 +11,7 @@ import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { change } from '../../support/store-dump.ts';
 
 interface RealRun {
   readonly sweep: number;
@@ -100,12 +100,10 @@ async function checkedPairs(
       isUnsteady: false,
       problem: null,
     }));
-  const store = new Database(db);
   const [second, third] = [sweepOfNight(quiet), sweepOfNight(quiet + 1)];
-  store.prepare("UPDATE runs SET sweep_id = ?, role = 'pair' WHERE sweep_id = ?").run(second, third);
-  store.prepare('DELETE FROM sweeps WHERE sweep_id = ?').run(third);
-  store.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(JSON.stringify({ pairs }), second);
-  store.close();
+  change(db, `UPDATE runs SET sweep_id = '${second}', role = 'pair' WHERE sweep_id = '${third}'`);
+  change(db, `DELETE FROM sweeps WHERE sweep_id = '${third}'`);
+  change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ pairs })}' WHERE sweep_id = '${second}'`);
   const env = { ...process.env, COLUMNS: String(columns) };
   const { code, stdout } = await bench(['check'], { env: { ...env, BENCH_DB: db } });
   return { code, lines: stdout.split('\n') };

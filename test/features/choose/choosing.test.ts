@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS, benchJson } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 import { bench, sharedFolder, refusal } from '../../support/bench.ts';
 import { sharedStore } from '../../support/made-stores.ts';
 import { GUIDE } from '../../support/recordings.ts';
@@ -40,11 +40,10 @@ describe('the pair of the guide of TensorRT, imported', () => {
   });
 
   test('what an excerpt does not say of its options is unknown, in the store too', async () => {
-    const { stdout } = await bench(['show', 'six', '--db', db, '--json']);
-    const [shown] = JSON.parse(stdout).cells;
-    expect(shown.label).toBe('vit_large fp16 128x3x224x224 options unknown');
-    const { code, stdout: listed } = await bench(['ls', 'cells', '--db', db, '--json']);
-    const [cell] = OUTPUTS.cells.parse(JSON.parse(listed)).cells;
+    const [shown] = (await jsonOf(OUTPUTS.run, ['show', 'six', '--db', db])).cells;
+    expect(shown?.label).toBe('vit_large fp16 128x3x224x224 options unknown');
+    const { code, json } = await benchJson(OUTPUTS.cells, ['ls', 'cells', '--db', db]);
+    const [cell] = json.cells;
     // Zeros of the summary say that nothing was copied.
     expect([code, cell?.cudaGraph, cell?.spinWait, cell?.dataTransfers]).toEqual([0, null, null, false]);
     const graphs = await bench(['ls', 'cells', '--db', db, '--json', '--filter', 'cudaGraph=on | cudaGraph=off']);
@@ -87,8 +86,7 @@ describe('a recorded night of FP16 and FP8', () => {
   });
 
   test('the winner is a deployment of the table', async () => {
-    const args = ['--max-latency', '1.05', '--db', db, '--json'];
-    const { models } = OUTPUTS.slo.parse(JSON.parse((await bench(['choose', ...args])).stdout));
+    const { models } = await jsonOf(OUTPUTS.slo, ['choose', '--max-latency', '1.05', '--db', db]);
     expect(models.map(({ model, winner, runnerUp }) => [model, winner?.label, runnerUp?.label])).toEqual([
       ['vit_base', 'vit_base fp16 8x3x224x224 graph transfers', 'vit_base fp16 1x3x224x224 graph transfers'],
       ['vit_small', 'vit_small fp16 32x3x224x224 graph transfers', 'vit_small fp16 8x3x224x224 graph transfers'],

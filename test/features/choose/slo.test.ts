@@ -4,6 +4,7 @@ import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
 import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
 import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
+import { NO_VALUES } from '../../support/no-values.ts';
 
 const one = deployment(choiceCell('fp16', 1), 1);
 const eight = deployment(choiceCell('fp16', 8), 4);
@@ -41,19 +42,11 @@ test('other sample shapes and ways of measuring are other workloads; batch, grap
 test('only measured timed runs count, by their median; other cells are named', () => {
   const cell = choiceCell('fp16', 8);
   const failed = choiceCell('fp8', 8);
-  const values = (qps: number) => ({
-    latencyMs: 1000 / qps,
-    throughputQps: qps,
-    p99Ms: null,
-    engineMib: 3,
-    contextMib: null,
-    buildS: null,
-    loadS: null,
-    refitMs: null,
-    memoryMib: null,
-    // Of 100 queries a second: 4 W.
-    energyPerQueryMj: qps === 90 ? null : 4000 / qps,
-  });
+  // Of 100 queries a second: 4 W.
+  const energyOf = (qps: number) => (qps === 90 ? null : 4000 / qps);
+  const values = (qps: number) => {
+    return { ...NO_VALUES, latencyMs: 1000 / qps, throughputQps: qps, engineMib: 3, energyPerQueryMj: energyOf(qps) };
+  };
   const run = (qps: number, role: 'timed' | 'profile' = 'timed') => ({
     cellKey: cell.key,
     role,
@@ -64,11 +57,8 @@ test('only measured timed runs count, by their median; other cells are named', (
     derivedQps: null,
   });
   const facts = { accuracy: new Map(), realPrecisionShare: new Map(), efficiency: new Map(), tunedBatch: new Map() };
-  const { measured, unmeasured } = deploymentsOf(
-    [cell, failed],
-    [run(100), run(102), run(90), run(1, 'profile')],
-    facts,
-  );
+  const runs = [run(100), run(102), run(90), run(1, 'profile')];
+  const { measured, unmeasured } = deploymentsOf([cell, failed], runs, facts);
   expect(measured).toMatchObject([{ throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 }]);
   expect([measured[0]?.runsQps, unmeasured]).toEqual([[100, 102, 90], [failed]]);
   // Two runs with telemetry, 40 and 39.216 mJ: t of one degree is 12.706.
@@ -82,6 +72,7 @@ describe('the front', () => {
   const fp16 = deployment(choiceCell('fp16', 8), 1, { engineMib: 10 });
   const fp8 = (latencyMs: number, engineMib: number | null = null) =>
     deployment(choiceCell('fp8', 8), latencyMs, { engineMib });
+  const larger = deployment(choiceCell('fp16', 32), 3, { engineMib: 10 });
   const int8 = deployment(choiceCell('int8', 8), 1);
   const launched = (latencyMs: number, engineMib: number | null) =>
     deployment(choiceCell('fp16', 8, { cudaGraph: false }), latencyMs, { engineMib });
@@ -98,11 +89,7 @@ describe('the front', () => {
     ['INT8 and FP8 are told apart only by measured accuracy', fp8(2), int8],
     ['less than 1 % is the scatter of runs', fp16, launched(1.005, 10)],
     ['what only one side knows proves nothing', fp16, launched(2, null)],
-    [
-      'more throughput and more latency is another choice',
-      fp16,
-      deployment(choiceCell('fp16', 32), 3, { engineMib: 10 }),
-    ],
+    ['more throughput and more latency is another choice', fp16, larger],
   ])('%s', (_, first, second) => expect(dominatorsOf([first, second])).toEqual(new Map()));
 
   test.each([

@@ -31,12 +31,9 @@ describe('the same engines of an H100 and of an H200', () => {
     expect(checked).toEqual(expected);
   });
 
-  test('bench why names the GPU', async () => {
+  test('are not compared, and the option that compares them is named; bench why names the GPU', async () => {
     const { stdout } = await bench(['why', '2a87b4a2', 'latest~2', 'latest~1'], { cwd: folder });
     expect(stdout).toContain('1. environment: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200\n');
-  });
-
-  test('are not compared, and the option that compares them is named', async () => {
     const { code, json } = await compare(folder, 'latest~2', 'latest~1');
     expect([code, json.counts]).toMatchObject([4, { incomparable: 4, slower: 0, faster: 0 }]);
     const text = 'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)';

@@ -6,17 +6,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { syntheticLog } from '../../support/fitness-facts.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { sharedStore } from '../../support/made-stores.ts';
 
-async function newestCompared(db: string) {
-  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
-  return { code, ...OUTPUTS.compare.parse(JSON.parse(stdout)) };
-}
+const SIDES = ['latest~1', 'latest'];
+
+const newestCompared = (db: string) => benchJson(OUTPUTS.compare, ['compare', ...SIDES, '--db', db]);
 
 describe('earlier nights and a comparison', () => {
   test('one wild sweep 22 nights ago hides no change of tonight', async () => {
@@ -32,18 +31,13 @@ describe('earlier nights and a comparison', () => {
         return Math.exp(0.004 * normal()) * (cell < 6 && night === 17 ? 1.2 : 1) * (isSlower ? 1.08 : 1);
       },
     });
-    const { code, cells: rows } = await newestCompared(db);
+    const { code, json } = await newestCompared(db);
     expect(code).toBe(1);
-    const slower = rows.filter(({ verdict }) => verdict === 'slower').map(({ key }) => key);
-    expect(slower.toSorted()).toEqual(
-      cells
-        .slice(0, 6)
-        .map(({ key }) => key)
-        .toSorted(),
-    );
-    for (const row of rows.filter(({ key }) => slower.includes(key))) {
-      expect(row.noise).toEqual(expect.objectContaining({ from: 'runsAndNights' }));
-      expect(row.mdePercent).toBeLessThan(3);
+    const slower = json.cells.filter(({ verdict }) => verdict === 'slower');
+    expect(new Set(slower.map(({ key }) => key))).toEqual(new Set(cells.slice(0, 6).map(({ key }) => key)));
+    for (const { mdePercent, noise } of slower) {
+      expect(noise).toMatchObject({ from: 'runsAndNights' });
+      expect(mdePercent).toBeLessThan(3);
     }
   });
 
@@ -56,7 +50,7 @@ describe('earlier nights and a comparison', () => {
       repeats: 3,
       value: (_cell, night) => Math.exp(0.001 * normal()) * (night < 12 ? 1 : 1.23) * (night < 13 ? 1 : 0.81),
     });
-    for (const { verdict, noise, mdePercent } of (await newestCompared(db)).cells) {
+    for (const { verdict, noise, mdePercent } of (await newestCompared(db)).json.cells) {
       expect({ verdict, noise }).toMatchObject({ verdict: 'faster', noise: { from: 'runs', nights: 0 } });
       expect(mdePercent).toBeLessThan(1);
     }
@@ -69,7 +63,8 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   const value = (_cell: number, night: number) => Math.exp(0.002 * normal()) * (night === 0 ? 1 : 1.03);
   const driver = (night: number) => (night === 0 ? '580.1' : '590.2');
   simulateNights(db, { cells: simulatedCells(12), nights: 2, repeats: 4, value, driver });
-  const { code, counts, shift, cells } = await newestCompared(db);
+  const { code, json } = await newestCompared(db);
+  const { counts, shift, cells } = json;
   expect({ code, shift }).toMatchObject({ code: 1, shift: { verdict: 'slower', recorded: ['driver 580.1 → 590.2'] } });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
   expect(counts.same).toBeGreaterThan(9);
@@ -94,14 +89,11 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
       return { qps, boundBy: isSlow ? 'host' : 'compute' };
     },
   });
-  const compared = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
-  const checked = await bench(['check', '--db', db, '--json']);
-  return {
-    codes: [compared.code, checked.code],
-    compared: OUTPUTS.compare.parse(JSON.parse(compared.stdout)),
-    checked: OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0]?.cells ?? [],
-    text: (await bench(['compare', 'latest~1', 'latest', '--db', db])).stdout,
-  };
+  const compared = await newestCompared(db);
+  const checked = await benchJson(OUTPUTS.check, ['check', '--db', db]);
+  const { stdout: text } = await bench(['compare', ...SIDES, '--db', db]);
+  const codes = [compared.code, checked.code];
+  return { codes, compared: compared.json, checked: checked.json.series[0]?.cells ?? [], text };
 }
 
 test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
@@ -152,9 +144,8 @@ describe('two levels inside runs', () => {
       }
       expect((await bench(['import', join(folder, side), '--sweep', side, ...db])).code).toBe(0);
     }
-    const { code, stdout } = await bench(['compare', 'base', 'head', '--json', ...db]);
-    const [cell] = OUTPUTS.compare.parse(JSON.parse(stdout)).cells;
-    return { code, ...cell };
+    const { code, json } = await benchJson(OUTPUTS.compare, ['compare', 'base', 'head', ...db]);
+    return { code, ...json.cells[0] };
   }
 
   test.each([
@@ -179,8 +170,7 @@ describe('the same engine, with clocks floating and locked', () => {
   let gpu: FakeGpu;
   let db: string;
 
-  const compare = (...more: string[]) =>
-    bench(['compare', 'latest~1', 'latest', '--db', db, ...more], { cwd: gpu.folder });
+  const compare = (...more: string[]) => bench(['compare', ...SIDES, '--db', db, ...more], { cwd: gpu.folder });
 
   beforeAll(async () => {
     gpu = new FakeGpu('all tests');
@@ -197,26 +187,22 @@ describe('the same engine, with clocks floating and locked', () => {
     const { code, stdout } = await compare();
     expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('2 no result') });
     expect(stdout).toMatch(/clocks \w+ → locked 1590 MHz: compare them anyway with --across-clocks/);
-    const output = JSON.parse((await compare('--json')).stdout);
-    expect(OUTPUTS.compare.safeParse(output).error?.issues ?? []).toEqual([]);
-    expect(output).toMatchObject({ counts: { incomparable: 2, same: 0 }, across: [] });
+    expect((await newestCompared(db)).json).toMatchObject({ counts: { incomparable: 2, same: 0 }, across: [] });
   });
 
   test('with --across-clocks the difference stands first', async () => {
     const { code, stdout } = await compare('--across-clocks');
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toMatch(/^compared anyway: clocks \w+ → locked 1590 MHz$/);
-    const output = JSON.parse((await compare('--across-clocks', '--json')).stdout);
-    expect(output.across).toEqual([expect.stringMatching(/^clocks \w+ → locked 1590 MHz$/)]);
-    expect(output.counts).toMatchObject({ incomparable: 0, same: 2 });
+    const output = await jsonOf(OUTPUTS.compare, ['compare', ...SIDES, '--db', db, '--across-clocks']);
+    const across = [expect.stringMatching(/^clocks \w+ → locked 1590 MHz$/)];
+    expect(output).toMatchObject({ across, counts: { incomparable: 0, same: 2 } });
   });
 
   test('nights with other clocks are another history', async () => {
     expect((await bench(['check', '--db', db], { cwd: gpu.folder })).stdout).toContain('--across-clocks');
   });
 });
-
-const SIDES = ['latest~1', 'latest'];
 
 async function linesOf(args: readonly string[], columns: number, env: Record<string, string> = {}) {
   const lines = (await bench(args, { env: { COLUMNS: String(columns), ...env } })).stdout.trimEnd().split('\n');

@@ -14,9 +14,9 @@ import {
   slowFrom,
   writeInto,
 } from '../../support/bisect-repository.ts';
-import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, refusal, ROOT, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../../support/gpu-machine.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { isGone, writtenPids } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -33,17 +33,14 @@ interface StoredSweep {
   readonly state: string;
 }
 
-function run({ folder }: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  // An absolute path is read in this process.
-  const placed = args.map((arg) => (arg.endsWith('.yaml') ? join(folder, arg) : arg));
-  return bench(['compare', ...placed], { cwd: folder, env });
-}
+/** With absolute paths, which are read in this process. */
+const placed = (folder: string, args: readonly string[]): string[] =>
+  ['compare', ...args].map((arg) => (arg.endsWith('.yaml') ? join(folder, arg) : arg));
 
-async function compared(repository: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const { code, stdout, stderr } = await run(repository, [...args, '--json'], env);
-  expect([stdout === '' ? stderr : '']).toEqual(['']);
-  return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)), stderr };
-}
+const run = ({ folder: cwd }: Repository, args: readonly string[]) => bench(placed(cwd, args), { cwd });
+
+const compared = ({ folder: cwd }: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  benchJson(OUTPUTS.compare, placed(cwd, args), { cwd, env });
 
 /** Of each cell, on both sides. */
 const runsOf = ({ cells }: Comparison): string => cells.map(({ runs }) => runs.join()).join(' ');
@@ -150,13 +147,9 @@ describe('bench compare A..B --run --build CMD', () => {
     const { code, stdout, stderr } = await run(repository, args);
     expect([code, stdout]).toEqual([4, '']);
     const second = commits[1]?.slice(0, 8) ?? '';
-    const lines = stderr.trimEnd().split('\n').slice(-2);
-    expect(lines[0]).toMatch(
-      new RegExp(
-        `^bench: head HEAD \\(${second}\\): .*: exit code 7; its output is in compare-run/\\w+/logs/\\w+\\.err$`,
-      ),
-    );
-    expect(lines[1]).toBe(printable('bench:   cc: no \u001b[31mway'));
+    const text = `^bench: head HEAD \\(${second}\\): .*: exit code 7; its output is in compare-run/\\w+/logs/\\w+\\.err$`;
+    const lines = [expect.stringMatching(text), printable('bench:   cc: no \u001b[31mway')];
+    expect(stderr.trimEnd().split('\n').slice(-2)).toEqual(lines);
     expect(existsSync(join(repository.folder, /its output is in (\S+)/.exec(stderr)?.[1] ?? ''))).toBe(true);
     expectNoWorktrees(repository, 'compare-run');
     expect(sweepsOf(repository)).toEqual([]);
@@ -168,9 +161,8 @@ describe('bench compare A..B --run --build CMD', () => {
     writeInto(repository.folder, 'new.yaml', matrix);
     const args = ['HEAD~1', '--run', '--matrix', 'new.yaml', ...BUILD, ...STUB];
     const uncommitted = await compared(repository, args);
-    expect(uncommitted.stderr.match(/note: \S*new\.yaml is not in .*: taking that of the working tree/g)).toHaveLength(
-      2,
-    );
+    const taken = /note: \S*new\.yaml is not in .*: taking that of the working tree/g;
+    expect(uncommitted.stderr.match(taken)).toHaveLength(2);
     expect(uncommitted.json.cells).toHaveLength(2);
     // Not what was measured with the file as it was.
     writeInto(repository.folder, 'new.yaml', matrix.replace('[1, 8]', '[1]'));
@@ -184,14 +176,12 @@ describe('bench compare A..B --run --build CMD', () => {
 
   test('recordings, without a build; a matrix that the second commit changes', async () => {
     const repository = new Repository(temporaryFolder());
-    const at = (opt: string): string =>
-      `extends: ${join(import.meta.dirname, '../../../matrices/quickstart-pair.yaml')}\n${opt}`;
-    writeInto(repository.folder, 'm.yaml', at(''));
-    repository.git('add', '.');
-    repository.commit();
-    writeInto(repository.folder, 'm.yaml', at('build: {opt: {batch: 32}}\n'));
-    repository.git('add', '.');
-    repository.commit();
+    const pair = `extends: ${join(ROOT, 'matrices', 'quickstart-pair.yaml')}\n`;
+    for (const opt of ['', 'build: {opt: {batch: 32}}\n']) {
+      writeInto(repository.folder, 'm.yaml', pair + opt);
+      repository.git('add', '.');
+      repository.commit();
+    }
     const { code, json } = await compared(repository, ['m.yaml', '--run', '--filter', 'batch=1']);
     expect([code, json.provenance]).toEqual([1, 'recorded']);
     expect(json.cells.map(({ verdict }) => verdict)).toContain('slower');
@@ -228,24 +218,18 @@ describe('with', () => {
     const { repository } = history(slowFrom(1, 2));
     const clone = join(temporaryFolder(), 'clone');
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.folder}`, clone]);
-    expect(await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone })).toMatchObject({
-      code: 2,
-      stderr:
-        'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
-    });
+    const text =
+      'HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n';
+    expect(await bench(['compare', 'HEAD~1..HEAD', ...MATRIX], { cwd: clone })).toEqual(refusal(`bench: ${text}`));
   });
 });
 
 describe('Ctrl-C and SIGKILL', () => {
   /** Ends bench in the middle of a run. */
-  async function endedWhileMeasuring(
-    repository: Repository,
-    signal: 'SIGINT' | 'SIGKILL',
-    args: readonly string[] = ALL,
-  ): Promise<Finished> {
-    const pids = join(repository.folder, 'pids');
+  async function endedWhileMeasuring({ folder: cwd }: Repository, signal: 'SIGINT' | 'SIGKILL', args = ALL) {
+    const pids = join(cwd, 'pids');
     const env = { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'stubborn' }]), STUB_PIDS: pids };
-    const child = startBench(['compare', 'HEAD~1', ...args], { cwd: repository.folder, env });
+    const child = startBench(['compare', 'HEAD~1', ...args], { cwd, env });
     const ended = finished(child);
     await writtenPids(pids);
     child.kill(signal);
@@ -283,9 +267,8 @@ describe('Ctrl-C and SIGKILL', () => {
     writeInto(repository.folder, 'random.sh', script);
     const args = [...MATRIX, ...STUB, '--build', `sh '${join(repository.folder, 'random.sh')}'`];
     await endedWhileMeasuring(repository, 'SIGINT', args);
-    const refused = await run(repository, ['HEAD~1', ...args]);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/changed since sweep \w+ began: measure again with --force\n$/);
+    const stderr = expect.stringMatching(/changed since sweep \w+ began: measure again with --force\n$/);
+    expect(await run(repository, ['HEAD~1', ...args])).toMatchObject({ code: 2, stderr });
     const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
     expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
     expectNoWorktrees(repository, 'compare-run');
@@ -311,16 +294,13 @@ describe('wrong use', () => {
     ['add --build CMD, which makes it there', [...MATRIX, ...STUB]],
     ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
   ])('%s', async (message, args) => {
-    const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
-    expect(stderr).not.toMatch(/^\s+at /m);
+    const ended = await bench(['compare', ...args], { cwd: made });
+    expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
   });
 
   test('outside of a repository', async () => {
-    const { code, stderr } = await bench(['compare', ...MATRIX], { cwd: temporaryFolder() });
-    expect([code, stderr]).toEqual([
-      2,
-      'bench: there is no git repository here, or no git: bench checks out two commits and measures them\n',
-    ]);
+    const text = 'bench: there is no git repository here, or no git: bench checks out two commits and measures them\n';
+    expect(await bench(['compare', ...MATRIX], { cwd: temporaryFolder() })).toEqual(refusal(text));
   });
 });

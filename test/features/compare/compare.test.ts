@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 
-import type * as z from 'zod';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -13,30 +12,23 @@ const MATRICES = join(ROOT, 'matrices');
 const PAIR = join(MATRICES, 'quickstart-pair.yaml');
 const OPT32 = join(MATRICES, 'quickstart-pair-opt32.yaml');
 
-type Compared = z.infer<typeof OUTPUTS.compare>;
-
-const parsed = (stdout: string): Compared => OUTPUTS.compare.parse(JSON.parse(stdout));
-
 describe('on a repository in which one commit made two cells slower', () => {
   let repository: Repository;
   let db: string;
   let commits: string[];
 
-  const run = (matrix: string, ...more: string[]) =>
-    bench(['run', matrix, '--db', db, ...more], { cwd: repository.folder });
-  const compare = async (...args: string[]): Promise<{ code: number | null; json: Compared }> => {
-    const { code, stdout } = await bench(['compare', ...args, '--db', db, '--json'], { cwd: repository.folder });
-    return { code, json: parsed(stdout) };
-  };
+  const start = (...args: string[]) => bench([...args, '--db', db], { cwd: repository.folder });
+  const compare = (...args: string[]) =>
+    benchJson(OUTPUTS.compare, ['compare', ...args, '--db', db], { cwd: repository.folder });
 
   // first: measured · second: not measured · third: measured, slower · fourth: not measured
   beforeAll(async () => {
     repository = new Repository(sharedFolder());
     db = join(repository.folder, 'bench.sqlite');
     commits = [repository.commit()];
-    await run(PAIR);
+    await start('run', PAIR);
     commits.push(repository.commit(), repository.commit());
-    await run(OPT32);
+    await start('run', OPT32);
     commits.push(repository.commit());
   }, 60_000);
 
@@ -75,10 +67,9 @@ describe('on a repository in which one commit made two cells slower', () => {
   test('BASE alone takes as HEAD the newest results at or before the commit that is checked out', async () => {
     expect((await compare('HEAD~3')).json.head.commit).toBe(commits[2]);
     repository.git('checkout', '--quiet', '--force', commits[1] ?? '');
-    const earlier = await bench(['compare', commits[0] ?? '', '--db', db], { cwd: repository.folder });
+    const earlier = await start('compare', commits[0] ?? '');
     repository.git('checkout', '--quiet', '--force', 'main');
-    expect(earlier.code).toBe(2);
-    expect(earlier.stderr).toContain(`taking ${commits[0]?.slice(0, 8)}, the commit before it`);
+    expect(earlier).toEqual(refusal(`taking ${commits[0]?.slice(0, 8)}, the commit before it`));
   });
 
   test.each([
@@ -92,34 +83,24 @@ describe('on a repository in which one commit made two cells slower', () => {
   });
 
   test('sweep ids and their beginnings, and a baseline', async () => {
-    const [base, head] = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at').map(
-      ({ id }) => id,
-    );
-    expect((await compare(base?.slice(0, 8) ?? '', head ?? '')).json.counts.slower).toBe(2);
-    await bench(['baseline', 'set', 'v1.2', 'HEAD~3', '--db', db], { cwd: repository.folder });
+    const sweeps = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at');
+    const [base = '', head = ''] = sweeps.map(({ id }) => id);
+    expect((await compare(base.slice(0, 8), head)).json.counts.slower).toBe(2);
+    await start('baseline', 'set', 'v1.2', 'HEAD~3');
     const { json } = await compare('baseline:v1.2', 'latest');
-    const shown = await bench(['baseline', 'show', 'v1.2', '--db', db, '--json'], { cwd: repository.folder });
-    expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: base });
+    expect(JSON.parse((await start('baseline', 'show', 'v1.2', '--json')).stdout)).toMatchObject({ sweepId: base });
     expect([json.base.sweepIds, json.counts.slower]).toEqual([[base], 2]);
-    const other = await bench(['baseline', 'set', 'v1.2', 'latest', '--db', db], { cwd: repository.folder });
-    expect([other.code, other.stderr]).toEqual([
-      2,
-      expect.stringContaining(`baseline v1.2 names sweep ${base?.slice(0, 8)} since 2026-`),
-    ]);
-    const forced = await bench(['baseline', 'set', 'v1.2', 'latest', '--force', '--db', db], {
-      cwd: repository.folder,
-    });
-    expect(forced.stdout).toContain(`baseline v1.2 is sweep ${head?.slice(0, 8)}`);
+    const text = `baseline v1.2 names sweep ${base.slice(0, 8)} since 2026-`;
+    expect(await start('baseline', 'set', 'v1.2', 'latest')).toEqual(refusal(text));
+    const forced = await start('baseline', 'set', 'v1.2', 'latest', '--force');
+    expect(forced.stdout).toContain(`baseline v1.2 is sweep ${head.slice(0, 8)}`);
   });
 
   test('a range behind an option with an optional file is the sides, not a file', async () => {
-    const [ranged, plain] = await Promise.all(
-      [
-        ['--md', `${commits[0]}..${commits[2]}`],
-        [`${commits[0]}..${commits[2]}`, '--md'],
-      ].map((args) => bench(['report', ...args, '--db', db], { cwd: repository.folder })),
-    );
-    expect([ranged, ranged?.stdout]).toEqual([plain, expect.stringMatching(/^### ▲ 2 of 2 cells slower/)]);
+    const range = `${commits[0]}..${commits[2]}`;
+    const ranged = await start('report', '--md', range);
+    expect(ranged).toEqual(await start('report', range, '--md'));
+    expect(ranged.stdout).toMatch(/^### ▲ 2 of 2 cells slower/);
   });
 
   test('faster the other way round, and in throughput with its sign', async () => {
@@ -139,17 +120,14 @@ describe('on a repository in which one commit made two cells slower', () => {
     // Neither is measured: both fall back to the same sweep.
     [['HEAD~2', 'HEAD~3']],
   ])('%j is one sweep on both sides: no verdict', async (args) => {
-    expect(await bench(['compare', ...args, '--db', db], { cwd: repository.folder })).toEqual(
-      refusal('both sides are sweep'),
-    );
+    expect(await start('compare', ...args)).toEqual(refusal('both sides are sweep'));
   });
 
   test('the name of a baseline is enough; a git revision of that name wins, and that is said', async () => {
-    const inRepository = (...args: string[]) => bench([...args, '--db', db], { cwd: repository.folder });
-    await inRepository('baseline', 'set', 'v1', 'latest~1');
+    await start('baseline', 'set', 'v1', 'latest~1');
     const { json } = await compare('v1', 'latest');
     expect([json.baseRef, json.base.sweepIds]).toEqual(['baseline:v1', (await compare('latest~1')).json.base.sweepIds]);
-    await inRepository('baseline', 'set', 'main', 'latest~1');
+    await start('baseline', 'set', 'main', 'latest~1');
     expect((await compare('baseline:main', 'main')).json.head.note).toContain('the baseline is baseline:main');
   });
 
@@ -162,14 +140,13 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a matching cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {
-    expect(await bench(['compare', ...args, '--db', db], { cwd: repository.folder })).toEqual(refusal(message));
+    expect(await start('compare', ...args)).toEqual(refusal(message));
   });
 });
 
 test('two nights with one run a side: every cell is unclear, none slower or faster, each with what would settle it', async () => {
   const db = await storeIn(temporaryFolder(), 'nights');
-  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
-  const json = parsed(stdout);
+  const { code, json } = await benchJson(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
   expect([code, json.counts]).toMatchObject([0, { slower: 0, faster: 0, same: 0, unclear: 24 }]);
   for (const cell of json.cells) {
     expect(cell.runs).toEqual([1, 1]);
@@ -178,7 +155,7 @@ test('two nights with one run a side: every cell is unclear, none slower or fast
   }
   expect((await bench(['compare', 'latest~1', 'latest', '--db', db, '--fail-on', 'regression,unclear'])).code).toBe(5);
   // Against their references, with what other cells say of the noise, they are judged.
-  const judged = parsed((await bench(['compare', '--db', db, '--json'])).stdout);
+  const judged = await jsonOf(OUTPUTS.compare, ['compare', '--db', db]);
   expect(judged.counts).toMatchObject({ slower: 0, faster: 0, same: 24, unclear: 0 });
   for (const cell of judged.cells) {
     expect(cell.runs[1]).toBe(1);
@@ -190,8 +167,8 @@ test('results of different provenance are compared only when asked', async () =>
   const db = await storeIn(temporaryFolder(), 'pair');
   const log = join(ROOT, 'test/fixtures/guide/listing-06-fp16-summary.log');
   await bench(['import', log, '--sweep', 'guide', '--db', db]);
-  const { stdout } = await bench(['compare', 'latest', 'guide', '--db', db, '--json']);
-  expect(parsed(stdout).counts).toMatchObject({ slower: 0, faster: 0, same: 0 });
+  const { counts } = await jsonOf(OUTPUTS.compare, ['compare', 'latest', 'guide', '--db', db]);
+  expect(counts).toMatchObject({ slower: 0, faster: 0, same: 0 });
 });
 
 test('a revision that measured several matrices stands for the one that the other side has', async () => {
@@ -205,9 +182,8 @@ test('a revision that measured several matrices stands for the one that the othe
   await run('quickstart-pair-opt32');
   await run('quickstart');
   for (const sides of [['HEAD~1'], ['HEAD~1', 'HEAD'], ['HEAD~1', 'latest']]) {
-    const { code, stdout } = await bench(['compare', ...sides, '--json'], { cwd: folder });
-    expect([sides, code]).toEqual([sides, 1]);
-    expect(parsed(stdout).counts).toMatchObject({ slower: 2, missing: 0 });
+    const { code, json } = await benchJson(OUTPUTS.compare, ['compare', ...sides], { cwd: folder });
+    expect([sides, code, json.counts]).toMatchObject([sides, 1, { slower: 2, missing: 0 }]);
   }
   const [newest] = JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd: folder })).stdout).sweeps;
   const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });

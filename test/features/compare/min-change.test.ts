@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 
 const MATRICES = join(ROOT, 'matrices');
 
@@ -29,18 +29,16 @@ test.each([
   { args: ['--min-change', '50%'], code: 0, verdicts: ['same', 'same'], headline: '0 slower, 0 faster, 2 same' },
 ])('a change under the smallest one is none, as for check: $args', async ({ args, code, headline, verdicts }) => {
   const sides = ['compare', 'latest~1', 'latest', ...args];
-  const shown = await bench([...sides, '--json'], { cwd });
-  const { cells } = OUTPUTS.compare.parse(JSON.parse(shown.stdout));
-  expect([shown.code, cells.map(({ verdict }) => verdict)]).toEqual([code, verdicts]);
+  const { json, ...ended } = await benchJson(OUTPUTS.compare, sides, { cwd });
+  const { cells } = json;
+  expect([ended.code, cells.map(({ verdict }) => verdict)]).toEqual([code, verdicts]);
   // The change and its interval stay.
   for (const { changePercent, ciPercent } of cells) {
     expect(changePercent).toBeGreaterThan(10);
     expect(ciPercent?.[0]).toBeGreaterThan(10);
   }
   expect((await bench(sides, { cwd })).stdout.split(' · ')[0]).toBe(headline);
-  const checked = await bench(['check', '--json', ...args], { cwd });
-  const judged = OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0]?.cells ?? [];
-  expect(new Map(judged.map(({ key, verdict }) => [key, verdict]))).toEqual(
-    new Map(cells.map(({ key, verdict }) => [key, verdict])),
-  );
+  const judged = (await jsonOf(OUTPUTS.check, ['check', ...args], { cwd })).series[0]?.cells ?? [];
+  const [expected, found] = [cells, judged].map((all) => new Map(all.map(({ key, verdict }) => [key, verdict])));
+  expect(found).toEqual(expected);
 });

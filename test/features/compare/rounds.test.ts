@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
 import type { Enough } from '../../../src/features/run/index.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
-import { keyedCell } from '../../../src/records/cell.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';
 import { geometricMeanLines } from '../../../src/features/compare/text.ts';
 import { type CellRatio, NO_SHARED_NOISE } from '../../../src/judge/geometric-mean.ts';
 import type { JudgedCell } from '../../../src/judge/compare/compare-matrix.ts';
+import { imageCell } from '../../support/image-cell.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
@@ -28,26 +28,10 @@ function runsOf(valuesMs: readonly (number | null)[]): Runs {
   }));
 }
 
-function paired(
-  batch: number,
-  base: readonly (number | null)[],
-  head: readonly (number | null)[],
-  capacity = Infinity,
-): PairedCell {
-  const cell = keyedCell({
-    model: 'vit',
-    precision: 'fp16',
-    precisionVia: 'onnx',
-    shapes: { input: [batch, 3] },
-    inputs: { kind: 'random' },
-    cudaGraph: true,
-    dataTransfers: true,
-    spinWait: false,
-    streams: 1,
-    axisFlags: {},
-  });
-  return pairedCell(cell, runsOf(base), runsOf(head), capacity, 10);
-}
+type Values = Parameters<typeof runsOf>[0];
+
+const paired = (batch: number, base: Values, head: Values, capacity = Infinity): PairedCell =>
+  pairedCell(imageCell({ model: 'vit', precision: 'fp16', batch }), runsOf(base), runsOf(head), capacity, 10);
 
 const STEADY = [1, 1.001, 0.999];
 const NOISY = [1, 1.03, 0.97];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { lockSweep } from '../../../src/run/planned-sweep.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -92,20 +92,15 @@ test('what is measured, a baseline, or unknown is refused before anything goes',
   const [first = '', second = ''] = ids;
   const before = rowsOf(db);
   const rm = (...names: string[]) => bench(['db', 'rm', ...names, '--db', db], { cwd: folder });
-  const stderr = 'bench: nightly does not name one sweep: write the start of an id of `bench ls sweeps`\n';
-  expect(await rm(second, 'nightly')).toMatchObject({ code: 2, stderr });
+  const text = 'bench: nightly does not name one sweep: write the start of an id of `bench ls sweeps`\n';
+  expect(await rm(second, 'nightly')).toEqual(refusal(text));
   const release = lockSweep(join(dirname(db), 'artefacts'), first);
   const measured = await rm(second, first);
   release();
-  expect([measured.code, measured.stderr]).toEqual([
-    2,
-    expect.stringMatching(/^bench: sweep [0-9a-f]{8} is being measured by .*: wait for it, or stop it\n$/),
-  ]);
+  expect(measured).toEqual(refusal(/bench: sweep [0-9a-f]{8} is being measured by .*: wait for it, or stop it\n/));
   expect(rowsOf(db)).toEqual(before);
   await bench(['baseline', 'set', 'v1', first, '--db', db], { cwd: folder });
-  expect(await rm(second, first)).toMatchObject({
-    code: 2,
-    stderr: `bench: sweep ${first.slice(0, 8)} is the baseline v1: \`bench baseline rm v1\` first, or set it to another sweep\n`,
-  });
+  const baseline = `bench: sweep ${first.slice(0, 8)} is the baseline v1: \`bench baseline rm v1\` first, or set it to another sweep\n`;
+  expect(await rm(second, first)).toEqual(refusal(baseline));
   expect(queryStore(db, 'SELECT count(*) AS sweeps FROM sweeps')).toEqual([{ sweeps: 2 }]);
 });

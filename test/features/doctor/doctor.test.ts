@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 import stringWidth from 'string-width';
@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { gatherFacts, gpusFacts } from '../../../src/features/doctor/gather.ts';
 import { testIo } from '../../support/io.ts';
 import { change } from '../../support/store-dump.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { tryAcquire } from '../../../src/process/lock.ts';
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
@@ -33,10 +33,9 @@ class Bare {
   }
 
   async checks(env: Record<string, string>, ...args: string[]) {
-    const { code, stdout, stderr } = await this.doctor(env, '--json', ...args);
-    const parsed = OUTPUTS.doctor.parse(JSON.parse(stdout));
-    const stateOf = (id: string) => parsed.checks.find((check) => check.id === id);
-    return { code, stderr, ready: parsed.ready, stateOf };
+    const doctor = ['doctor', '--db', this.db, ...args];
+    const { code, json } = await benchJson(OUTPUTS.doctor, doctor, { env, cwd: this.folder });
+    return { code, stateOf: (id: string) => json.checks.find((check) => check.id === id) };
   }
 }
 
@@ -122,12 +121,18 @@ describe('a machine with both', () => {
 });
 
 describe('the store', () => {
-  test.each<[string, (db: string) => void, string]>([
+  async function damaged(db: string): Promise<void> {
+    await storeIn(dirname(db), 'pair');
+    writeFileSync(db, Buffer.alloc(8192, 0xa5), { flag: 'r+' });
+  }
+
+  test.each<[string, (db: string) => void | Promise<void>, string]>([
     ['text', (db) => writeFileSync(db, 'no database, but long enough to be none'), 'is not a SQLite file'],
-    ['a folder', (db) => mkdirSync(db), 'is a folder'],
+    ['a folder', (db) => void mkdirSync(db), 'is a folder'],
+    ['one with a page of garbage', damaged, ''],
   ])('that is %s', async (_, make, said) => {
     const machine = new Bare();
-    make(machine.db);
+    await make(machine.db);
     const { code, stateOf } = await machine.checks(machine.env());
     expect(code).toBe(3);
     const evidence = expect.stringContaining(said);
@@ -143,25 +148,13 @@ describe('the store', () => {
     const counted = expect.stringMatching(/bench\.sqlite: \d+ KiB, 1 sweep$/);
     expect(stateOf('store.database')).toMatchObject({ state: 'ok', evidence: counted });
   });
-
-  test('with a page of garbage is damaged', async () => {
-    const machine = new Bare();
-    await storeIn(machine.folder, 'pair');
-    const damaged = join(machine.folder, 'damaged.sqlite');
-    copyFileSync(machine.db, damaged);
-    writeFileSync(damaged, Buffer.alloc(8192, 0xa5), { flag: 'r+' });
-    const { code, stateOf } = await machine.checks(machine.env(), '--db', damaged);
-    expect([code, stateOf('store.database')?.state]).toEqual([3, 'failed']);
-  });
 });
 
 test('clocks that a bench holds are said, with the process', async () => {
   const gpu = new FakeGpu();
   const report = join(gpu.folder, 'report.xml');
-  writeFileSync(
-    report,
-    `<nvidia_smi_log><gpu id="0"><uuid>${FAKE_GPU}</uuid><clocks><sm_clock>1590 MHz</sm_clock></clocks></gpu></nvidia_smi_log>`,
-  );
+  const inside = `<uuid>${FAKE_GPU}</uuid><clocks><sm_clock>1590 MHz</sm_clock></clocks>`;
+  writeFileSync(report, `<nvidia_smi_log><gpu id="0">${inside}</gpu></nvidia_smi_log>`);
   mkdirSync(gpu.lockFolder);
   const note = { gpuUuid: FAKE_GPU, gpuName: 'Stub GPU', policy: 'locked 1590 MHz', lockedAt: '2026-11-21T02:00:00Z' };
   const attempt = tryAcquire(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), { note });
@@ -189,37 +182,30 @@ test('tools that hang are given up, all at once', async () => {
 describe('--measure', () => {
   const MATRIX = join(ROOT, 'matrices', 'quickstart-pair.yaml');
 
-  async function measure(cwd: string) {
-    const asked = ['--matrix', MATRIX, '--filter', 'vit_small b8', '--json'];
-    const { code, stdout } = await bench(['doctor', '--measure', ...asked], { cwd });
-    return { code, output: OUTPUTS.doctor.parse(JSON.parse(stdout)) };
-  }
+  const measure = (cwd: string) =>
+    benchJson(OUTPUTS.doctor, ['doctor', '--measure', '--matrix', MATRIX, '--filter', 'vit_small b8'], { cwd });
 
   test('--measure compares with the past of the machine; no history counts it', async () => {
     const cwd = temporaryFolder();
     for (const known of [0, 1, 2]) {
-      const { code, output } = await measure(cwd);
-      expect([code, output.measured]).toMatchObject([0, { against: null, standing: null, known }]);
+      const { code, json } = await measure(cwd);
+      expect([code, json.measured]).toMatchObject([0, { against: null, standing: null, known }]);
     }
     const again = await measure(cwd);
     expect(again.code).toBe(0);
     const same = { against: 'itself', known: 3, changePercent: 0, standing: 'as before' };
-    expect(again.output.measured).toMatchObject(same);
-    expect(again.output.checks.at(-1)).toMatchObject({ id: 'reference.speed', state: 'ok' });
-    const checked = await bench(['check'], { cwd });
-    expect([checked.code, checked.stderr]).toEqual([2, expect.stringContaining('no sweep of a branch is stored')]);
+    expect(again.json.measured).toMatchObject(same);
+    expect(again.json.checks.at(-1)).toMatchObject({ id: 'reference.speed', state: 'ok' });
+    expect(await bench(['check'], { cwd })).toEqual(refusal('no sweep of a branch is stored'));
 
     // The earlier ones were faster.
     change(join(cwd, 'bench.sqlite'), 'UPDATE time_statistics SET median_ms = median_ms / 1.05');
-    const { code, output } = await measure(cwd);
-    expect([code, output.measured]).toMatchObject([1, { against: 'itself', known: 4, standing: 'slower' }]);
-    expect([output.measured?.changePercent, output.measured?.cells?.length]).toEqual([expect.closeTo(5, 6), 1]);
-    expect(output.checks.at(-1)).toMatchObject({
-      state: 'warning',
-      evidence: expect.stringMatching(
-        /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower, beyond the variation of those sweeps$/,
-      ),
-    });
+    const { code, json } = await measure(cwd);
+    const slower = { against: 'itself', known: 4, standing: 'slower', changePercent: expect.closeTo(5, 6) };
+    expect([code, json.measured, json.measured?.cells?.length]).toMatchObject([1, slower, 1]);
+    const text =
+      /^0\.4\d+ ms, \+5\.0 % against 4 earlier sweeps of this machine: slower, beyond the variation of those sweeps$/;
+    expect(json.checks.at(-1)).toMatchObject({ state: 'warning', evidence: expect.stringMatching(text) });
   });
 
   test('the reference of bench can be planned for every TensorRT, and its model has its inputs', async () => {
@@ -228,8 +214,8 @@ describe('--measure', () => {
       const expected = { code: 0, stdout: expect.stringContaining('1 cell · 5 runs + 1 build') };
       expect(await bench(['plan', matrix, '--tensorrt', version])).toMatchObject(expected);
     }
-    const { stdout } = await bench(['model', 'inspect', join(ROOT, 'matrices', 'reference.onnx'), '--json']);
-    expect(OUTPUTS.inspect.parse(JSON.parse(stdout)).inputs).toMatchObject([{ name: 'x', shape: ['batch', 2048] }]);
+    const { inputs } = await jsonOf(OUTPUTS.inspect, ['model', 'inspect', 'matrices/reference.onnx']);
+    expect(inputs).toMatchObject([{ name: 'x', shape: ['batch', 2048] }]);
   });
 });
 

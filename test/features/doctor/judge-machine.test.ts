@@ -30,14 +30,8 @@ const H200: GpuFacts = {
 };
 
 const GIB = 2 ** 30;
-const FOLDER = {
-  holds: 'store',
-  path: '/data',
-  isThere: true,
-  isWritable: true,
-  freeBytes: 100 * GIB,
-  networkFileSystem: null,
-};
+const WRITABLE = { isThere: true, isWritable: true, freeBytes: 100 * GIB, networkFileSystem: null };
+const FOLDER = { holds: 'store', path: '/data', ...WRITABLE };
 
 const READY: MachineFacts = {
   isReplay: false,
@@ -107,6 +101,13 @@ function wordsOf(facts: MachineFacts): string {
 const only = (facts: MachineFacts, id: string): DoctorCheck | undefined =>
   judgeMachine(facts).find((check) => check.id === id);
 
+/** What is not ok, in words, and how much of it keeps this machine from measuring. */
+const judged = (facts: MachineFacts) => [notOk(facts), wordsOf(facts), lackingOf(judgeMachine(facts)).length];
+/** Only a failed check keeps it from that. */
+const found = (checks: string, said: string): unknown[] => {
+  return [checks, expect.stringContaining(said), checks.endsWith('failed') ? 1 : 0];
+};
+
 test('a machine that is ready has nothing to mend, and ids of its own for each check', () => {
   const checks = judgeMachine(READY);
   expect([notOk(READY), checks.map(({ mend }) => mend).filter((mend) => mend !== null)]).toEqual(['', []]);
@@ -118,6 +119,7 @@ test('a machine that is ready has nothing to mend, and ids of its own for each c
 describe('of a GPU', () => {
   const other = (name: string, memoryMib: number | null) => ({ processes: [{ pid: 7, name, memoryMib }] });
   const pcie = (generation: number, width: number) => ({ pcie: { generation, width, maxGeneration: 5, maxWidth: 16 } });
+  const busyLink = { ...pcie(1, 16), ...other('x', 1), gpuUtilisationPercent: 99 };
   const untold = { computeMode: null, persistence: null, clocks: { smMhz: null, maxSmMhz: null }, clockReasons: null };
 
   test.each<[Partial<GpuFacts>, string, string]>([
@@ -136,18 +138,11 @@ describe('of a GPU', () => {
     [{ mig: 'on' }, 'gpu0.mig warning', '-mig 0'],
     [pcie(1, 16), 'gpu0.pcie advice', 'generation 1 x16 of 5 x16; an idle link slows down to save power'],
     [pcie(5, 8), 'gpu0.pcie warning', 'generation 5 x8 of 5 x16'],
-    [
-      { ...pcie(1, 16), ...other('x', 1), gpuUtilisationPercent: 99 },
-      'gpu0.idle warning, gpu0.pcie warning',
-      'generation 1 x16 of 5 x16',
-    ],
+    [busyLink, 'gpu0.idle warning, gpu0.pcie warning', 'generation 1 x16 of 5 x16'],
     [{ driverModel: 'WDDM' }, 'gpu0.driverModel warning', 'WDDM'],
     [{ driverModel: 'TCC' }, '', ''],
     [{ ...untold, temperatureC: null, ecc: null, mig: null }, '', ''],
-  ])('%j', (change, expected, said) => {
-    const facts = withGpu(change);
-    expect([notOk(facts), wordsOf(facts)]).toEqual([expected, expect.stringContaining(said)]);
-  });
+  ])('%j', (change, expected, said) => expect(judged(withGpu(change))).toEqual(found(expected, said)));
 
   test('persistence mode is nothing that Windows has', () => {
     expect(notOk(withGpu({ persistence: 'off' }, { host: { ...READY.host, platform: 'win32' } }))).toBe('');
@@ -159,45 +154,21 @@ describe('of trtexec, its library and the driver', () => {
     READY.trtexec.kind === 'found' ? { trtexec: { ...READY.trtexec, ...change } } : {};
   const report = { kind: 'report', driver: '570.86.10', cuda: '12.8', gpus: [H200], hidden: 0 } as const;
 
+  const missing = { trtexec: { kind: 'missing' as const, problem: 'looked everywhere' } };
+  const failing = trtexec({ help: { kind: 'failed', problem: 'is it trtexec?' } });
+  const libraryBeside = trtexec({ library: { kind: 'missing', name: 'libnvinfer.so.10', nearby: '/opt/lib' } });
+  const newer = trtexec({ library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } });
+  const hanging = { gpus: { kind: 'none' as const, answer: { kind: 'silent' as const, afterS: 10 } } };
+
   test.each<[string, Partial<MachineFacts>, string, string]>([
-    [
-      'not found',
-      { trtexec: { kind: 'missing', problem: 'looked everywhere' } },
-      'trtexec.found failed',
-      'export TRTEXEC=/path/to/trtexec',
-    ],
-    [
-      'does not run',
-      trtexec({ help: { kind: 'failed', problem: 'is it trtexec?' } }),
-      'trtexec.runs failed',
-      '/opt/trtexec --help',
-    ],
-    [
-      'library missing, and found beside it',
-      trtexec({ library: { kind: 'missing', name: 'libnvinfer.so.10', nearby: '/opt/lib' } }),
-      'trtexec.library failed',
-      'export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH',
-    ],
-    [
-      'library of another version',
-      trtexec({ library: { kind: 'found', path: '/lib/libnvinfer.so.10.9.0', version: '10.9.0' } }),
-      'trtexec.library warning',
-      '/lib/libnvinfer.so.10.9.0 (10.9.0), but /opt/trtexec is version 10.6.0',
-    ],
+    ['not found', missing, 'trtexec.found failed', 'export TRTEXEC=/path/to/trtexec'],
+    ['does not run', failing, 'trtexec.runs failed', '/opt/trtexec --help'],
+    ['library beside it', libraryBeside, 'trtexec.library failed', 'export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH'],
+    ['library of another version', newer, 'trtexec.library warning', '(10.9.0), but /opt/trtexec is version 10.6.0'],
     ['driver too old', { builtForCuda: 13, gpus: report }, 'gpu.driver failed', 'CUDA 13, which needs 580 or newer'],
     ['GPUs hidden', { gpus: { ...report, gpus: [], hidden: 2 } }, 'gpu.visible failed', 'hides all 2'],
-    [
-      'nvidia-smi hangs',
-      { gpus: { kind: 'none', answer: { kind: 'silent', afterS: 10 } } },
-      'gpu.visible failed',
-      'nvidia-smi: gave no answer in 10 s',
-    ],
-  ])('%s', (_, change, expected, said) => {
-    const facts = { ...READY, ...change };
-    expect([notOk(facts), wordsOf(facts)]).toEqual([expected, expect.stringContaining(said)]);
-    // Only a failed one keeps this machine from measuring.
-    expect(lackingOf(judgeMachine(facts))).toHaveLength(expected.endsWith('failed') ? 1 : 0);
-  });
+    ['nvidia-smi hangs', hanging, 'gpu.visible failed', 'nvidia-smi: gave no answer in 10 s'],
+  ])('%s', (_, change, expected, said) => expect(judged({ ...READY, ...change })).toEqual(found(expected, said)));
 
   test.each([
     [11, '450.80.02', 'ok'],
@@ -213,11 +184,7 @@ describe('of trtexec, its library and the driver', () => {
   });
 
   test('neither is needed where recordings answer, nor nvidia-smi on a Jetson', () => {
-    const nothing: MachineFacts = {
-      ...READY,
-      trtexec: { kind: 'missing', problem: 'looked everywhere' },
-      gpus: { kind: 'none', answer: { kind: 'missing' } },
-    };
+    const nothing: MachineFacts = { ...READY, ...missing, gpus: { kind: 'none', answer: { kind: 'missing' } } };
     expect(lackingOf(judgeMachine(nothing)).map(({ id }) => id)).toEqual(['trtexec.found', 'gpu.visible']);
     expect(lackingOf(judgeMachine({ ...nothing, isReplay: true }))).toEqual([]);
     const host = { ...READY.host, isJetson: true };
@@ -229,6 +196,7 @@ describe('of host, disk and store', () => {
   const host = (change: Partial<MachineFacts['host']>) => ({ host: { ...READY.host, ...change } });
   const folder = (change: Partial<typeof FOLDER>) => ({ folders: [{ ...FOLDER, ...change }] });
   const shared = { freeMemoryBytes: 3 * GIB, memoryBytes: 8 * GIB, isJetson: true };
+  const refused = { kind: 'refused' as const, path: 'a.sqlite', problem: 'is not a SQLite file' };
 
   test.each<[Partial<MachineFacts>, string, string]>([
     [host({ loadPerCpu: 0.75 }), 'host.load warning', 'load of 0.75 on each of 16 CPUs'],
@@ -241,17 +209,8 @@ describe('of host, disk and store', () => {
     [folder({ isWritable: false }), 'store.folder0 failed', '/data is not writable'],
     [folder({ isThere: false, isWritable: false }), 'store.folder0 failed', 'mkdir -p /data'],
     [{ folders: [{ ...FOLDER, networkFileSystem: 'NFS' }] }, 'store.folder0.network warning', '/data is on NFS'],
-    [
-      { store: { kind: 'refused', path: 'a.sqlite', problem: 'is not a SQLite file' } },
-      'store.database failed',
-      'a.sqlite is not a SQLite file',
-    ],
-  ])('%j', (change, expected, said) => {
-    const facts = { ...READY, ...change };
-    expect([notOk(facts), wordsOf(facts)]).toEqual([expected, expect.stringContaining(said)]);
-    // Only a failed one keeps this machine from measuring.
-    expect(lackingOf(judgeMachine(facts))).toHaveLength(expected.endsWith('failed') ? 1 : 0);
-  });
+    [{ store: refused }, 'store.database failed', 'a.sqlite is not a SQLite file'],
+  ])('%j', (change, expected, said) => expect(judged({ ...READY, ...change })).toEqual(found(expected, said)));
 
   test.each([
     [{ quickCheck: 'wrong # of entries in index' }, 'failed'],
@@ -282,13 +241,10 @@ describe('of tools that only some commands need', () => {
     });
   });
 
+  const refused = { ...answered(''), kind: 'refused' as const, problem: 'SyntaxError', exitCode: 1, signal: null };
+
   test.each([
-    [
-      'refused',
-      { ...answered(''), kind: 'refused' as const, problem: 'SyntaxError', exitCode: 1, signal: null },
-      'warning',
-      'SyntaxError',
-    ],
+    ['refused', refused, 'warning', 'SyntaxError'],
     ['no JSON', answered('hello\n'), 'warning', 'answers: hello'],
     ['named and missing', { kind: 'missing' as const }, 'warning', '($BENCH_PYTHON): not found'],
   ])('an interpreter that is none: %s', (_, answer, state, said) => {

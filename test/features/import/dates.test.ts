@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { bench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 
 const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
 const VIT = ['--model', 'vit_small', '--precision', 'fp16'];
@@ -94,20 +95,16 @@ describe('the date of an imported log without run.json', () => {
     const folders = ['c', 'a', 'b'];
     for (const [index, name] of folders.entries()) {
       mkdirSync(join(folder, name));
-      writeFileSync(
-        join(folder, name, 'run.log'),
-        logOf('normal', index + 1, null).replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]'),
-      );
+      const log = logOf('normal', index + 1, null);
+      const stamped = log.replaceAll(/\[11\/21\/2026-\d\d:\d\d:\d\d\]/g, '[11/21/2026-07:50:24]');
+      writeFileSync(join(folder, name, 'run.log'), stamped);
       expect((await bench(['import', join(folder, name), '--sweep', name, ...VIT, '--db', db])).code).toBe(0);
     }
     const again = join(folder, 'again.sqlite');
     await bench(['import', join(folder, 'artefacts'), '--db', again]);
+    const sweeps = folders.toReversed().map((name) => ({ name, startedAt: '2026-11-21T07:50:24.000Z' }));
     for (const store of [db, again]) {
-      const listed = await bench(['ls', 'sweeps', '--json', '--db', store]);
-      const { sweeps }: { sweeps: { name: string; startedAt: string }[] } = JSON.parse(listed.stdout);
-      expect(sweeps.map(({ name, startedAt }) => [name, startedAt])).toEqual(
-        folders.toReversed().map((name) => [name, '2026-11-21T07:50:24.000Z']),
-      );
+      expect(await jsonOf(OUTPUTS.sweeps, ['ls', 'sweeps', '--db', store])).toMatchObject({ sweeps });
     }
   });
 });
@@ -129,9 +126,8 @@ describe('bench import --date', () => {
     expect(startIn(folder)).toEqual([{ start: stamped, run: stamped }]);
     const dated = await taking(folder, '--date', '2026-03-01T02:30+01:00', '--json');
     const start = '2026-03-01T01:30:00.000Z';
-    expect(JSON.parse(dated.stdout).sweeps).toMatchObject([
-      { stored: 0, alreadyStored: 1, startedAt: start, datesFrom: ['option'] },
-    ]);
+    const sweeps = [{ stored: 0, alreadyStored: 1, startedAt: start, datesFrom: ['option'] }];
+    expect(JSON.parse(dated.stdout)).toMatchObject({ sweeps });
     await taking(folder);
     expect(startIn(folder)).toEqual([{ start, run: start }]);
     await bench(['import', join(folder, 'artefacts'), '--db', join(folder, 'again.sqlite')]);
@@ -160,8 +156,7 @@ describe('bench import --date', () => {
     const args = ['import', folder, '--date', '2026-03-01', '--db', join(folder, 'bench.sqlite'), '--json'];
     const { stdout, stderr } = await bench(args);
     expect(stderr).toBe('note: --date has no effect on runs whose run.json has a start time (1 sweep)\n');
-    expect(JSON.parse(stdout).sweeps).toMatchObject([
-      { startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] },
-    ]);
+    const sweeps = [{ startedAt: '2026-11-21T07:47:04.500Z', datesFrom: ['runJson'] }];
+    expect(JSON.parse(stdout)).toMatchObject({ sweeps });
   });
 });

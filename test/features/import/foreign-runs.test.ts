@@ -7,6 +7,8 @@ import { roleOf } from '../../../src/artefacts/read/identify.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
+import { imageCell } from '../../support/image-cell.ts';
 
 /** A copy of a recorded folder under another name, with the files that are named. */
 function copyOf(recording: string, name: string, parent = temporaryFolder()): string {
@@ -73,9 +75,8 @@ describe('exports of another run', () => {
     const doubled = rows.map((row) => ({ ...row, computeMs: (row['computeMs'] ?? 0) * 2 }));
     const { outcome, exports } = await onlyRead(withTimes(doubled));
     expect(outcome).toMatchObject({ kind: 'unfit', reason: 'exportMissing' });
-    expect(outcome.evidence[0]?.text).toMatch(
-      /^--exportTimes: times.json is damaged: their median is [\d.]+ ms, that of the summary/,
-    );
+    const text = /^--exportTimes: times.json is damaged: their median is [\d.]+ ms, that of the summary/;
+    expect(outcome.evidence[0]?.text).toMatch(text);
     expect([exports.times, (await onlyRead(withTimes(rows))).outcome.kind]).toEqual([null, 'measured']);
   });
 
@@ -111,18 +112,7 @@ describe('exports that lack', () => {
 });
 
 /** Of `pairs/vit_small.fp16/level2/b8.graph1/01-normal`, as bench itself would write it. */
-const PAIR_CELL = {
-  model: 'vit_small',
-  precision: 'fp16',
-  precisionVia: 'onnx',
-  shapes: { input: [8, 3, 224, 224] },
-  cudaGraph: true,
-  dataTransfers: true,
-  streams: 1,
-  spinWait: true,
-  inputs: { kind: 'random' },
-  axisFlags: {},
-};
+const { key: _key, ...PAIR_CELL } = imageCell({ model: 'vit_small', precision: 'fp16', batch: 8, dataTransfers: true });
 
 describe('a cell in run.json', () => {
   const from = join(FIXTURES, 'pairs', 'vit_small.fp16', 'level2', 'b8.graph1', '01-normal');
@@ -155,8 +145,8 @@ describe('a cell in run.json', () => {
 });
 
 describe('engines of imported runs', () => {
-  const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
-  const TIMED = join(PAIRS, 'level2', 'b8.graph1');
+  const LEVELS = 'pairs/vit_small.fp16/level2/b8.graph1';
+  const TIMED = join(FIXTURES, LEVELS);
 
   test('two in one cell are said, and never taken for one', async () => {
     const db = join(temporaryFolder(), 'b.sqlite');
@@ -172,22 +162,20 @@ describe('engines of imported runs', () => {
     for (const name of ['normal', 'level2']) {
       cpSync(join(TIMED, `01-${name}`, 'stdout.log.br'), join(folder, `${name}.log.br`));
     }
-    const { code, stdout } = await bench(['compare', 'normal.log.br', 'level2.log.br', '--json'], { cwd: folder });
+    const compared = (...args: string[]) => benchJson(OUTPUTS.compare, ['compare', ...args], { cwd: folder });
     const note =
       /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/;
-    expect([code, JSON.parse(stdout).base.note]).toEqual([0, expect.stringMatching(note)]);
-    const same = await bench(['compare', 'normal.log.br', 'normal.log.br', '--json'], { cwd: folder });
-    expect(JSON.parse(same.stdout).base.note).toBeNull();
-    const both = ['normal', 'level2'].map((name) =>
-      readFixture(`pairs/vit_small.fp16/level2/b8.graph1/01-${name}/stdout.log.br`),
-    );
+    expect(await compared('normal.log.br', 'level2.log.br')).toMatchObject({
+      code: 0,
+      json: { base: { note: expect.stringMatching(note) } },
+    });
+    expect((await compared('normal.log.br', 'normal.log.br')).json.base.note).toBeNull();
+    const both = ['normal', 'level2'].map((name) => readFixture(`${LEVELS}/01-${name}/stdout.log.br`));
     writeFileSync(join(folder, 'both.log'), Buffer.concat(both));
-    const partly = ['compare', 'both.log', 'normal.log.br', '--json'];
-    const all = JSON.parse((await bench(partly, { cwd: folder })).stdout);
+    const { json } = await compared('both.log', 'normal.log.br');
     const line = `on one side only: vit_small.fp16.level2; what both have: --filter 'model=vit_small.fp16'`;
-    expect(all.base.note).toBe(line);
-    expect(all.cells).toHaveLength(2);
-    const filtered = await bench([...partly, '--filter', 'model=vit_small.fp16'], { cwd: folder });
-    expect(JSON.parse(filtered.stdout).cells).toMatchObject([{ runs: [1, 1] }]);
+    expect(json).toMatchObject({ base: { note: line }, cells: { length: 2 } });
+    const filtered = await compared('both.log', 'normal.log.br', '--filter', 'model=vit_small.fp16');
+    expect(filtered.json.cells).toMatchObject([{ runs: [1, 1] }]);
   });
 });

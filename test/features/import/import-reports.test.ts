@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 
 const TORCH = {
   fp16: join(GUIDE, 'listing-10-torch-fp16-b128.txt'),
@@ -18,14 +19,6 @@ const TORCH = {
 };
 const TRACE = join(GUIDE, 'listing-31-trace.json');
 const VIT = ['--model', 'vit_large', '--shapes', 'input:128x3x224x224'];
-
-interface ComparedJson {
-  readonly base: number;
-  readonly changePercent: number;
-  readonly head: number;
-  readonly metric: string;
-  readonly verdict: string;
-}
 
 const newStore = (): string => join(temporaryFolder(), 'bench.sqlite');
 
@@ -58,31 +51,25 @@ describe("the guide's Torch-TensorRT listings", () => {
   });
 
   test('AT-10: a CUDA graph changes the medians by -0.42 % and +0.26 %, without a verdict', async () => {
-    const { code, stdout } = await bench(['show', 'guide', '--json', '--db', db]);
+    const { code, json } = await benchJson(OUTPUTS.run, ['show', 'guide', '--db', db]);
     expect(code).toBe(0);
-    const { graphGains, cells } = JSON.parse(stdout);
     const assumed = ['noise assumed to be 1 %, because it is unknown', 'detectable from 7.7 %'];
     const why = { verdict: 'unclear', reasons: ['no verdict: one run per side', ...assumed] };
-    expect(graphGains.pairs).toMatchObject([why, why]);
-    const changes = graphGains.pairs.map((pair: { latencyChangePercent: number }) => pair.latencyChangePercent);
-    expect(changes.map((change: number) => change.toFixed(2))).toEqual(['-0.42', '0.26']);
-    const flags = cells.flatMap(({ flags: own }: { flags: { evidence: string }[] }) => own);
+    expect(json.graphGains?.pairs).toMatchObject([why, why]);
+    const changes = json.graphGains?.pairs.map(({ latencyChangePercent }) => latencyChangePercent?.toFixed(2));
+    expect(changes).toEqual(['-0.42', '0.26']);
     const evidence = 'the largest of 100 times, 56.35 ms, is 4.1 % over p99, 54.11 ms';
-    expect(flags).toMatchObject([{ id: 'loneOutlier', effect: 'explained', evidence }]);
+    expect(json.cells.flatMap(({ flags }) => flags)).toMatchObject([
+      { id: 'loneOutlier', effect: 'explained', evidence },
+    ]);
   });
 
   test('AT-11: speed-ups of 1.742 and 1.705, items a second, -6.5 % and -8.4 % an item', async () => {
-    const args = ['choose', '--at', 'guide', '--filter', 'cudaGraph=off', '--json', '--db', db];
-    const { workloads, scaling } = JSON.parse((await bench(args)).stdout);
-    interface Row {
-      readonly label: string;
-      readonly itemsPerS: number;
-      readonly throughputFrom: string;
-      readonly speedUp: { readonly ratio: number; readonly verdict: string } | null;
-    }
-    const rows = workloads.flat().map(({ label, itemsPerS, throughputFrom, speedUp }: Row) => {
+    const args = ['choose', '--at', 'guide', '--filter', 'cudaGraph=off', '--db', db];
+    const { workloads, scaling } = await jsonOf(OUTPUTS.pareto, args);
+    const rows = workloads.flat().map(({ label, itemsPerS, throughputFrom, speedUp }) => {
       const faster = speedUp === null ? '' : ` ${speedUp.ratio.toFixed(3)} ${speedUp.verdict}`;
-      return `${label} ${itemsPerS.toFixed(1)} ${throughputFrom}${faster}`;
+      return `${label} ${itemsPerS?.toFixed(1)} ${throughputFrom}${faster}`;
     });
     const by = (label: string, said: string): string => `vit_large ${label} by torch-tensorrt ${said}`;
     expect(rows).toEqual([
@@ -93,7 +80,7 @@ describe("the guide's Torch-TensorRT listings", () => {
     ]);
     const step = { fromBatch: 128, toBatch: 256 };
     expect(scaling).toMatchObject([step, step]);
-    const changes = scaling.map((one: { itemsPerSChangePercent: number }) => one.itemsPerSChangePercent.toFixed(1));
+    const changes = scaling.map(({ itemsPerSChangePercent }) => itemsPerSChangePercent.toFixed(1));
     expect(changes).toEqual(['-6.5', '-8.4']);
   });
 
@@ -113,15 +100,15 @@ describe("the guide's Torch-TensorRT listings", () => {
     const plain = await bench(['compare', 'trtexec', 'torch', '--json', '--db', store]);
     expect(JSON.parse(plain.stdout)).toMatchObject({ counts: { missing: 4, slower: 0, unclear: 0 }, otherMethods: 2 });
     const requested = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
-    const { across, cells } = JSON.parse((await bench([...requested, '--json'])).stdout);
+    const { across, cells } = await jsonOf(OUTPUTS.compare, requested);
     expect(across.slice(0, 4)).toEqual([
       'harness: trtexec against torch-tensorrt',
       expect.stringMatching(/^timer: CUDA events against /),
       'in flight: 2 against 1',
       'percentiles: one of the measured times against interpolated between two times',
     ]);
-    const reported = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) =>
-      [metric, base.toFixed(2), head.toFixed(2), changePercent.toFixed(1), verdict].join(' '),
+    const reported = cells.map(({ base, changePercent, head, metric, verdict }) =>
+      [metric, base?.toFixed(2), head?.toFixed(2), changePercent?.toFixed(1), verdict].join(' '),
     );
     expect(reported.toSorted()).toEqual(['latencyMs 28.90 31.11 7.6 unclear', 'latencyMs 51.98 54.18 4.2 unclear']);
     expect((await bench(requested)).stdout.indexOf('compared anyway: harness')).toBe(0);
@@ -139,11 +126,8 @@ describe("the guide's Torch-TensorRT listings", () => {
 
 describe('what a report does not say', () => {
   test('is asked for, by option, and nothing is stored', async () => {
-    const { code, stderr } = await bench(['import', TORCH.fp16, '--model', 'vit', '--db', newStore()]);
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      `bench: ${TORCH.fp16} does not state its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`,
-    );
+    const text = `bench: ${TORCH.fp16} does not state its precision, nor its shapes, nor whether it used a CUDA graph; add --precision NAME --shapes input:8x3x224x224 --cuda-graph on|off\n`;
+    expect(await bench(['import', TORCH.fp16, '--model', 'vit', '--db', newStore()])).toEqual(refusal(text));
   });
 
   test('one file of several that lacks something keeps all of them out', async () => {
@@ -188,11 +172,9 @@ test.each([
 
 describe('layers that lie alone', () => {
   test('AT-8: a trace needs the number of its runs', async () => {
-    const refused = await bench(['layers', TRACE]);
-    const stderr = `bench: ${TRACE}: its times are summed over all runs, and it does not say how many: add --runs N\n`;
-    expect(refused).toMatchObject({ code: 2, stderr });
-    const imported = await bench(['import', TRACE, ...VIT, '--db', newStore()]);
-    expect([imported.code, imported.stderr]).toEqual([2, refused.stderr]);
+    const text = `bench: ${TRACE}: its times are summed over all runs, and it does not say how many: add --runs N\n`;
+    expect(await bench(['layers', TRACE])).toEqual(refusal(text));
+    expect(await bench(['import', TRACE, ...VIT, '--db', newStore()])).toEqual(refusal(text));
     const { layers } = JSON.parse((await bench(['layers', TRACE, '--runs', '100', '--json'])).stdout);
     expect(layers).toHaveLength(1);
     expect(layers[0].averageMs.toFixed(4)).toBe('0.2088');
@@ -222,10 +204,8 @@ describe('layers that lie alone', () => {
     const tensor = { Name: 'x', Dimensions: [32, 3], 'Format/Datatype': 'Row major linear FP32' };
     const layer = { Name: 'conv', LayerType: 'CaskConvolution', Inputs: [tensor], Outputs: [] };
     write('graph.json', { Layers: [layer], Bindings: ['x'] });
-    write('profile.json', [
-      { count: 100 },
-      { name: 'conv', timeMs: 25, averageMs: 0.25, medianMs: 0.24, percentage: 100 },
-    ]);
+    const profiled = { name: 'conv', timeMs: 25, averageMs: 0.25, medianMs: 0.24, percentage: 100 };
+    write('profile.json', [{ count: 100 }, profiled]);
     const switches = { Streams: '1', 'CUDA Graph': 'Enabled', 'Spin-wait': 'Enabled', 'Data transfers': 'Disabled' };
     write('profile.metadata.json', {
       inference_options: { 'Input inference shape': 'x=32x3', ...switches },
@@ -250,8 +230,6 @@ test('bench compare FILE FILE: of one harness: what one does not say is taken fr
   expect(cells).toHaveLength(1);
   expect(cells[0]).toMatchObject({ metric: 'latencyMs', verdict: 'unclear', runs: [1, 1] });
   expect(cells[0].changePercent.toFixed(2)).toBe('-0.42');
-  expect([base.note, head.note]).toEqual([
-    `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`,
-    null,
-  ]);
+  const note = `${TORCH.fp16} does not state its precision: taken from ${TORCH.fp16Graph}`;
+  expect([base.note, head.note]).toEqual([note, null]);
 });

@@ -5,19 +5,11 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { TIMED_METRICS } from '../../../src/records/harness.ts';
-import { ROOT, bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
-
-interface ParsedStatistics {
-  min: number;
-  max: number;
-  mean: number | null;
-  median: number;
-  percentiles: Record<string, number>;
-}
-
-type ParsedRun = { readonly throughputQps: number | null; readonly [metric: string]: ParsedStatistics | number | null };
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { storeIn } from '../../support/made-stores.ts';
 
 async function importInto(db: string, path: string): Promise<void> {
   const { code, stderr } = await bench(['import', path, '--db', db]);
@@ -38,32 +30,21 @@ describe('importing recorded folders', () => {
   beforeAll(async () => await importInto(all, FIXTURES));
 
   test('stores every number that the parser reads', async () => {
-    const { runs: parsed }: { runs: ParsedRun[] } = JSON.parse((await bench(['parse', FIXTURES, '--json'])).stdout);
-    const expected = parsed
-      .flatMap((run) =>
-        TIMED_METRICS.flatMap((metric) => {
-          const found = run[metric];
-          if (typeof found !== 'object' || found === null) return [];
-          return [
-            JSON.stringify([
-              run.throughputQps,
-              metric.replace(/Ms$/, ''),
-              found.min,
-              found.max,
-              found.mean,
-              found.median,
-              JSON.stringify(found.percentiles),
-            ]),
-          ];
-        }),
-      )
-      .toSorted();
+    const { runs: parsed } = await jsonOf(OUTPUTS.parse, ['parse', FIXTURES]);
+    const expected = parsed.flatMap((run) =>
+      TIMED_METRICS.flatMap((metric) => {
+        if (run[metric] === null) return [];
+        const { min, max, mean, median, percentiles } = run[metric];
+        const row = [run.throughputQps, metric.replace(/Ms$/, ''), min, max, mean, median, JSON.stringify(percentiles)];
+        return [JSON.stringify(row)];
+      }),
+    );
     const stored = queryStore<{ row: string }>(
       all,
       `SELECT json_array(throughput_qps, metric, min_ms, max_ms, mean_ms, median_ms, percentiles) AS row
        FROM time_statistics JOIN measurements USING (run_id)`,
     ).map(({ row }) => JSON.stringify(JSON.parse(row)));
-    expect(stored.toSorted()).toEqual(expected);
+    expect(stored.toSorted()).toEqual(expected.toSorted());
     expect(expected.length).toBeGreaterThan(150);
   });
 
@@ -111,7 +92,7 @@ describe('bare logs', () => {
     writeFileSync(path, 'garbage');
     const db = join(folder, 'b.sqlite');
     const line = `${path}: damaged archive: nothing in it can be read`;
-    expect(await bench(['import', path, '--db', db])).toMatchObject({ code: 2, stderr: `bench: ${line}\n` });
+    expect(await bench(['import', path, '--db', db])).toEqual(refusal(`bench: ${line}\n`));
     writeFileSync(join(folder, 'good.log'), log);
     expect(await bench(['import', folder, '--db', db])).toMatchObject({ code: 0, stderr: `note: ${line}\n` });
     expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([{ n: 0 }]);
@@ -136,24 +117,17 @@ describe('bare logs', () => {
     const take = (commit: string, model: string) =>
       bench(['import', path, '--commit', commit, '--model', model, '--db', db]);
     expect((await take('a'.repeat(40), 'vit')).stderr).toBe('');
-    expect(await take('b'.repeat(40), 'swin')).toMatchObject({
-      code: 0,
-      stderr:
-        'note: --commit, --model: no effect on 1 run stored before; to correct a setting, remove the sweep (bench db rm) and import again\n',
-      stdout: expect.stringContaining('0 runs stored in'),
-    });
+    const stderr =
+      'note: --commit, --model: no effect on 1 run stored before; to correct a setting, remove the sweep (bench db rm) and import again\n';
+    const stdout = expect.stringContaining('0 runs stored in');
+    expect(await take('b'.repeat(40), 'swin')).toMatchObject({ code: 0, stderr, stdout });
   });
 
   test('a folder with the store alone has nothing to import: its artefacts are named', async () => {
     const cwd = temporaryFolder();
-    await bench(
-      ['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--replay', 'night1', '--filter', 'vit_small fp16 b1 graph'],
-      { cwd },
-    );
-    expect(await bench(['import', '.'], { cwd })).toMatchObject({
-      code: 2,
-      stderr: `bench: . contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${join(cwd, 'artefacts')}\n`,
-    });
+    await storeIn(cwd, 'pair');
+    const text = `bench: . contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${join(cwd, 'artefacts')}\n`;
+    expect(await bench(['import', '.'], { cwd })).toEqual(refusal(text));
   });
 
   test('a file that says nothing of trtexec is refused, and makes no store', async () => {
@@ -161,7 +135,7 @@ describe('bare logs', () => {
     const path = join(folder, 'other.log');
     writeFileSync(path, 'hello\n');
     const db = join(folder, 'b.sqlite');
-    const stderr = `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`;
-    expect([await bench(['import', path, '--db', db]), existsSync(db)]).toMatchObject([{ code: 2, stderr }, false]);
+    const text = `bench: ${path} contains no results of trtexec or of another harness that bench knows\n`;
+    expect([await bench(['import', path, '--db', db]), existsSync(db)]).toEqual([refusal(text), false]);
   });
 });

@@ -8,7 +8,7 @@ import { plan } from '../../../src/features/plan/plan.ts';
 import { loadMatrix } from '../../../src/matrix/load.ts';
 import { draftShapes, guessSize } from '../../../src/features/init/draft.ts';
 import type { OnnxDimension, OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { bench, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
 import { testIo } from '../../support/io.ts';
@@ -45,9 +45,9 @@ const written = (cwd: string, name = 'matrix.yaml'): string => readFileSync(join
 async function drafted(cwd: string, tools: Readonly<Record<string, string>>, version?: string) {
   const { env } = machine(cwd, tools);
   const more = version === undefined ? {} : { TRTEXEC: STUB, STUB_VERSION: version };
-  const { code, stdout, stderr } = await bench(['init', '--json'], { cwd, env: { ...env, ...more } });
+  const { code, json, stderr } = await benchJson(OUTPUTS.init, ['init'], { cwd, env: { ...env, ...more } });
   expect([code, stderr]).toEqual([0, '']);
-  return OUTPUTS.init.parse(JSON.parse(stdout));
+  return json;
 }
 
 describe('what it writes', () => {
@@ -152,9 +152,7 @@ describe('it never harms', () => {
   test('a file that is there stays without --force', async () => {
     const cwd = withModels('vit.onnx');
     writeFileSync(join(cwd, 'matrix.yaml'), 'mine');
-    const refused = await bench(['init'], machine(cwd));
-    expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toContain('matrix.yaml exists: --force replaces it');
+    expect(await bench(['init'], machine(cwd))).toEqual(refusal('matrix.yaml exists: --force replaces it'));
     expect(written(cwd)).toBe('mine');
     for (const name of ['matrix.schema.json', '.gitignore']) writeFileSync(join(cwd, name), '{}');
     expect((await bench(['init', '--force'], machine(cwd))).code).toBe(0);

@@ -12,7 +12,7 @@ import {
   accuracyDrop,
   sameAccuracyHistory,
 } from '../../../src/records/accuracy.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { bench, type Finished, ROOT, temporaryFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';
 import { readFixture } from '../../support/recordings.ts';
@@ -23,14 +23,12 @@ import { accuracyOf } from '../../support/deployments.ts';
 const MODELS = join(ROOT, 'test', 'fixtures', 'accuracy');
 const model = (name: string): string => join(MODELS, `${name}.onnx`);
 
-const accuracy = (...args: string[]): Promise<Finished> =>
-  bench(['model', 'accuracy', ...args], { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } });
+const PYTHON = { env: { BENCH_PYTHON: TEST_PYTHON ?? 'python3' } };
+const accuracy = (...args: string[]): Promise<Finished> => bench(['model', 'accuracy', ...args], PYTHON);
 
 async function compared(...args: string[]) {
-  const { code, stdout, stderr } = await accuracy(...args, '--json');
-  if (stdout === '') throw new Error(stderr);
-  const { comparisons } = OUTPUTS.accuracy.parse(JSON.parse(stdout));
-  return { code, comparisons: comparisons.filter((row) => row.kind === 'compared') };
+  const { code, json } = await benchJson(OUTPUTS.accuracy, ['model', 'accuracy', ...args], PYTHON);
+  return { code, comparisons: json.comparisons.filter((row) => row.kind === 'compared') };
 }
 
 const ROWS = [
@@ -186,9 +184,8 @@ describe('without onnxruntime', () => {
 
   test('no Python: exit code 3 and what to do', async () => {
     const args = [model('identity'), model('scaled'), '--python', '/nowhere/python3'];
-    const { code, stdout, stderr } = await accuracy(...args);
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toContain('/nowhere/python3: program not found; name a Python with numpy and onnxruntime');
+    const text = '/nowhere/python3: program not found; name a Python with numpy and onnxruntime';
+    expect(await accuracy(...args)).toEqual(refusal(text, 3));
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
 
 const { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } = fs;
 const { statSync, writeFileSync } = fs;
@@ -96,7 +96,7 @@ describe('bench model quantize', () => {
     expect(other.baseSha256).not.toBe(made.baseSha256);
     renameSync(shop.path('external.weights'), shop.path('elsewhere'));
     const line = `bench: ${shop.path('m.onnx')}: its external data external.weights: file not found\n`;
-    expect(await shop.quantize(args)).toMatchObject({ code: 2, stderr: line });
+    expect(await shop.quantize(args)).toEqual(refusal(line));
   });
 });
 

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, ROOT, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
+import { bench, type BenchOptions, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { fakeTools } from '../../support/fake-tools.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { queryStore, firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
+import { storeIn } from '../../support/made-stores.ts';
 
 const NSYS = join(import.meta.dirname, '..', '..', 'support', 'stub-nsys.ts');
 
@@ -32,16 +33,15 @@ function attachedIn(folder: string) {
 
 describe('bench profile CELL --nsys', () => {
   const folder = sharedFolder();
-  const start = (args: readonly string[], options: BenchOptions = {}) =>
-    bench(args, { cwd: folder, env: withNsys(folder), ...options });
+  const here = () => ({ cwd: folder, env: withNsys(folder) });
+  const start = (args: readonly string[], options: BenchOptions = {}) => bench(args, { ...here(), ...options });
 
   beforeAll(async () => await measured(folder), 60_000);
 
   test('--dry-run shows the lines with the engine that is there, and runs nothing', async () => {
     const journal = join(folder, 'journal');
-    const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--dry-run'], {
-      env: withNsys(folder, { STUB_NSYS_JOURNAL: journal }),
-    });
+    const env = withNsys(folder, { STUB_NSYS_JOURNAL: journal });
+    const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--dry-run'], { env });
     expect([code, stderr]).toEqual([0, '']);
     const engine = readdirSync(join(folder, 'engines')).find((name) => name.endsWith('.plan'));
     const plan = join(folder, 'engines', engine ?? '');
@@ -62,9 +62,10 @@ describe('bench profile CELL --nsys', () => {
   test('a capture is read and attached; no run and no statistic changes', async () => {
     const before = await start(['show', 'latest', '--json']);
     const runs = queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM runs');
-    const { code, stdout, stderr } = await start(['profile', 'batch=8', '--nsys', '--output', 'one', '--json']);
+    const args = ['profile', 'batch=8', '--nsys', '--output', 'one'];
+    const { code, json, stderr } = await benchJson(OUTPUTS.profile, args, here());
     expect([code, stderr]).toEqual([0, expect.stringContaining('capturing 50 queries of small')]);
-    expect(OUTPUTS.profile.parse(JSON.parse(stdout)).kernels?.kernels).toEqual([
+    expect(json.kernels?.kernels).toEqual([
       { name: 'sm90_xmma_fprop', count: 50, ms: 2, maxMs: 0.04, nodes: [] },
       { name: 'splitKreduce', count: 50, ms: 0.4, maxMs: 0.008, nodes: [] },
       { name: 'permute', count: 50, ms: 0.25, maxMs: 0.005, nodes: [] },
@@ -82,20 +83,18 @@ describe('bench profile CELL --nsys', () => {
     expect([again.code, again.stderr]).toEqual([0, '']);
     expect(again.stdout).toContain('150 kernels · captured by Nsight Systems');
     expect(again.stdout).toMatch(/2\.000 +ms +75\.5 % +50 +0\.04000 ms +sm90_xmma_fprop/);
-    const { stdout } = await start(['layers', '--kernels', 'one.sqlite', '--json']);
-    const alone = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout));
+    const alone = await jsonOf(OUTPUTS['layers-kernels'], ['layers', '--kernels', 'one.sqlite'], here());
     expect(alone.kernels.map(({ name }) => name)).toEqual(['sm90_xmma_fprop', 'splitKreduce', 'permute']);
-    const stderr = expect.stringMatching(/^bench: batch=1 has no capture: `bench profile [0-9a-f]{8} --nsys`/);
-    expect(await start(['layers', 'batch=1', '--kernels'])).toMatchObject({ code: 2, stderr });
+    const text = /bench: batch=1 has no capture: `bench profile [0-9a-f]{8} --nsys`/;
+    expect(await start(['layers', 'batch=1', '--kernels'])).toEqual(refusal(text));
   });
 
   test('a report of that name stays, unless it shall be replaced', async () => {
-    const refused = await start(['profile', 'batch=8', '--nsys', '--output', 'one']);
+    const args = ['profile', 'batch=8', '--nsys', '--output', 'one'];
     const line = `bench: ${join(folder, 'one.nsys-rep')} is there already: --output gives the capture another name, --force replaces it\n`;
-    expect(refused).toMatchObject({ code: 2, stderr: line });
-    const args = ['profile', 'batch=8', '--nsys', '--output', 'one', '--force'];
-    const { code, stdout } = await start([...args, '--iterations', '7', '--json']);
-    expect([code, OUTPUTS.profile.parse(JSON.parse(stdout)).kernels?.kernels[0]?.count]).toEqual([0, 7]);
+    expect(await start(args)).toMatchObject({ code: 2, stderr: line });
+    const { code, json } = await benchJson(OUTPUTS.profile, [...args, '--force', '--iterations', '7'], here());
+    expect([code, json.kernels?.kernels[0]?.count]).toEqual([0, 7]);
   });
 
   test('an engine that is not in the cache is built first', async () => {
@@ -115,8 +114,8 @@ describe('bench profile CELL --nsys', () => {
   test('what is larger than --max-size is not attached', async () => {
     const count = attachedIn(folder).length;
     const args = ['profile', 'batch=1', '--nsys', '--output', 'large', '--max-size', '8'];
-    const { code, stdout } = await start([...args, '--json']);
-    const { files, kernels, notes } = OUTPUTS.profile.parse(JSON.parse(stdout));
+    const { code, json } = await benchJson(OUTPUTS.profile, args, here());
+    const { files, kernels, notes } = json;
     expect([code, kernels]).toEqual([0, null]);
     expect(notes).toEqual([expect.stringMatching(/more than --max-size 8 B: it is not attached; fewer/)]);
     expect(files).toEqual([{ path: join(folder, 'large.nsys-rep'), bytes: expect.any(Number), attached: false }]);
@@ -133,14 +132,14 @@ describe('bench profile CELL --nsys', () => {
 
   test('bench show --next: the ladder, and what comes next on it', async () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
-    const [run] = queryStore<{ id: string }>(join(folder, 'bench.sqlite'), timed);
-    const said = OUTPUTS.explain.parse(JSON.parse((await start(['show', run?.id ?? '', '--next', '--json'])).stdout));
+    const next = ['show', firstId(join(folder, 'bench.sqlite'), timed), '--next'];
+    const said = await jsonOf(OUTPUTS.explain, next, here());
     const expected = ['trtexec done', 'nsys next', 'ncu later'];
     expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual(expected);
     expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
-    const { stdout } = await start(['show', run?.id ?? '', '--next']);
+    const { stdout } = await start(next);
     expect(stdout).toMatch(/next step: Nsight Compute, bench profile [0-9a-f]{8} --ncu\n$/);
     expect(stdout).not.toMatch(/nvprof|nvvp/);
   });
@@ -162,7 +161,7 @@ describe('without Nsight Systems', () => {
     const folder = temporaryFolder();
     await measured(folder);
     const refused = await bench(['profile', 'batch=8', '--nsys'], { cwd: folder, env });
-    expect([refused.code, refused.stderr]).toEqual([3, `bench: ${NO_NSYS}\n`]);
+    expect(refused).toEqual(refusal(`bench: ${NO_NSYS}\n`, 3));
     const args = ['profile', 'batch=8', '--nsys', '--dry-run', '--gpu-metrics'];
     const { code, stdout } = await bench(args, { cwd: folder, env });
     expect(code).toBe(0);
@@ -222,16 +221,14 @@ describe('what cannot be captured', () => {
     const harness = '{kind: command, run: [node, x.mjs], metrics: {ownMs: {unit: ms, better: lower}}}';
     writeFileSync(matrix, `models: {own: {harness: ${harness}}}\n`);
     const args = ['profile', '--matrix', matrix, 'own', '--nsys', '--dry-run'];
-    const { code, stderr } = await bench(args, { cwd: folder, env: withNsys(folder) });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('another harness measures this cell')]);
+    const refused = await bench(args, { cwd: folder, env: withNsys(folder) });
+    expect(refused).toEqual(refusal('another harness measures this cell'));
   });
 
   test('recordings: there is no program to capture', async () => {
     const folder = temporaryFolder();
-    await bench(['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')], { cwd: folder });
-    const [cell] = queryStore<{ key: string }>(join(folder, 'bench.sqlite'), 'SELECT cell_key AS key FROM cells');
-    const stderr = expect.stringContaining('this cell was recorded: a capture needs a real trtexec');
-    const options = { cwd: folder, env: withNsys(folder) };
-    expect(await bench(['profile', cell?.key ?? '', '--nsys'], options)).toMatchObject({ code: 2, stderr });
+    const cell = firstId(await storeIn(folder, 'pair'), 'SELECT cell_key AS id FROM cells');
+    const refused = await bench(['profile', cell, '--nsys'], { cwd: folder, env: withNsys(folder) });
+    expect(refused).toEqual(refusal('this cell was recorded: a capture needs a real trtexec'));
   });
 });

@@ -6,10 +6,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { BundleFiles } from '../../../src/features/repro/bundle.ts';
 import { RelativePaths } from '../../../src/text/relative-paths.ts';
-import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
-import { queryStore } from '../../support/store-dump.ts';
+import { firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { unzipped } from '../../support/zip.ts';
 
@@ -29,11 +29,8 @@ describe('the bundle of a measured run', () => {
   }, 60_000);
 
   const bundle = (...args: readonly string[]) => {
-    const [timed] = queryStore<{ id: string }>(
-      join(cwd, 'bench.sqlite'),
-      "SELECT run_id AS id FROM runs WHERE role = 'timed'",
-    );
-    return bench(['repro', timed?.id ?? '', '--bundle', zip, ...args], { cwd });
+    const timed = firstId(join(cwd, 'bench.sqlite'), "SELECT run_id AS id FROM runs WHERE role = 'timed'");
+    return bench(['repro', timed, '--bundle', zip, ...args], { cwd });
   };
 
   test('has commands, script, layers and logs, and says what is in it', async () => {
@@ -55,8 +52,7 @@ describe('the bundle of a measured run', () => {
   test('has the same bytes when written again, without names of this machine, and replaces nothing by itself', async () => {
     await bundle('--force', '--max-mib', '1');
     const before = readFileSync(zip);
-    const refused = await bundle();
-    expect([refused.code, refused.stderr]).toEqual([2, `bench: ${zip} exists: --force replaces it\n`]);
+    expect(await bundle()).toEqual(refusal(`bench: ${zip} exists: --force replaces it\n`));
     await bundle('--force');
     expect(readFileSync(zip).equals(before)).toBe(true);
     const texts = textsOf(zip);
@@ -79,20 +75,16 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
     const env = { MYCRED: 'hunter2 and more', LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
     const run = await bench(['run', matrix, '--trtexec', wrapper, '--no-telemetry'], { cwd: folder, env });
     if (run.code !== 0) throw new Error(run.stderr);
-    const { stdout } = await bench(['repro', 'batch=8', '--bundle', 'bug.zip', '--json'], { cwd: folder });
-    ({ leftOut } = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)));
+    const args = ['repro', 'batch=8', '--bundle', 'bug.zip'];
+    ({ leftOut } = await jsonOf(OUTPUTS['repro-bundle'], args, { cwd: folder }));
     texts = textsOf(join(folder, 'bug.zip'));
   }, 60_000);
 
   test('no value of a variable that is not known, whoever printed it', () => {
     for (const text of texts.values()) expect(text).not.toMatch(/hunter2|MYCRED/);
     expect(texts.get('head/run/stdout.log')).toContain('&&&& PASSED TensorRT.trtexec');
-    expect(leftOut).toEqual(
-      expect.arrayContaining([
-        { name: 'head/run/stdout.log', why: "1 line that trtexec's logger did not write, or verbose" },
-        { name: 'head/run/stderr.log', why: "1 line that trtexec's logger did not write, or verbose" },
-      ]),
-    );
+    const why = "1 line that trtexec's logger did not write, or verbose";
+    for (const log of ['stdout', 'stderr']) expect(leftOut).toContainEqual({ name: `head/run/${log}.log`, why });
   });
 
   test('no absolute path, in the home folder or not: one folder has one name in all files', () => {
@@ -120,10 +112,8 @@ describe('against a good build', () => {
   }, 60_000);
 
   test('it has both layer tables, and of imported runs the build', async () => {
-    expect(await bench(['repro', 'vit_small', '--bundle', 'bug.zip', '--base', 'normal'], { cwd })).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
+    const args = ['repro', 'vit_small', '--bundle', 'bug.zip', '--base', 'normal'];
+    expect(await bench(args, { cwd })).toMatchObject({ code: 0, stderr: '' });
     const texts = textsOf(join(cwd, 'bug.zip'));
     const json = (name: string): unknown => JSON.parse(texts.get(name) ?? '');
     const tables = ['base', 'head'].map((side) => OUTPUTS.layers.parse(json(`${side}/layers.json`)));
@@ -148,8 +138,7 @@ describe('against a good build', () => {
       'models/vit_small_fp16.onnx: model not found: name the ONNX file that was built, --model FILE',
     ],
   ])('wrong use: %j', async (args, problem) => {
-    const stderr = `bench: ${problem}\n`;
-    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toMatchObject({ code: 2, stderr });
+    expect(await bench(['repro', 'vit_small', ...args], { cwd })).toEqual(refusal(`bench: ${problem}\n`));
   });
 });
 

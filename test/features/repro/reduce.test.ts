@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import { bench, sharedFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
@@ -44,10 +44,9 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
       const found = await bench(['import', '--sweep', name, ...folders.map((part) => join(FIXTURES, part))], { cwd });
       if (found.code !== 0) throw new Error(found.stderr);
     }
-    const { code, stderr, stdout } = await bench(
-      ['repro', 'vit_small', '--bundle', 'bug.zip', '--base', 'good', '--model', model, '--json', ...args],
-      { cwd, env: { BENCH_PYTHON: TEST_PYTHON ?? '' } },
-    );
+    const bundle = ['repro', 'vit_small', '--bundle', 'bug.zip', '--base', 'good', '--model', model, ...args];
+    const env = { BENCH_PYTHON: TEST_PYTHON ?? '' };
+    const { code, stderr, json } = await benchJson(OUTPUTS['repro-bundle'], bundle, { cwd, env });
     expect([code, stderr]).toEqual([0, '']);
     for (const [name, bytes] of unzipped(readFileSync(join(cwd, 'bug.zip')))) {
       mkdirSync(join(cwd, dirname(name)), { recursive: true });
@@ -55,7 +54,7 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     }
     const file = join(cwd, 'reduced', 'model.onnx');
     const cut: Inspected = JSON.parse(String(execFileSync(TEST_PYTHON ?? '', ['-c', INSPECT, file])));
-    return { cwd, cut, reduced: OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).reduced };
+    return { cwd, cut, reduced: json.reduced };
   }
 
   test.each([
@@ -75,9 +74,8 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     );
     const parts = diffLayers(base ?? [], head ?? []).parts;
     expect(parts.filter((part) => part.change === 'new' || part.change === 'gone')).toEqual([]);
-    const changed = parts.find(
-      (part) => part.change === change && part.deltaMs.toFixed(9) === reduced?.deltaMs.toFixed(9),
-    );
+    const deltaMs = reduced?.deltaMs.toFixed(9);
+    const changed = parts.find((part) => part.change === change && part.deltaMs.toFixed(9) === deltaMs);
     expect(new Set(changed?.base.flatMap(({ origins }) => origins)).size).toBe(ofLayer);
     expect(parts.length).toBeGreaterThan(1);
   });
@@ -105,8 +103,7 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     expect(cut.nodes).toEqual(['patch_embed/Conv']);
     const wanted = ['--reduce', 'Reformatting CopyNode for Input Tensor 0', '--bundle', 'b.zip', '--base', 'good'];
     const made = ['--model', model, '--python', TEST_PYTHON ?? ''];
-    const refused = await bench(['repro', 'vit_small', ...wanted, ...made], { cwd });
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/has none of the ONNX nodes of this layer \(it names none\)\n$/);
+    const stderr = expect.stringMatching(/has none of the ONNX nodes of this layer \(it names none\)\n$/);
+    expect(await bench(['repro', 'vit_small', ...wanted, ...made], { cwd })).toMatchObject({ code: 2, stderr });
   });
 });

@@ -11,6 +11,7 @@ import { bench, finished, ROOT, sharedFolder, startBench, temporaryFolder } from
 import { enginesBeside } from '../../support/engine-folder.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
+import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 
 /** Nights of a matrix of two cells, and one more after them. */
 class Nights {
@@ -55,6 +56,10 @@ class Nights {
     return bench([...args, '--db', this.db], { env: this.env, cwd: this.folder });
   }
 
+  check() {
+    return benchJson(OUTPUTS.check, ['check', '--db', this.db], { cwd: this.folder });
+  }
+
   /** Another model, that is another engine. */
   changeModel(): void {
     appendFileSync(join(this.folder, 'model.onnx'), Buffer.from([0x32, 0x00]));
@@ -92,45 +97,37 @@ test('a slower engine is told in its sweep, and pairs with the last good one say
   nights.changeModel();
   const { code, stderr, stdout } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
-  expect(stderr).toMatch(
-    /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: the cause is the engine/,
-  );
+  const cause = /1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: the cause is the engine/;
+  expect(stderr).toMatch(cause);
   expect(stdout).toMatch(/\n\nbench check: 2 cells slower: 2 new\n$/);
   const pairs = nights.pairs();
   // The first of each pair alternates; at last the profiles of both.
   expect(pairs.map(({ repeat }) => repeat)).toEqual([1, 2, 4, 3, 5, 6, 8, 7, 9, 10, 1002, 1001]);
   expect(new Set(pairs.map(({ build, repeat }) => `${repeat % 2} ${build}`)).size).toBe(2);
-  const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(1);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([
-    { state: 'new', lasts: 'pairs', cause: 'engine', pairs: { count: 5, agreeing: 5, outcome: 'confirmed' } },
-  ]);
+  const confirmed = { count: 5, agreeing: 5, outcome: 'confirmed' };
+  const findings = [{ state: 'new', lasts: 'pairs', cause: 'engine', pairs: confirmed }];
+  expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
   // Runs of pairs, and what was planned, come back from artefacts.
   const again = join(nights.folder, 'again', 'bench.sqlite');
   mkdirSync(join(nights.folder, 'again'));
   await bench(['import', join(nights.folder, 'artefacts'), '--db', again], { cwd: nights.folder });
   const runs = `SELECT run_id, repeat, build_id FROM runs WHERE role = 'pair' ORDER BY run_id`;
   expect(queryStore(again, runs)).toEqual(queryStore(nights.db, runs));
-  const restored = await bench(['check', '--json', '--db', again], { cwd: nights.folder });
-  expect([restored.code, JSON.parse(restored.stdout).findings]).toMatchObject([1, [{ state: 'new', lasts: 'pairs' }]]);
+  const restored = await benchJson(OUTPUTS.check, ['check', '--db', again], { cwd: nights.folder });
+  expect(restored).toMatchObject({ code: 1, json: { findings: [{ state: 'new', lasts: 'pairs' }] } });
 });
 
 test('the machine: the last good engine is as slow, which is told without a commit, until the next sweep is back', async () => {
   const nights = twoCalmNights();
   nights.changeModel();
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
-  expect(stderr).toMatch(
-    /small fp16 1x3 graph: the engine of sweep \w{8} is as slow now: the cause is the machine, not the engine/,
-  );
-  const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(1);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([
-    { state: 'new', lasts: null, cause: 'machine', pairs: { outcome: 'machine' } },
-  ]);
+  const cause = /1x3 graph: the engine of sweep \w{8} is as slow now: the cause is the machine, not the engine/;
+  expect(stderr).toMatch(cause);
+  const findings = [{ state: 'new', lasts: null, cause: 'machine', pairs: { outcome: 'machine' } }];
+  expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
   expect((await nights.bench('check')).stdout).not.toMatch(/first bad|bench why/);
   expect((await nights.run()).stdout).toMatch(/\n\nbench check: nothing slower\n$/);
-  const after = await nights.bench('check', '--json');
-  expect([after.code, JSON.parse(after.stdout).findings]).toMatchObject([0, [{ state: 'recovered' }]]);
+  expect(await nights.check()).toMatchObject({ code: 0, json: { findings: [{ state: 'recovered' }] } });
 });
 
 test('nothing was rebuilt: three more runs of the same engine say that it is the machine', async () => {
@@ -138,8 +135,8 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
   expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
-  const check = await nights.bench('check', '--json');
-  expect([check.code, JSON.parse(check.stdout).findings]).toMatchObject([1, [{ state: 'new', cause: 'machine' }]]);
+  const findings = [{ state: 'new', cause: 'machine' }];
+  expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
 });
 
 test('recovered at once: neither engine is off when they alternate', async () => {
@@ -148,9 +145,8 @@ test('recovered at once: neither engine is off when they alternate', async () =>
   // The five runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
   const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '10' });
   expect(stderr).toMatch(/small fp16 1x3 graph: no difference from the engine of sweep \w{8} .*: recovered/);
-  const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(0);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'recovered', lasts: null, cause: null }]);
+  const findings = [{ state: 'recovered', lasts: null, cause: null }];
+  expect(await nights.check()).toMatchObject({ code: 0, json: { findings } });
 });
 
 test('another build of the same sources is build luck', async () => {
@@ -158,8 +154,8 @@ test('another build of the same sources is build luck', async () => {
   await nights.retireEngine();
   const { stderr } = await nights.run(['--confirm'], SLOW);
   expect(stderr).toMatch(/small fp16 1x3 graph: .* and both have the same build inputs: build luck/);
-  const check = await nights.bench('check', '--json');
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', lasts: 'pairs', cause: 'buildLuck' }]);
+  const findings = [{ state: 'new', lasts: 'pairs', cause: 'buildLuck' }];
+  expect(await nights.check()).toMatchObject({ json: { findings } });
 });
 
 test('an engine that is gone, or does not load, cannot be compared with: said once', async () => {
@@ -213,9 +209,9 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
     bench(['run', join(ROOT, 'matrices', matrix), '--db', join(folder, 'bench.sqlite'), ...args], { cwd: folder });
   await run('quickstart-pair.yaml');
   const { stderr } = await run('quickstart-pair-opt32.yaml', '--confirm');
-  expect(stderr).toMatch(
-    /8x3x224x224 graph transfers: .* in 5 of 5 pairs with the engine of sweep \w{8}: the cause is the engine/,
-  );
+  const cause =
+    /8x3x224x224 graph transfers: .* in 5 of 5 pairs with the engine of sweep \w{8}: the cause is the engine/;
+  expect(stderr).toMatch(cause);
   const rows = queryStore<{ repeat: number; ms: number }>(
     join(folder, 'bench.sqlite'),
     `SELECT repeat, median_ms AS ms FROM runs JOIN cells USING (cell_key) JOIN time_statistics USING (run_id)

@@ -4,37 +4,36 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, ROOT, startBench, temporaryFolder, sharedFolder } from '../../support/bench.ts';
+import {
+  bench,
+  finished,
+  ROOT,
+  startBench,
+  temporaryFolder,
+  sharedFolder,
+  refusal,
+  temporaryStore,
+} from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 
 /** Batch 8 scatters, batch 1 does not. */
 const NOISE = { STUB_NOISE: '{"when": "input:8x3", "percent": 4}' };
 
-interface Checkout {
-  readonly db: string;
-  readonly env: Record<string, string>;
-  readonly args: (...more: string[]) => string[];
-  readonly repeats: () => Record<string, number>;
-}
-
 /** Runs of each cell in the newest sweep. */
-function checkout(env: Record<string, string>, more = ['repeats: 3']): Checkout {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+const REPEATS = `SELECT shapes, count(*) AS runs FROM runs JOIN cells USING (cell_key)
+  WHERE role = 'timed' AND sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) GROUP BY cell_key`;
+
+function checkout(env: Readonly<Record<string, string>>, more = ['repeats: 3']) {
+  const { folder, db } = temporaryStore();
   const matrix = stubMatrix(folder, more);
   return {
     db,
     env: { STUB_JOURNAL: join(folder, 'journal'), ...env },
-    args: (...others) => ['run', matrix, '--trtexec', STUB, '--db', db, ...others],
-    repeats: () => {
-      const rows = queryStore<{ shapes: string; runs: number }>(
-        db,
-        `SELECT shapes, count(*) AS runs FROM runs JOIN cells USING (cell_key)
-         WHERE role = 'timed' AND sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)
-         GROUP BY cell_key`,
-      );
+    args: (...others: string[]) => ['run', matrix, '--trtexec', STUB, '--db', db, ...others],
+    repeats: (): Record<string, number> => {
+      const rows = queryStore<{ shapes: string; runs: number }>(db, REPEATS);
       return Object.fromEntries(rows.map(({ shapes, runs }) => [shapes, runs]));
     },
   };
@@ -101,11 +100,7 @@ test('bench run --budget: leaves out what does not fit, says so, and begins with
   const night = async (): Promise<{ stderr: string; batches: number[] }> => {
     const { code, stderr } = await bench([...args, '--budget', '30s']);
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-    const rows = queryStore<{ shapes: string }>(
-      db,
-      `SELECT DISTINCT shapes FROM runs JOIN cells USING (cell_key) WHERE sweep_id =
-           (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`,
-    );
+    const rows = queryStore<{ shapes: string }>(db, REPEATS);
     return { stderr, batches: rows.map(({ shapes }) => JSON.parse(shapes).input[0]) };
   };
   const first = await night();
@@ -132,9 +127,9 @@ describe('captures', () => {
 
   test('run.capture takes an exact number of queries, of which 11.1 runs one more than it is told', async () => {
     const planned = async (version: string) => {
-      const args = ['plan', matrix('capture', 'run: {capture: 50}'), '--tensorrt', version, '--json'];
-      const run = OUTPUTS.plan.parse(JSON.parse((await bench(args)).stdout)).runs.find(({ role }) => role === 'timed');
-      return run?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
+      const args = ['plan', matrix('capture', 'run: {capture: 50}'), '--tensorrt', version];
+      const timed = (await jsonOf(OUTPUTS.plan, args)).runs.find(({ role }) => role === 'timed');
+      return timed?.argv?.filter((arg) => /^--(?:warmUp|duration|iterations)=/.test(arg));
     };
     expect(await planned('10.6')).toEqual(['--warmUp=0', '--duration=0', '--iterations=50']);
     expect(await planned('11.1')).toEqual(['--warmUp=0', '--duration=0', '--iterations=49']);
@@ -149,15 +144,12 @@ describe('captures', () => {
     await run(matrix('usual', 'name: stub', 'repeats: 2'));
     const { stdout } = await run(matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}'));
     expect(stdout).toContain('capture (4 runs; this is one of them): 64 queries without a warm-up, as for a profiler');
-    const compared = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
-    expect(OUTPUTS.compare.parse(JSON.parse(compared.stdout)).counts).toMatchObject({ incomparable: 2, same: 0 });
-    const checked = await bench(['check', '--db', db, '--json']);
-    const { cells } = OUTPUTS.check.parse(JSON.parse(checked.stdout)).series[0] ?? {};
-    expect(cells?.map(({ reason, verdict }) => [verdict, reason])).toEqual([
-      ['noResult', 'failed'],
-      ['noResult', 'failed'],
-    ]);
+    const compared = await jsonOf(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+    expect(compared.counts).toMatchObject({ incomparable: 2, same: 0 });
+    const failed = { verdict: 'noResult', reason: 'failed' };
+    const series = [{ cells: [failed, failed] }];
+    expect(await jsonOf(OUTPUTS.check, ['check', '--db', db])).toMatchObject({ series });
     const baseline = await bench(['baseline', 'set', 'v1', 'latest', '--db', db]);
-    expect([baseline.code, baseline.stderr]).toEqual([2, expect.stringContaining('cannot be a baseline: capture')]);
+    expect(baseline).toEqual(refusal('cannot be a baseline: capture'));
   });
 });

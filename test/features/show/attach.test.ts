@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { OUTPUTS } from '../../support/outputs.ts';
+import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -44,18 +44,17 @@ describe('bench show RUN --attach FILE', () => {
   });
 
   test('keeps files by their hash, and bench show lists them', async () => {
-    const { code, stdout } = await start('show', run.id.slice(0, 10), '--attach', 'a.nsys-rep', 'notes.log', '--json');
+    const args = ['show', run.id.slice(0, 10), '--attach', 'a.nsys-rep', 'notes.log'];
+    const { code, json } = await benchJson(OUTPUTS.attach, args, { cwd: folder });
     expect(code).toBe(0);
-    expect(OUTPUTS.attach.parse(JSON.parse(stdout)).attached).toEqual([
+    expect(json.attached).toEqual([
       { name: 'a.nsys-rep', kind: 'nsysReport', sha256: sha256('a report'), bytes: 8, attachedAt: expect.any(String) },
       expect.objectContaining({ name: 'notes.log', kind: 'text' }),
     ]);
     expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
-    const shown = OUTPUTS['show-run'].parse(JSON.parse((await start('show', run.id, '--json')).stdout));
-    expect(shown.attachments.map(({ name, prunedAt }) => [name, prunedAt])).toEqual([
-      ['a.nsys-rep', null],
-      ['notes.log', null],
-    ]);
+    const shown = await jsonOf(OUTPUTS['show-run'], ['show', run.id], { cwd: folder });
+    const attachments = ['a.nsys-rep', 'notes.log'].map((name) => ({ name, prunedAt: null }));
+    expect(shown).toMatchObject({ attachments });
     const text = (await start('show', run.id)).stdout;
     expect(text).toMatch(/attached a\.nsys-rep \(8 B, \d{4}-\d\d-\d\d, sha256 [0-9a-f]{12}\)/);
     expect(text).toContain(`in artefacts/${run.sweep}/${run.id}.attached`);
@@ -67,11 +66,8 @@ describe('bench show RUN --attach FILE', () => {
     expect(queryStore(join(folder, 'bench.sqlite'), 'SELECT * FROM attachments')).toEqual(before);
     const other = join(temporaryFolder(), 'a.nsys-rep');
     writeFileSync(other, 'another');
-    const refused = await start('show', run.id, '--attach', other);
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      `bench: run ${run.id.slice(0, 8)} has another file of the name a.nsys-rep: give this one a name with --name\n`,
-    ]);
+    const text = `bench: run ${run.id.slice(0, 8)} has another file of the name a.nsys-rep: give this one a name with --name\n`;
+    expect(await start('show', run.id, '--attach', other)).toEqual(refusal(text));
     expect((await start('show', run.id, '--attach', other, '--name', 'b.nsys-rep')).code).toBe(0);
     expect(readFileSync(placeOf(folder, run, 'a.nsys-rep'), 'utf8')).toBe('a report');
   });
@@ -92,14 +88,13 @@ test('bench db verify finds what is missing, and what has another content', asyn
   await bench(['show', run.id, '--attach', 'a.nsys-rep', 'b.txt'], { cwd: folder });
   rmSync(placeOf(folder, run, 'a.nsys-rep'));
   writeFileSync(placeOf(folder, run, 'b.txt'), 'TEXT');
-  const { code, stdout } = await bench(['db', 'verify', '--json'], { cwd: folder });
-  expect(code).toBe(4);
-  expect(OUTPUTS['db-verify'].parse(JSON.parse(stdout)).found).toEqual([
-    expect.objectContaining({ kind: 'artefactMissing', where: placeOf(folder, run, 'a.nsys-rep') }),
-    expect.objectContaining({ kind: 'artefactDamaged', where: placeOf(folder, run, 'b.txt') }),
-  ]);
-  const quick = await bench(['db', 'verify', '--quick', '--json'], { cwd: folder });
-  expect(JSON.parse(quick.stdout).found).toHaveLength(1);
+  const found = [
+    { kind: 'artefactMissing', where: placeOf(folder, run, 'a.nsys-rep') },
+    { kind: 'artefactDamaged', where: placeOf(folder, run, 'b.txt') },
+  ];
+  const verify = (...args: string[]) => benchJson(OUTPUTS['db-verify'], ['db', 'verify', ...args], { cwd: folder });
+  expect(await verify()).toMatchObject({ code: 4, json: { found } });
+  expect((await verify('--quick')).json.found).toHaveLength(1);
 });
 
 test('bench db prune drops attachments by their age, and only when that is asked for', async () => {
@@ -119,11 +114,9 @@ test('bench db prune drops attachments by their age, and only when that is asked
   const shown = await prune('--attachments-older-than', '90d', '--dry-run');
   expect(shown.stdout).toContain('would delete from 0 sweeps and 1 attachment: ');
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(true);
-  const { code, stdout } = await prune('--attachments-older-than', '90d', '--json');
-  expect(code).toBe(0);
-  expect(OUTPUTS['db-prune'].parse(JSON.parse(stdout)).attachments).toMatchObject([
-    { runId: run.id, name: 'a.nsys-rep', bytes: 8 },
-  ]);
+  const pruned = ['db', 'prune', '--attachments-older-than', '90d'];
+  const json = { attachments: [{ runId: run.id, name: 'a.nsys-rep', bytes: 8 }] };
+  expect(await benchJson(OUTPUTS['db-prune'], pruned, { cwd: folder })).toMatchObject({ code: 0, json });
   expect(existsSync(placeOf(folder, run, 'a.nsys-rep'))).toBe(false);
   expect(existsSync(placeOf(folder, run, 'b.txt'))).toBe(true);
   expect((await bench(['show', run.id], { cwd: folder })).stdout).toMatch(/attached a\.nsys-rep .*pruned \d{4}-/);

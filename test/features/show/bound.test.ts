@@ -8,19 +8,19 @@ import { runsThatShow } from '../../../src/judge/run-noise.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../../support/bench.ts';
-import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
+import { jsonOf, OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
-import { change, queryStore } from '../../support/store-dump.ts';
+import { change, queryStore, firstId } from '../../support/store-dump.ts';
 import { storeIn, sharedStore } from '../../support/made-stores.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
   await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
-  expect((await bench(['show', 'resnet_small b1 graph'], { env })).stdout.replaceAll(/\s+/g, ' ')).toContain(
+  const cell = ['show', 'resnet_small b1 graph'];
+  expect((await bench(cell, { env })).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'bound by the host: GPU idle 49 % of the time, 49 % in 126 stalls between queries → keep other work off the CPUs',
   );
-  const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
-  expect(OUTPUTS['show-cell'].parse(JSON.parse(json.stdout)).bound?.by).toBe('host');
+  expect((await jsonOf(OUTPUTS['show-cell'], cell, { env })).bound?.by).toBe('host');
 });
 
 test('advice names its cell, and a CUDA graph that gains nothing there is not advised', async () => {
@@ -29,13 +29,9 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   const cells = ['vit', 'resnet'].flatMap((model) =>
     [true, false].map((cudaGraph) => imageCell({ model, precision: 'fp16', batch: 1, cudaGraph })),
   );
-  simulateNights(db, {
-    cells,
-    nights: 1,
-    repeats: 2,
-    value: (cell) => [1, slow, 1, fast][cell] ?? null,
-    figures: (cell) => ({ boundBy: cell % 2 === 0 ? 'compute' : 'host' }),
-  });
+  const value = (cell: number) => [1, slow, 1, fast][cell] ?? null;
+  const figures = (cell: number) => ({ boundBy: cell % 2 === 0 ? ('compute' as const) : ('host' as const) });
+  simulateNights(db, { cells, nights: 1, repeats: 2, value, figures });
   change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
   const shown = async (what: string): Promise<string> =>
     (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
@@ -63,12 +59,11 @@ test.each([
   const figures = () => ({ boundBy: 'h2d' as const });
   const cells = simulatedCells(1);
   simulateNights(db, { cells, nights: 1, repeats: 2, value: () => 1, gpuName: () => gpuName, figures });
-  const sweep = await bench(['show', 'latest', '--json', '--db', db]);
-  expect(OUTPUTS.run.parse(JSON.parse(sweep.stdout)).cells[0]?.bound?.advice).toMatch(advice);
-  const [row] = queryStore<{ readonly id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
-  const run = await bench(['show', row?.id ?? '', '--json', '--db', db]);
-  expect(run.stderr).toBe('');
-  expect(OUTPUTS['show-run'].parse(JSON.parse(run.stdout)).bound?.advice).toMatch(advice);
+  const sweep = await jsonOf(OUTPUTS.run, ['show', 'latest', '--db', db]);
+  expect(sweep.cells[0]?.bound?.advice).toMatch(advice);
+  const id = firstId(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
+  const { json, stderr } = await benchJson(OUTPUTS['show-run'], ['show', id, '--db', db]);
+  expect([json.bound?.advice, stderr]).toEqual([expect.stringMatching(advice), '']);
 });
 
 describe('what comes next', () => {
@@ -79,11 +74,9 @@ describe('what comes next', () => {
   });
 
   async function findingsOf(cudaGraph: 0 | 1): Promise<readonly string[]> {
-    const [run] = queryStore<{ id: string }>(
-      db,
-      `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND cuda_graph = ${cudaGraph}`,
-    );
-    return (await jsonOf(OUTPUTS.explain, ['show', run?.id ?? '', '--next', '--db', db])).findings;
+    const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND cuda_graph = ${cudaGraph}`;
+    const id = firstId(db, timed);
+    return (await jsonOf(OUTPUTS.explain, ['show', id, '--next', '--db', db])).findings;
   }
 
   test('a cell that a CUDA graph would help names the one that has it, and what that gained', async () => {
@@ -125,14 +118,12 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
   const pattern = /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/;
   expect(stdout).toMatch(pattern);
-  const json = await bench(['show', 'latest', '--json', '--db', db]);
-  const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).graphGains?.pairs ?? [];
+  const [pair] = (await jsonOf(OUTPUTS.run, ['show', 'latest', '--db', db])).graphGains?.pairs ?? [];
   expect(pair).toMatchObject({ verdict: 'faster', ciPercent: [expect.closeTo(24.8, 0), expect.closeTo(25.2, 0)] });
   const findings = async (batch: number): Promise<readonly string[]> => {
     const key = cells.find((cell) => cell.shapes['input']?.[0] === batch && cell.cudaGraph === true)?.key ?? '';
-    const [run] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE cell_key = '${key}'`);
-    const next = await bench(['show', run?.id ?? '', '--next', '--json', '--db', db]);
-    return OUTPUTS.explain.parse(JSON.parse(next.stdout)).findings;
+    const id = firstId(db, `SELECT run_id AS id FROM runs WHERE cell_key = '${key}'`);
+    return (await jsonOf(OUTPUTS.explain, ['show', id, '--next', '--db', db])).findings;
   };
   // 8 items in twice the time.
   const text = `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`;
@@ -157,8 +148,7 @@ test('what transfers cost stands below a sweep that has a cell both ways', async
   await bench(['import', join(FIXTURES, 'formats'), '--sweep', 'one', '--db', db]);
   const { stdout } = await bench(['show', 'one', '--db', db], { env: { COLUMNS: '140' } });
   expect(stdout).toContain('transfers: -1.5 % queries/s (unclear) and +24.6 % latency: resnet_small.fp16 8x3x224x224');
-  const json = await bench(['show', 'one', '--json', '--db', db]);
-  const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
+  const [pair] = (await jsonOf(OUTPUTS.run, ['show', 'one', '--db', db])).transferCosts?.pairs ?? [];
   const expected = ['-1.5', '24.6'];
   expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual(expected);
 });
@@ -171,11 +161,9 @@ describe('a finding', () => {
   beforeAll(async () => await storeIn(folder, 'pairs'), 60_000);
 
   test('a finding is shown by its id, as check says it, with all its numbers and who accepted it', async () => {
-    const [reported] = OUTPUTS.check.parse(JSON.parse((await here('check', '--json')).stdout)).findings;
+    const [reported] = (await jsonOf(OUTPUTS.check, ['check'], { cwd: folder })).findings;
     const id = reported?.id.slice(0, 8) ?? '';
-    const { schemaVersion: _, ...shown } = OUTPUTS['show-finding'].parse(
-      JSON.parse((await here('show', id, '--json')).stdout),
-    );
+    const { schemaVersion: _, ...shown } = await jsonOf(OUTPUTS['show-finding'], ['show', id], { cwd: folder });
     expect(shown).toEqual(reported);
     await here('ack', id, '--reason', 'wanted for batch 32');
     const { stdout } = await here('show', id);
@@ -200,9 +188,9 @@ test("an application's latency stands next to that of trtexec, and the gap is na
   await take('rate.txt', 90, 'rate:higher:items/s', shape.join(','));
   await take('other.txt', 10, 'e2e_ms', 'input:64x3x224x224');
   const show = async (cell: string) => {
-    const { stdout, stderr } = await bench(['show', cell, '--json', '--db', db]);
+    const { json, stderr } = await benchJson(OUTPUTS['show-cell'], ['show', cell, '--db', db]);
     expect(stderr).toBe('');
-    return OUTPUTS['show-cell'].parse(JSON.parse(stdout));
+    return json;
   };
   const trtexec = await show(first?.key ?? '');
   expect(trtexec.latencyGaps).toHaveLength(1);
@@ -244,31 +232,29 @@ test.each([
 test('of one run: how steady its queries are, and the least that shows 1 %', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(ROOT, 'recordings/night2/nights_2_vit_small.fp16.b8.graph1'), '--db', db]);
-  const [run] = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs');
-  const { steadiness } = JSON.parse((await bench(['show', run?.id ?? '', '--db', db, '--json'])).stdout);
-  // By numpy from times.json.
+  const run = ['show', firstId(db, 'SELECT run_id AS id FROM runs'), '--db', db];
+  const { steadiness } = await jsonOf(OUTPUTS['show-run'], run);
   expect(steadiness).toMatchObject({ queries: 2392, noiseFrom: 'queries', showsPercent: 1, repeats: 1 });
-  expect(steadiness.cvPercent).toBeCloseTo(0.110318042, 8);
-  expect(steadiness.driftPercent).toBeCloseTo(0.0071949, 6);
-  expect(steadiness.autocorrelation).toBeCloseTo(0.0887653, 6);
-  expect(steadiness.effectiveQueries).toBeCloseTo(138.795798, 5);
-  expect((await bench(['show', run?.id ?? '', '--db', db])).stdout.replaceAll(/\s+/g, ' ')).toContain(
+  // By numpy from times.json.
+  expect(steadiness).toMatchObject({
+    cvPercent: expect.closeTo(0.110318042, 8),
+    driftPercent: expect.closeTo(0.0071949, 6),
+    autocorrelation: expect.closeTo(0.0887653, 6),
+    effectiveQueries: expect.closeTo(138.795798, 5),
+  });
+  expect((await bench(run)).stdout.replaceAll(/\s+/g, ' ')).toContain(
     'repeats at least 1 run a side shows 1 %, from its queries alone: one run does not show the noise between runs',
   );
 });
 
 test('of a cell with several runs their noise counts, as bench noise has it', async () => {
   const db = await sharedStore('pair');
-  const [run] = queryStore<{ id: string; cell: string }>(
-    db,
-    'SELECT run_id AS id, cell_key AS cell FROM samples JOIN runs USING (run_id) LIMIT 1',
-  );
-  const { cells } = JSON.parse((await bench(['noise', run?.cell ?? '', '--db', db, '--json'])).stdout);
-  const { steadiness } = JSON.parse(
-    (await bench(['show', run?.id ?? '', '--db', db, '--json', '--shows', '0.7'])).stdout,
-  );
-  expect(steadiness).toMatchObject({ noiseFrom: 'runs', showsPercent: 0.7, runPercent: cells[0].runPercent });
-  expect(steadiness.repeats).toBe(3);
-  expect(cells[0].visible[0].percent).toBeGreaterThan(0.7);
-  expect(cells[0].visible[1].percent).toBeLessThan(0.7);
+  const first = 'SELECT run_id AS id, cell_key AS cell FROM samples JOIN runs USING (run_id) LIMIT 1';
+  const [run] = queryStore<{ id: string; cell: string }>(db, first);
+  const [cell] = (await jsonOf(OUTPUTS.noise, ['noise', run?.cell ?? '', '--db', db])).cells;
+  const { steadiness } = await jsonOf(OUTPUTS['show-run'], ['show', run?.id ?? '', '--db', db, '--shows', '0.7']);
+  const expected = { noiseFrom: 'runs', showsPercent: 0.7, runPercent: cell?.runPercent, repeats: 3 };
+  expect(steadiness).toMatchObject(expected);
+  expect(cell?.visible[0]?.percent).toBeGreaterThan(0.7);
+  expect(cell?.visible[1]?.percent).toBeLessThan(0.7);
 });

@@ -10,6 +10,7 @@ import type { ExplainedRun } from '../../../src/layers/explained-run.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
+import { NO_TELEMETRY } from '../../support/fitness-facts.ts';
 
 const BASE = recordedLayers('pairs/vit_small.fp16/normal/profile');
 const OPT32 = recordedLayers('pairs/vit_small.fp16/opt32/profile');
@@ -18,24 +19,12 @@ const OPT32 = recordedLayers('pairs/vit_small.fp16/opt32/profile');
 function withLostFusion(layers: readonly LayerFacts[]): LayerFacts[] {
   const fused = layers.find(({ nodes }) => nodes.some((node) => node.startsWith('blocks.3.mlp.fc1')));
   if (fused === undefined) throw new Error('the recording has this block');
-  const [product, rest] = [
-    fused.nodes.filter((node) => node.includes('fc1')),
-    fused.nodes.filter((node) => !node.includes('fc1')),
-  ];
+  const product = fused.nodes.filter((node) => node.includes('fc1'));
+  const rest = fused.nodes.filter((node) => !node.includes('fc1'));
+  const stableName = '__myl_DivCasErfCasAddMulMul';
+  const gelu = { ...fused, name: `${stableName}_myl0_9`, stableName, nodes: rest, origins: rest, averageMs: 0.005 };
   return layers.flatMap((layer) =>
-    layer === fused
-      ? [
-          { ...fused, nodes: product, origins: product },
-          {
-            ...fused,
-            name: '__myl_DivCasErfCasAddMulMul_myl0_9',
-            stableName: '__myl_DivCasErfCasAddMulMul',
-            nodes: rest,
-            origins: rest,
-            averageMs: 0.005,
-          },
-        ]
-      : [layer],
+    layer === fused ? [{ ...fused, nodes: product, origins: product }, gelu] : [layer],
   );
 }
 
@@ -68,22 +57,14 @@ function runs(gpuComputeMs: number, sha256: string, changes: Partial<ExplainedRu
   }));
 }
 
+const NAMED = { isSameCell: true, cellDifference: '', notes: [], names: { cell: 'vit', base: 'a', head: 'b' } };
+
 function explain(head: readonly LayerFacts[], grewMs = sumMs(head) - sumMs(BASE), isTimed = true) {
   const diff = diffLayers(BASE, head);
   const rows = changeRows(diff);
-  const explanation = explainChange(
-    {
-      base: runs(0.412, 'a'),
-      head: runs(0.412 + grewMs, 'b'),
-      cudaGraph: true,
-      isSameCell: true,
-      cellDifference: '',
-      layers: { diff, rows, isTimed, otherCell: null },
-      notes: [],
-      names: { cell: '', base: 'a', head: 'b' },
-    },
-    null,
-  );
+  const layers = { diff, rows, isTimed, otherCell: null };
+  const sides = { base: runs(0.412, 'a'), head: runs(0.412 + grewMs, 'b') };
+  const explanation = explainChange({ ...NAMED, ...sides, cudaGraph: true, layers }, null);
   if (explanation === null) throw new Error('both sides have runs');
   return { rows: rows.rows, ...explanation };
 }
@@ -137,45 +118,25 @@ describe('every changed layer is named, by cost', () => {
   });
 });
 
-const QUIET: RunTelemetry = {
-  samples: 4,
-  smClockMhz: 1980,
-  smClockMinMhz: 1980,
-  memoryClockMhz: 3201,
-  powerW: 320,
-  powerMaxW: 330,
-  powerLimitW: 700,
-  temperatureMaxC: 45,
-  gpuUtilisationPercent: 98,
-  memoryUsedMaxMib: null,
-  processMemoryMaxMib: null,
-  hostMemoryMaxMib: null,
-  clockReasons: {},
-  pcieGeneration: 5,
-  pcieWidth: 16,
-  otherProcesses: [],
-  hostLoad: 0.1,
-};
+const FAST = { smClockMhz: 1980, smClockMinMhz: 1980, memoryClockMhz: 3201, clockReasons: {} };
+const COOL = { powerW: 320, powerMaxW: 330, powerLimitW: 700, temperatureMaxC: 45, gpuUtilisationPercent: 98 };
+const QUIET: RunTelemetry = { ...NO_TELEMETRY, ...FAST, ...COOL, otherProcesses: [], hostLoad: 0.1 };
 
 const watched = (changes: Partial<RunTelemetry>): Partial<ExplainedRun> => ({ telemetry: { ...QUIET, ...changes } });
 const slowClock = { smClockMhz: 1650 };
-const built = { buildId: null, path: null, flags: ['--stronglyTyped'] };
+const driver = (version: string) => ({ environment: { ...UNKNOWN_ENVIRONMENT, driver: version } });
+const engine = (sha256: string, modelSha256: string) => ({
+  engine: { buildId: null, path: null, flags: ['--stronglyTyped'], sha256, modelSha256 },
+});
+const crowded = watched({ otherProcesses: [{ pid: 1, name: 'python', memoryMib: null }] });
 
 /** The causes of a change of 20 % of GPU time, unless a side says otherwise, with the share that each explains. */
 function causesOf(head: Partial<ExplainedRun>, base: Partial<ExplainedRun> = {}, gpuComputeMs = 0.6): string[] {
-  const explanation = explainChange(
-    {
-      base: runs(0.5, 'a', { ...watched({}), ...base }),
-      head: runs(gpuComputeMs, 'a', { ...watched({}), ...head }),
-      cudaGraph: false,
-      isSameCell: true,
-      cellDifference: '',
-      layers: null,
-      notes: [],
-      names: { cell: 'vit', base: 'a', head: 'b' },
-    },
-    null,
-  );
+  const sides = {
+    base: runs(0.5, 'a', { ...watched({}), ...base }),
+    head: runs(gpuComputeMs, 'a', { ...watched({}), ...head }),
+  };
+  const explanation = explainChange({ ...NAMED, ...sides, cudaGraph: false, layers: null }, null);
   return (explanation?.causes ?? []).map(({ certainty, explainsPercent, kind }) =>
     [kind, certainty, ...(explainsPercent === null ? [] : [Math.round(explainsPercent)])].join(' '),
   );
@@ -187,34 +148,14 @@ test.each<[string, Partial<ExplainedRun>, Partial<ExplainedRun>, string[]]>([
   ['a power cap', watched({ ...slowClock, clockReasons: { swPowerCap: 1 } }), {}, ['powerLimit shown 100']],
   ['a lower power limit', watched({ ...slowClock, powerLimitW: 500 }), {}, ['powerLimit shown 100']],
   ['heat', watched({ ...slowClock, clockReasons: { hwThermalSlowdown: 0.5 } }), {}, ['thermal shown 100']],
-  ['a driver', { environment: { ...UNKNOWN_ENVIRONMENT, driver: '2' } }, {}, []],
-  [
-    'another driver',
-    { environment: { ...UNKNOWN_ENVIRONMENT, driver: '2' } },
-    { environment: { ...UNKNOWN_ENVIRONMENT, driver: '1' } },
-    ['environment possible'],
-  ],
+  ['a driver', driver('2'), {}, []],
+  ['another driver', driver('2'), driver('1'), ['environment possible']],
   ['slower launches', { enqueueMs: 0.55 }, { enqueueMs: 0.45 }, ['enqueueBound shown 100']],
   ['launches that may be slow', { enqueueMs: 0.35 }, { enqueueMs: 0.3 }, ['enqueueBound likely 50']],
   ['no graph', { hints: ['graph_fail'] }, {}, ['graphNotCaptured shown 100']],
-  [
-    'another process',
-    watched({ otherProcesses: [{ pid: 1, name: 'python', memoryMib: null }] }),
-    {},
-    ['contention likely'],
-  ],
-  [
-    'another model',
-    { engine: { ...built, sha256: 'b', modelSha256: 'new' } },
-    { engine: { ...built, sha256: 'a', modelSha256: 'old' } },
-    ['model possible'],
-  ],
-  [
-    'another build',
-    { engine: { ...built, sha256: 'b', modelSha256: 'old' } },
-    { engine: { ...built, sha256: 'a', modelSha256: 'old' } },
-    ['engineBuild possible'],
-  ],
+  ['another process', crowded, {}, ['contention likely']],
+  ['another model', engine('b', 'new'), engine('a', 'old'), ['model possible']],
+  ['another build', engine('b', 'old'), engine('a', 'old'), ['engineBuild possible']],
   ['other options', { runFlags: ['--useSpinWait'] }, {}, ['options possible']],
   ['nothing known', {}, {}, []],
 ])('%s', (_, head, base, causes) => {
@@ -224,7 +165,6 @@ test.each<[string, Partial<ExplainedRun>, Partial<ExplainedRun>, string[]]>([
 test('copies explain a latency, a host that lets the GPU wait explains a throughput', () => {
   const copies = { latencyMs: 0.7, h2dMs: 0.2, throughputQps: 2000 };
   expect(causesOf(copies, { latencyMs: 0.5, h2dMs: 0.001, throughputQps: 2000 }, 0.5)).toEqual(['transfers shown 100']);
-  expect(causesOf({ gpuBusy: 0.5, throughputQps: 1000 }, { throughputQps: 2000 }, 0.5)).toEqual([
-    'hostBound shown 100',
-  ]);
+  const waits = causesOf({ gpuBusy: 0.5, throughputQps: 1000 }, { throughputQps: 2000 }, 0.5);
+  expect(waits).toEqual(['hostBound shown 100']);
 });

@@ -54,12 +54,8 @@ test('where half of a few cells moved, the others are not blamed', () => {
   const cells = simulatedCells(6);
   const gate = gateOf((cell, sweep) => (cell % 2 === 1 && sweep >= BEGIN ? 1.05 : 1), { cells });
   const reported = Array.from({ length: 6 }, (_, later) => alarms(gate.next(), BEGIN + later)).flat();
-  expect([...new Set(reported.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)))].toSorted()).toEqual(
-    cells
-      .filter((_, cell) => cell % 2 === 1)
-      .map(({ key }) => key)
-      .toSorted(),
-  );
+  const blamed = new Set(reported.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
+  expect(blamed).toEqual(new Set(cells.flatMap(({ key }, cell) => (cell % 2 === 1 ? [key] : []))));
 });
 
 test('without a change no group is reported', () => {

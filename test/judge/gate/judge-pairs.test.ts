@@ -22,32 +22,20 @@ function measured(newest: readonly number[], lastGood: readonly number[], stated
 // Change and agreeing pairs: numpy.median of the differences of logs, and how many exceed .35 of it.
 const NEWEST = [1.0234, 1.021, 1.0183, 1.0162, 1.0142];
 const LAST_GOOD = [1.0001, 0.9976, 0.9974, 0.9993, 0.9998];
+const NEAR = [1.0011, 1.0108, 1.0019, 1.0136, 1.0098];
+const NEAR_BEFORE = [0.9986, 1.004, 1.0001, 1.0021, 1.0003];
+const NOISY = [1.0312, 1.0309, 1.0108, 1.0138, 1.0235];
+const NOISY_BEFORE = [0.9979, 0.9774, 1.0205, 0.9785, 0.9794];
+const SAME = [0.9975, 1.0011, 1.0036, 0.9995, 0.9992];
+const SAME_BEFORE = [1.0003, 0.9993, 1.0002, 0.9977, 1.0009];
 const EIGHT = [1.022, 1.0077, 1.0194, 1.0208, 1.0229, 1.0158, 1.0132, 1.0152];
 const EIGHT_BEFORE = [1.0027, 0.9957, 0.9962, 1.0057, 0.9961, 0.9955, 0.9995, 1.001];
 
 test.each([
   ['2 %', measured(NEWEST, LAST_GOOD), 2.0954, 5, 'confirmed'],
-  [
-    'within the noise of a median pair',
-    measured([1.0011, 1.0108, 1.0019, 1.0136, 1.0098], [0.9986, 1.004, 1.0001, 1.0021, 1.0003]),
-    0.6773,
-    4,
-    'cleared',
-  ],
-  [
-    'noisy, one pair the other way',
-    measured([1.0312, 1.0309, 1.0108, 1.0138, 1.0235], [0.9979, 0.9774, 1.0205, 0.9785, 0.9794], { sigma: 0.01 }),
-    3.6076,
-    4,
-    'confirmed',
-  ],
-  [
-    'no change',
-    measured([0.9975, 1.0011, 1.0036, 0.9995, 0.9992], [1.0003, 0.9993, 1.0002, 0.9977, 1.0009], { sigma: 0.002 }),
-    0.1801,
-    3,
-    'cleared',
-  ],
+  ['within the noise of a median pair', measured(NEAR, NEAR_BEFORE), 0.6773, 4, 'cleared'],
+  ['noisy, one pair the other way', measured(NOISY, NOISY_BEFORE, { sigma: 0.01 }), 3.6076, 4, 'confirmed'],
+  ['no change', measured(SAME, SAME_BEFORE, { sigma: 0.002 }), 0.1801, 3, 'cleared'],
   ['eight pairs', measured(EIGHT, EIGHT_BEFORE, { sigma: 0.005, isUnsteady: true }), 1.7129, 8, 'confirmed'],
 ] as const)('%s, as by the prototype', (_, pairs, changePercent, agreeing, outcome) => {
   const found = judgePairs(pairs);
@@ -68,15 +56,8 @@ test('the machine: the last good engine is nearer to the value of the sweep than
   expect(judgePairs(measured(slow, slow, same)).outcome).toBe('machine');
   expect(judgePairs(measured(LAST_GOOD, LAST_GOOD, same)).outcome).toBe('cleared');
   // Both: the engine is slower, and the machine as well.
-  expect(
-    judgePairs(
-      measured(
-        slow.map((value) => 1.03 * value),
-        slow,
-        same,
-      ),
-    ).outcome,
-  ).toBe('confirmed');
+  const slower = slow.map((value) => 1.03 * value);
+  expect(judgePairs(measured(slower, slow, same)).outcome).toBe('confirmed');
 });
 
 test('a throughput that fell is confirmed, one that rose in the pairs is not', () => {

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 
 import { StoreError } from '../../../src/errors.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { rowsOf, storeOfNights } from '../../support/stores.ts';
 
@@ -80,18 +80,13 @@ describe('bench db backup', () => {
     const db = storeOfNights(1);
     const target = join(temporaryFolder(), 'copy.sqlite');
     writeFileSync(target, 'something else');
-    const refused = await bench(['db', 'backup', target, '--db', db]);
-    expect([refused.code, refused.stderr, readFileSync(target, 'utf8')]).toEqual([
-      2,
-      `bench: ${target} exists; --force overwrites it\n`,
-      'something else',
-    ]);
-    expect((await bench(['db', 'backup', target, '--force', '--db', db])).code).toBe(0);
+    const backup = (...args: string[]) => bench(['db', 'backup', ...args, '--db', db]);
+    expect(await backup(target)).toEqual(refusal(`bench: ${target} exists; --force overwrites it\n`));
+    expect(readFileSync(target, 'utf8')).toBe('something else');
+    expect((await backup(target, '--force')).code).toBe(0);
     expect(rowsOf(target)).toEqual(rowsOf(db));
-    const self = await bench(['db', 'backup', db, '--force', '--db', db]);
-    expect([self.code, self.stderr]).toEqual([2, `bench: ${db} is the store itself\n`]);
-    const folder = await bench(['db', 'backup', dirname(target), '--force', '--db', db]);
-    expect([folder.code, folder.stderr]).toEqual([2, expect.stringContaining('is a folder')]);
+    expect(await backup(db, '--force')).toEqual(refusal(`bench: ${db} is the store itself\n`));
+    expect(await backup(dirname(target), '--force')).toEqual(refusal('is a folder'));
   });
 
   test('of a killed process has no name, and the store has all its rows', async () => {

@@ -13,7 +13,7 @@ import { hashOf } from '../../../src/text/canonical-json.ts';
 import { QUERY_TIME_COLUMNS } from '../../../src/trtexec/run-facts.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { accuracyOf } from '../../support/deployments.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { parseTimes } from '../../support/whole-files.ts';
@@ -133,26 +133,22 @@ describe('the accuracy of the file that an engine was built from', () => {
   });
 
   test('compare and trend take it as a metric: ten dB less are 3.16 times the error', async () => {
-    const metric = ['--metric', 'outputErrorPercent', '--json', '--db', db];
-    const compared = await bench(['compare', 'latest~1', 'latest', ...metric]);
-    const { cells } = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
+    const metric = ['--metric', 'outputErrorPercent', '--db', db];
+    const compared = await benchJson(OUTPUTS.compare, ['compare', 'latest~1', 'latest', ...metric]);
     expect(compared.code).toBe(1);
-    for (const { verdict, unit, base, head } of cells) {
+    for (const { verdict, unit, base, head } of compared.json.cells) {
       expect([verdict, unit]).toEqual(['slower', '%']);
       expect({ base, head }).toEqual({ base: expect.closeTo(100 * 10 ** -1.5, 9), head: expect.closeTo(10, 9) });
     }
-    const { stdout } = await bench(['trend', 'batch=8', '--by', 'sweep', ...metric]);
-    const [cell] = OUTPUTS.trend.parse(JSON.parse(stdout)).cells;
+    const [cell] = (await jsonOf(OUTPUTS.trend, ['trend', 'batch=8', '--by', 'sweep', ...metric])).cells;
     expect(cell?.points.map(({ value }) => Number(value?.toFixed(3)))).toEqual([3.162, 10]);
   });
 
   test('check tells the fall on the night of the new file, once for all its cells', async () => {
-    const { code, stdout } = await bench(['check', '--json', '--db', db]);
-    const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
-    expect(code).toBe(1);
-    expect(findings).toMatchObject([
-      { state: 'new', lasts: 'measured', metrics: [{ metric: 'sqnrDb', before: 30, after: 20 }] },
-    ]);
+    const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
+    const { findings } = json;
+    const metrics = [{ metric: 'sqnrDb', before: 30, after: 20 }];
+    expect([code, findings]).toMatchObject([1, [{ state: 'new', lasts: 'measured', metrics }]]);
     expect(findings[0]?.cells).toHaveLength(2);
     expect((await bench(['check', '--db', db])).stdout).toContain('SQNR 30.0 dB → 20.0 dB');
     const before = await bench(['check', '--as-of', 'latest~1', '--db', db]);

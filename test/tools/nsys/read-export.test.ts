@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { temporaryFolder } from '../../support/bench.ts';
 import { change } from '../../support/store-dump.ts';
 import { type Capture, writeCapture } from '../../support/nsys-export.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
 const KERNELS = { sm90_xmma_fprop: 40, splitKreduce: 8, permutationKernel: 5, sm90_gemm: 25 };
@@ -48,14 +48,9 @@ describe('what a capture holds', () => {
 
   test('a kernel has the ONNX nodes of the layers whose tactic is called as it is', async () => {
     const name = '_gemm_mha_v2_0xd95cfa64dfa848e0ce2afd6498e018fb';
-    const { stdout } = await bench([
-      'layers',
-      join(FIXTURES, 'nights/1-profile/vit_base.fp16.b8'),
-      '--kernels',
-      exported({ kernels: { [`${name}_kernel`]: 9, other: 1 } }),
-      '--json',
-    ]);
-    const [attention, other] = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout)).kernels;
+    const layers = ['layers', join(FIXTURES, 'nights/1-profile/vit_base.fp16.b8')];
+    const kernels = ['--kernels', exported({ kernels: { [`${name}_kernel`]: 9, other: 1 } })];
+    const [attention, other] = (await jsonOf(OUTPUTS['layers-kernels'], [...layers, ...kernels])).kernels;
     const expected = ['blocks.0.attn/AV', 'blocks.0.attn/Softmax', 'blocks.0.attn/QK', 'blocks.0.attn/Scale'];
     expect([attention?.nodes.slice(0, 4), attention?.nodes.length, other?.nodes]).toEqual([expected, 48, []]);
   });

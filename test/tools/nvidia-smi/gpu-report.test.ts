@@ -102,14 +102,13 @@ describe('nvidia-smi -q -x', () => {
         `<uuid>GPU-b</uuid><processes>${process(42, 'a &amp; b', 'N/A')}${process(43, '[Not Found]', '5 MiB')}</processes>`,
       ),
     );
-    const [first, second, third] = [
-      { pid: 41, name: 'python', memoryMib: 1011 },
-      { pid: 42, name: 'a & b', memoryMib: null },
-      { pid: 43, name: '', memoryMib: 5 },
-    ];
+    const others = [
+      [42, 'a & b', null],
+      [43, '', 5],
+    ].map(([pid, name, memoryMib]) => ({ pid, name, memoryMib }));
     expect(gpus).toMatchObject([
-      { index: 0, uuid: 'GPU-a', processes: [first] },
-      { index: 1, uuid: 'GPU-b', processes: [second, third] },
+      { index: 0, uuid: 'GPU-a', processes: [{ pid: 41, name: 'python', memoryMib: 1011 }] },
+      { index: 1, uuid: 'GPU-b', processes: others },
     ]);
   });
 
@@ -242,10 +241,7 @@ describe('nvidia-smi --query-gpu', () => {
 
   test.each([
     ['throttle_reasons.active\n0x00000000000000E8', 'hwSlowdown swThermalSlowdown hwThermalSlowdown hwPowerBrake'],
-    [
-      'throttle_reasons.sw_power_cap, clocks_event_reasons.hw_thermal_slowdown\nNot Active, Active',
-      'hwThermalSlowdown',
-    ],
+    ['throttle_reasons.gpu_idle, clocks_event_reasons.hw_thermal_slowdown\nNot Active, Active', 'hwThermalSlowdown'],
     ['event_reasons.sw_power_cap\nNot Active', ''],
     ['event_reasons.active\n[N/A]', undefined],
     // Bits that nobody knows yet are passed over.
@@ -353,10 +349,8 @@ test.each([
 
 test('without utilisation, samples of an idle GPU do not count', () => {
   const idle = sample({ smClockMhz: 345, clockReasons: ['gpuIdle'] });
-  expect(summariseTelemetry([idle, sample({ smClockMhz: 1980, clockReasons: [] })], NOT_WATCHED)).toMatchObject({
-    samples: 1,
-    smClockMhz: 1980,
-  });
+  const summary = summariseTelemetry([idle, sample({ smClockMhz: 1980, clockReasons: [] })], NOT_WATCHED);
+  expect(summary).toMatchObject({ samples: 1, smClockMhz: 1980 });
 });
 
 test('the link is the lowest that was seen under load', () => {

@@ -30,14 +30,8 @@ test('AT-21: 500 queries a second of 1 ms each, enqueued in 1.9 ms', () => {
   const options = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
   const facts = factsOf(syntheticLog({ throughputQps: 500, enqueueMs: 1.9, options }));
   expect(facts.derived).toMatchObject({ gpuBusy: 0.5, enqueueClass: 'bound', idleGapMs: 1 });
-  expect(findFlags(facts)).toEqual([
-    {
-      id: 'hostBound',
-      effect: 'explained',
-      value: 0.5,
-      evidence: 'GPU idle 50 % of the time, enqueue takes 1.90 times the GPU time',
-    },
-  ]);
+  const evidence = 'GPU idle 50 % of the time, enqueue takes 1.90 times the GPU time';
+  expect(findFlags(facts)).toEqual([{ id: 'hostBound', effect: 'explained', value: 0.5, evidence }]);
 });
 
 describe('contended', () => {
@@ -102,10 +96,8 @@ test.each([
   ['the same gap after every query belongs to the cell', () => 0.8, []],
 ])('%s', (_, gapMs, expected) => {
   const quiet = series(500, () => 1);
-  const times = queriesOf(
-    quiet,
-    quiet.map((_ms, query) => gapMs(query)),
-  );
+  const gaps = quiet.map((_ms, query) => gapMs(query));
+  const times = queriesOf(quiet, gaps);
   expect(named(findFlags(factsOf(syntheticLog({ throughputQps: 550 }), times)))).toEqual(expected);
 });
 
@@ -188,17 +180,15 @@ test('power: at the cap with a swinging clock, without reasons: power-limited, a
 
 describe('host, link and other processes', () => {
   test('a load above one for each CPU', () => {
-    expect(judged({ hostLoad: 1.9 }).flags).toMatchObject([
-      { id: 'hostLoaded', effect: 'explained', evidence: 'load average of 1.9 for each CPU' },
-    ]);
+    const loaded = { id: 'hostLoaded', effect: 'explained', evidence: 'load average of 1.9 for each CPU' };
+    expect(judged({ hostLoad: 1.9 }).flags).toMatchObject([loaded]);
     expect(judged({ hostLoad: 0.6 }).flags).toEqual([]);
   });
 
   test('a link below what is possible', () => {
     const link = { pcieGeneration: 3, pcieWidth: 16 };
-    expect(judged(link, { pcieMax: '5 x16' }).flags).toMatchObject([
-      { id: 'pcieReduced', value: 0.25, evidence: 'PCIe 3 x16, 5 x16 is possible' },
-    ]);
+    const reduced = { id: 'pcieReduced', value: 0.25, evidence: 'PCIe 3 x16, 5 x16 is possible' };
+    expect(judged(link, { pcieMax: '5 x16' }).flags).toMatchObject([reduced]);
     expect([judged(link, { pcieMax: '3 x16' }).flags, judged(link).flags]).toEqual([[], []]);
   });
 
@@ -210,19 +200,12 @@ describe('host, link and other processes', () => {
 });
 
 test('a perfect router is an upper bound with invalid outputs', () => {
+  const barred = { effect: 'barred', value: null };
+  const load = 'ENABLE_PERFECT_ROUTER=1: all experts get the same load, unlike with a real router';
+  const decisions = "ENABLE_PERFECT_ROUTER=1: the router's decisions are discarded";
   expect(marked({ env: { ENABLE_PERFECT_ROUTER: '1' }, marks: [] })).toEqual([
-    {
-      id: 'upperBound',
-      effect: 'barred',
-      value: null,
-      evidence: 'ENABLE_PERFECT_ROUTER=1: all experts get the same load, unlike with a real router',
-    },
-    {
-      id: 'invalidOutput',
-      effect: 'barred',
-      value: null,
-      evidence: "ENABLE_PERFECT_ROUTER=1: the router's decisions are discarded",
-    },
+    { id: 'upperBound', ...barred, evidence: load },
+    { id: 'invalidOutput', ...barred, evidence: decisions },
   ]);
 });
 
@@ -232,12 +215,9 @@ test.each(['', '0', 'false', 'OFF', 'no'])('a switch is off at "%s"', (value) =>
 
 test('profiling switches together are one flag with all of them', () => {
   const env = { TLLM_PROFILE_START_STOP: '100-150', TLLM_TORCH_PROFILE_TRACE: '0', PATH: '/bin' };
-  expect(marked({ env, marks: [] }).map(({ id, evidence }) => [id, evidence])).toEqual([
-    [
-      'profilingOn',
-      "TLLM_PROFILE_START_STOP=100-150: the profiler is turned on and off within the run; TLLM_TORCH_PROFILE_TRACE=0: PyTorch's profiler writes a trace",
-    ],
-  ]);
+  const evidence =
+    "TLLM_PROFILE_START_STOP=100-150: the profiler is turned on and off within the run; TLLM_TORCH_PROFILE_TRACE=0: PyTorch's profiler writes a trace";
+  expect(marked({ env, marks: [] })).toMatchObject([{ id: 'profilingOn', evidence }]);
 });
 
 test('every known variable is stored when it is set, and none is a secret', () => {
@@ -254,12 +234,9 @@ function flagOf(text: string) {
 const listing = (name: string): string => readFileSync(join(GUIDE, name), 'utf8');
 
 test('the largest time of listing 19 is 4.1 % over its p99', () => {
-  expect(flagOf(listing('listing-19-torch-fp16-graph.txt'))).toEqual({
-    id: 'loneOutlier',
-    effect: 'explained',
-    value: expect.closeTo(4.14, 2),
-    evidence: 'the largest of 100 times, 56.35 ms, is 4.1 % over p99, 54.11 ms',
-  });
+  const evidence = 'the largest of 100 times, 56.35 ms, is 4.1 % over p99, 54.11 ms';
+  const expected = { id: 'loneOutlier', effect: 'explained', value: expect.closeTo(4.14, 2), evidence };
+  expect(flagOf(listing('listing-19-torch-fp16-graph.txt'))).toEqual(expected);
 });
 
 test.each([

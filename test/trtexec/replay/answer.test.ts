@@ -65,12 +65,8 @@ describe('a replayed trtexec', () => {
   test('a cell that was never recorded is an error', () => {
     const folder = temporaryFolder();
     replay(BUILD, folder);
-    const { status, stderr, stdout } = replay([...RUN, '--infStreams=2'], folder);
-    expect([status, stdout.length, stderr]).toEqual([
-      2,
-      0,
-      expect.stringMatching(/^replay error: ".*" has no recording of this timed run\n$/),
-    ]);
+    const stderr = expect.stringMatching(/^replay error: ".*" has no recording of this timed run\n$/);
+    expect(replay([...RUN, '--infStreams=2'], folder)).toMatchObject({ status: 2, stdout: { length: 0 }, stderr });
   });
 
   test('an engine that is none of its own is refused', () => {
