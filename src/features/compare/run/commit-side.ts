@@ -46,10 +46,6 @@ class CommitError extends BenchError {
     super(lines.join('\n'), { cause });
     this.exitCode = cause.exitCode;
   }
-
-  override get lines(): readonly string[] {
-    return this.message.split('\n');
-  }
 }
 
 /** One of the two commits, with its worktree and its plan. */
