@@ -7,7 +7,7 @@ export abstract class BenchError extends Error {
 
   /** Each line is complete on its own: what is wrong, where, and what to do. */
   get lines(): readonly string[] {
-    return [this.message];
+    return this.message.split('\n');
   }
 }
 

@@ -23,7 +23,7 @@ import { engineName } from './engine-index.ts';
 import { type EngineState, filledArgs, loadableEngine } from './engine-state.ts';
 import { type TimedOn, type TimingCopy, timingNoteOf } from './timing-caches.ts';
 
-export interface EngineToBuild {
+interface EngineToBuild {
   readonly runId: RunId;
   readonly engineKey: string;
   readonly modelSha256: string;
@@ -60,7 +60,7 @@ export async function buildEngine(
         build: {
           model: build.model,
           modelSha256: context.program.recordings === null ? modelSha256 : null,
-          flags: await storedFlags(build),
+          flags: await flagsWith(build, flagWithHash),
           precision: build.precision,
           number: build.number,
         },
@@ -133,7 +133,12 @@ function notesOnGiven(context: SweepContext, build: PlannedBuild, from: string, 
     onNote(`nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`);
     return ['timing cache of unknown origin'];
   }
-  const differing = differences(known.timedOn, timedOn(context));
+  const here = timedOn(context);
+  // Fields known on both sides. A newer driver alone does not prevent use.
+  const differing = NAMES.flatMap(([field, name]) => {
+    const [there, now] = [known.timedOn[field], here[field]];
+    return there === null || now === null || there === now ? [] : [`${name} ${there}, here ${now}`];
+  });
   if (differing.length === 0) return [];
   const what = `timing cache made on another machine: ${differing.join(', ')}`;
   if (build.forcesTimingCache) {
@@ -151,13 +156,6 @@ const NAMES = [
   ['cudaMajor', 'CUDA'],
   ['lockedClocks', 'clocks'],
 ] as const satisfies readonly (readonly [keyof TimedOn, string])[];
-
-/** Fields known on both sides that differ. A newer driver alone does not prevent use. */
-function differences(a: TimedOn, b: TimedOn): string[] {
-  return NAMES.flatMap(([field, name]) =>
-    a[field] === null || b[field] === null || a[field] === b[field] ? [] : [`${name} ${a[field]}, here ${b[field]}`],
-  );
-}
 
 /** Facts of a sweep that decide an engine, in addition to its build and its model. */
 interface EngineConditions {
@@ -180,7 +178,7 @@ export async function engineKeyOf(
   return hashOf({
     modelSha256,
     // Files named by options, such as plugins, count by content, because the path may differ.
-    flags: await flagsWith(build, ({ name }, sha256) => `${name}=sha256:${sha256}`),
+    flags: await flagsWith(build, (name, _path, sha256) => `${name}=sha256:${sha256}`),
     tensorrt: plan.tensorrt,
     driverMajor: majorOf(environment.driver),
     ...gpuIdentity(context),
@@ -232,20 +230,16 @@ export async function modelIdentity({ program }: SweepContext, build: PlannedBui
   });
 }
 
-/** Build flags for the store, with hashes of the files they name. */
-function storedFlags(build: PlannedBuild): Promise<string[]> {
-  return flagsWith(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
-}
-
+/** Build flags with hashes of the files they name. */
 function flagsWith(
   { flags }: PlannedBuild,
-  shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,
+  shown: (name: string, path: string, sha256: string) => string,
 ): Promise<string[]> {
   return Promise.all(
     flags.map(async (flag) => {
       const file = fileOfFlag(flag);
       const hashed = file === null ? null : await sha256OfFile(file.path).catch(() => null);
-      return file === null || hashed === null ? flag : shown(file, hashed.sha256);
+      return file === null || hashed === null ? flag : shown(file.name, file.path, hashed.sha256);
     }),
   );
 }

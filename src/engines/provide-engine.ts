@@ -1,4 +1,4 @@
-import { type EngineToBuild, buildEngine, definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
+import { buildEngine, definitionOf, engineKeyOf, modelIdentity } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
 import { type EngineState, type LoadableEngine, earlierBuild, loadableEngine } from './engine-state.ts';
@@ -7,7 +7,6 @@ import { UsageError } from '../errors.ts';
 import { type LockHolder, holderText } from '../process/lock.ts';
 import { type FailureReason, type Outcome, outcomeReason } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
-import type { BuildId } from '../records/scalars.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { COMPARE_BRANCH } from '../records/sweep.ts';
 import { engineKeysOf } from '../store/runs/runs.ts';
@@ -126,27 +125,28 @@ export async function provideEngine(
     kind: 'ready',
     engine: loadableEngine(cached, { variant: variant?.record ?? null, variantPath: variant?.path ?? null }),
   });
+  const buildAnew = async (): Promise<EngineState> => {
+    refuseOtherEngine(context, build, engineKey);
+    // Check again: during the wait its build may have failed.
+    const { failed, runId } = earlierBuild(context, build);
+    if (failed !== null) return { kind: 'failed', outcome: failed };
+    return buildEngine(context, build, { engineKey, modelSha256, runId, variant });
+  };
   const name = engineName({ engineKey, number: build.number });
   await cache.use(name, now());
   return held(context, build, name, async () => {
     const cached = await usableEngine(context, build, engineKey);
-    const state =
-      cached === null ? await buildAnew(context, build, { engineKey, modelSha256, variant }) : ready(cached);
+    const state = cached === null ? await buildAnew() : ready(cached);
     if (cached !== null) context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
-    if (build.isFrozen && state.kind === 'ready') await freeze(context, build, name, state.engine.buildId);
+    const buildId = state.kind === 'ready' && build.isFrozen ? state.engine.buildId : null;
+    if (buildId !== null) {
+      await cache.index.change(({ frozen: engines }) => {
+        engines[definitionOf(context, build)] = { name, buildId, since: now().toISOString() };
+      });
+      context.onNote(`${build.label} is frozen to this engine from now on`);
+    }
     return state;
   });
-}
-
-async function buildAnew(
-  context: SweepContext,
-  build: PlannedBuild,
-  how: Omit<EngineToBuild, 'runId'>,
-): Promise<EngineState> {
-  refuseOtherEngine(context, build, how.engineKey);
-  // Check again: during the wait its build may have failed.
-  const { failed, runId } = earlierBuild(context, build);
-  return failed === null ? buildEngine(context, build, { ...how, runId }) : { kind: 'failed', outcome: failed };
 }
 
 function held<Result>(
@@ -235,7 +235,10 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
   if (frozen === undefined) return null;
   await cache.use(frozen.name, now());
   const engine = await held(context, build, frozen.name, () => cache.findBuild(frozen.buildId));
-  const problem = engine === null ? 'has changed or was removed' : await frozenProblem(context, engine);
+  const tensorrtLibrary = context.library?.version ?? null;
+  const isOfThis = engine?.note.tensorrt === context.plan.tensorrt && isSameLibrary(engine.note, { tensorrtLibrary });
+  const unloadable = engine === null || isOfThis ? null : await loadProblem(context, engine.path);
+  const problem = engine === null ? 'has changed or was removed' : unloadable;
   if (engine === null || problem !== null) {
     const advice = `remove it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new engine`;
     const text = `its engine, frozen since ${frozen.since.slice(0, 10)}, ${problem}: ${advice}`;
@@ -249,27 +252,6 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
     );
   }
   return { kind: 'ready', engine: loadableEngine(engine, { notes: [`frozen engine, since ${frozen.since}`] }) };
-}
-
-async function frozenProblem(context: SweepContext, { note, path }: CachedEngine): Promise<string | null> {
-  const isLoadable = isSameLibrary(note, { tensorrtLibrary: context.library?.version ?? null });
-  return note.tensorrt === context.plan.tensorrt && isLoadable ? null : loadProblem(context, path);
-}
-
-/** From now on this engine represents its build definition. */
-async function freeze(
-  context: SweepContext,
-  build: PlannedBuild,
-  name: string,
-  buildId: BuildId | null,
-): Promise<void> {
-  const { cache, now, onNote } = context;
-  if (buildId === null) return;
-  const since = now().toISOString();
-  await cache.index.change(({ frozen }) => {
-    frozen[definitionOf(context, build)] = { name, buildId, since };
-  });
-  onNote(`${build.label} is frozen to this engine from now on`);
 }
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */

@@ -66,9 +66,8 @@ export class TimingCaches {
   async takeIn(timedOn: TimedOn, { path }: TimingCopy): Promise<void> {
     if (sizeOf(path) === 0) return;
     const shared = this.sharedPath(timedOn);
-    const mine = await sha256OfFile(path);
     await rename(path, shared);
-    await writeNote(`${shared}.json`, { schemaVersion: 1, ...mine, timedOn } satisfies TimingCacheNote);
+    await describe(shared, timedOn);
   }
 
   /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
@@ -77,8 +76,7 @@ export class TimingCaches {
     const kept = this.keptPath(engine);
     try {
       await copyFile(path, kept, constants.COPYFILE_FICLONE);
-      const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
-      await writeNote(`${kept}.json`, note);
+      await describe(kept, timedOn);
     } catch {
       // On a full disk, the engine exists; only its timing cache cannot be pinned.
     }
@@ -106,6 +104,11 @@ export class TimingCaches {
   }
 }
 
+async function describe(path: string, timedOn: TimedOn): Promise<void> {
+  const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(path)), timedOn };
+  await writeNote(`${path}.json`, note);
+}
+
 /** The note next to a timing cache, if it describes a file with these bytes; otherwise null. */
 export function timingNoteOf(path: string, sha256: string): TimingCacheNote | null {
   const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].map((file) => readJson(file, noteSchema));
@@ -118,9 +121,9 @@ async function noteOf(path: string, original = path): Promise<TimingCacheNote | 
   return found === null ? null : timingNoteOf(original, found.sha256);
 }
 
-/** True unless both TensorRT libraries are known and differ. */
-export function isSameLibrary(a: LibraryOf, b: LibraryOf): boolean {
-  return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
-}
-
 type LibraryOf = Pick<TimedOn, 'tensorrtLibrary'>;
+
+/** True unless both TensorRT libraries are known and differ. */
+export function isSameLibrary({ tensorrtLibrary: a }: LibraryOf, { tensorrtLibrary: b }: LibraryOf): boolean {
+  return a === null || b === null || a === b;
+}

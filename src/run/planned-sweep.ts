@@ -63,11 +63,7 @@ export const LOCK_FILE = '.lock';
  * @returns a function that releases the lock
  * @throws UsageError if another process holds it
  */
-export function lockSweep(
-  artefactsFolder: string,
-  sweepId: SweepId,
-  what: 'bisection' | 'sweep' = 'sweep',
-): () => void {
+export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void {
   const folder = sweepFolderOf(artefactsFolder, sweepId);
   const path = join(folder, LOCK_FILE);
   refuseLink(folder);
@@ -75,7 +71,7 @@ export function lockSweep(
   const attempt = tryAcquire(path);
   if (attempt.kind === 'taken') return () => attempt.lock.release();
   throw new UsageError(
-    `${what} ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
+    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
   );
 }
 

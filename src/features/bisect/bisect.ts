@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 import { writeNote } from '../../files/files.ts';
@@ -7,11 +7,10 @@ import { makeOwnFolder, readJson } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { isMetric, isOfBuild, type MetricId, ownMetricNamed } from '../../records/metric.ts';
+import { isMetric, isOfBuild, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { lockSweep } from '../../run/planned-sweep.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { hashOf } from '../../text/canonical-json.ts';
@@ -19,20 +18,17 @@ import { printable } from '../../text/printable.ts';
 import { inTurns } from '../compare/index.ts';
 import type { BisectOptions } from './command.ts';
 import { factorSearch } from './factors.ts';
-import { EXITS, bisectText } from './report.ts';
+import { bisectText, exitOf } from './report.ts';
 import { type BisectRequest, commitSearch, earlierSchema, requestSchema, searched } from './search.ts';
 
-export async function bisect(
-  good: string | undefined,
-  bad: string | undefined,
-  command: readonly string[],
-  options: BisectOptions,
-  io: Io,
-): Promise<ExitCode> {
+/** Good, bad, and the command that builds a commit. */
+type Words = readonly [string | undefined, string | undefined, readonly string[]];
+
+export async function bisect(words: Words, options: BisectOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
   const all = join(dirname(path), 'bisect');
-  const isResumed = options.resume === true && good === undefined && options.factors === undefined;
-  const request = isResumed ? newestUnfinished(all) : await requestOf(path, [good, bad, command], options, io);
+  const isResumed = options.resume === true && words[0] === undefined && options.factors === undefined;
+  const request = isResumed ? newestUnfinished(all) : await requestOf(path, words, options, io);
   const { search } = request;
   const bisectId = hashOf({ ...request, startedAt: '', restart: false });
   const folder = join(all, bisectId);
@@ -42,25 +38,15 @@ export async function bisect(
     ? commitSearch(settings, search, there)
     : factorSearch(settings, search.file, there));
   await makeOwnFolder(all);
-  const unlock = lockSweep(all, bisectId, 'bisection');
-  try {
-    await writeNote(requestFile(folder), request);
-    const output = await searched(settings, searching, there);
-    if (output.status !== 'failed') await rm(folder, { recursive: true });
-    printResult(io, options, output, bisectText);
-    return EXITS[output.status];
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    const left = 'continue with `bench bisect --resume`';
-    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
-  } finally {
-    unlock();
-  }
+  await mkdir(folder, { recursive: true });
+  await writeNote(join(folder, REQUEST), request);
+  const output = await searched(settings, searching, there);
+  if (output.status !== 'failed') await rm(folder, { recursive: true, force: true });
+  printResult(io, options, output, bisectText);
+  return exitOf(output);
 }
 
-function requestFile(folder: string): string {
-  return join(folder, 'request.json');
-}
+const REQUEST = 'request.json';
 
 /**
  * The newest request without an answer.
@@ -69,7 +55,7 @@ function requestFile(folder: string): string {
  */
 function newestUnfinished(all: string): BisectRequest {
   const folders = existsSync(all) ? readdirSync(all).map((name) => join(all, name)) : [];
-  const requests = folders.flatMap((folder) => readJson(requestFile(folder), requestSchema) ?? []);
+  const requests = folders.flatMap((folder) => readJson(join(folder, REQUEST), requestSchema) ?? []);
   const newest = requests.toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
   if (newest !== undefined) return newest;
   const [earlier] = folders.flatMap((folder) => readJson(join(folder, 'state.json'), earlierSchema) ?? []);
@@ -79,18 +65,18 @@ function newestUnfinished(all: string): BisectRequest {
   throw new UsageError(`an earlier version of bench started this bisection: start it again with bench bisect ${what}`);
 }
 
-async function requestOf(
-  path: string,
-  [good, bad, command]: [string | undefined, string | undefined, readonly string[]],
-  options: BisectOptions,
-  io: Io,
-): Promise<BisectRequest> {
+async function requestOf(path: string, words: Words, options: BisectOptions, io: Io): Promise<BisectRequest> {
+  const [good, bad, command] = words;
   const { cell = null, factors, maxRuns, replay = null, restart = false, trtexec = null } = options;
-  const asked = { startedAt: io.now().toISOString(), cwd: io.cwd, cell, maxRuns, replay, restart, trtexec };
-  const request = { ...asked, metric: metricOf(options.metric) };
+  const metric = options.metric === undefined ? null : (ownMetricNamed(options.metric) ?? options.metric);
+  if (metric !== null && (!isMetric(metric) || isOfBuild(metric))) {
+    throw new UsageError(`--metric ${printable(metric)}: name a metric that each run has`);
+  }
+  const startedAt = io.now().toISOString();
+  const request = { startedAt, cwd: io.cwd, cell, metric, maxRuns, replay, restart, trtexec };
   if (factors !== undefined) {
-    const search = { kind: 'factors' as const, file: factors };
-    if (good === undefined) return { ...request, matrix: options.matrix ?? null, search };
+    if (good === undefined)
+      return { ...request, matrix: options.matrix ?? null, search: { kind: 'factors', file: factors } };
     throw new UsageError('--factors takes no commits and no command: a command to run is in the table as before:');
   }
   if (good === undefined || bad === undefined) {
@@ -117,11 +103,4 @@ async function matrixOf(refs: readonly string[], path: string, io: Io): Promise<
     }
     return null;
   });
-}
-
-function metricOf(name: string | undefined): MetricId | null {
-  if (name === undefined) return null;
-  const metric = ownMetricNamed(name) ?? name;
-  if (isMetric(metric) && !isOfBuild(metric)) return metric;
-  throw new UsageError(`--metric ${printable(name)}: name a metric that each run has`);
 }

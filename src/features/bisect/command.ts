@@ -4,10 +4,7 @@ import { metricOption, positiveInteger } from '../../cli/options.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[good] [bad] [command...]')
-    .option(
-      '--matrix <file>',
-      'the matrix; inside the repository, that of each commit (default: of the sweep of BAD or GOOD)',
-    )
+    .option('--matrix <file>', 'the matrix; in the repository, of each commit (default: of the sweep of BAD or GOOD)')
     .option('--cell <cell>', 'the cell: key, label, model or expression')
     .option('--factors <file>', 'a table of factors other than commits, each with a good and a bad value')
     .addOption(metricOption())
@@ -30,5 +27,5 @@ export const bisectCommand = defineCommand({
   ],
   outputs: { bisect: async () => (await import('./report.ts')).bisectOutput },
   define,
-  run: async ([good, bad, words], options, io) => (await import('./bisect.ts')).bisect(good, bad, words, options, io),
+  run: async (words, options, io) => (await import('./bisect.ts')).bisect(words, options, io),
 });

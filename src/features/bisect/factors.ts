@@ -1,15 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { UsageError } from '../../errors.ts';
 import { type FactorSetting, readFactors } from '../../matrix/points/factors.ts';
 import { runCommand } from '../../run/checkout/commit-checkout.ts';
+import { readingProblem } from '../../selection/find-runs.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import { recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { inTurns, type TurnSide } from '../compare/index.ts';
 import { prepare } from '../plan/index.ts';
 import { type NextTest, type Search, type Settings, type Step, measureOptions } from './search.ts';
@@ -47,28 +48,46 @@ const ACROSS = { acrossClocks: true, acrossGpu: true, acrossProvenance: true, ac
 
 /** Bisects all possible causes except commits: some factors at their bad value against all at their good value. */
 export async function factorSearch(settings: Settings, file: string, io: Io): Promise<Search> {
-  const factors = readFactors(file, readText(resolve(io.cwd, file), file), { cwd: io.cwd, isThere: existsSync });
+  const { folder, request } = settings;
+  const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
+    throw new UsageError(`${printable(file)}: ${readingProblem(error)}`, { cause: error });
+  });
+  const factors = readFactors(file, text, { cwd: io.cwd, isThere: existsSync });
   const names = factors.map(({ name }) => name);
   const git = await readGitState(io.cwd);
   const valuesAt = (bad: readonly string[]): FactorSetting[] =>
     factors.map((factor) => (bad.includes(factor.name) ? factor.bad : factor.good));
-  const matrix = settings.request.matrix ?? valuesAt([]).find((values) => values.matrix !== undefined)?.matrix;
+  const good = valuesAt([]);
+  const matrix = request.matrix ?? good.find((values) => values.matrix !== undefined)?.matrix;
   if (matrix === undefined) throw new UsageError('name the matrix: --matrix FILE, or a factor with a matrix');
-  const { measuredSides, pairIds } = await inTurns();
+  const { measuredSides, pairIds, sidePlanOf } = await inTurns();
   const options = { ...measureOptions(settings, matrix, io), ...ACROSS };
-  const sideAt = (bad: readonly string[]): TurnSide => ({
-    text: printable(bad.length === 0 ? 'all good' : `bad: ${bad.join(', ')}`),
-    git,
-    ...factorSide(valuesAt(bad), settings, matrix, io),
-  });
-  const { filter, metric } = options;
-  const asked = (bad: readonly string[]) => ({
-    ...settings.request,
-    startedAt: '',
-    filter,
-    metric,
-    values: [valuesAt([]), valuesAt(bad)],
-  });
+  const sideAt = (bad: readonly string[]): TurnSide => {
+    const values = valuesAt(bad);
+    // No two factors set the same key, except variables and commands.
+    const value: FactorSetting = Object.assign({}, ...values);
+    const variables = values.flatMap(({ env = {} }) => Object.entries(env));
+    const env = { ...io.env, ...Object.fromEntries(variables.map(([name, set]) => [name, set ?? undefined])) };
+    const there: Io = { ...io, env };
+    const { replay = request.replay, trtexec = request.trtexec } = value;
+    const programs = defined({ replay: replay ?? undefined, trtexec: trtexec ?? undefined });
+    return {
+      text: printable(bad.length === 0 ? 'all good' : `bad: ${bad.join(', ')}`),
+      git,
+      plan: async (planned, models) =>
+        sidePlanOf(await prepare(value.matrix ?? matrix, { ...planned, ...programs }, models, there), there),
+      cacheFor: ({ program }, shared) =>
+        new EngineCache(program.recordings === null ? join(folder, 'engines', hashOf(values).slice(0, 16)) : shared),
+      beforeRun: async () => {
+        for (const [index, { before: command = [] }] of values.entries()) {
+          const log = join(folder, 'logs', `before-${index + 1}`);
+          if (command.length > 0) await runCommand({ command, cwd: io.cwd, log }, there);
+        }
+      },
+    };
+  };
+  const stated = { ...request, startedAt: '', filter: options.filter, metric: options.metric };
+  const asked = (bad: readonly string[]) => ({ ...stated, values: [good, valuesAt(bad)] });
   const end = { ref: null, commit: git.commit, subject: null };
   return {
     kind: 'factors',
@@ -79,47 +98,5 @@ export async function factorSearch(settings: Settings, file: string, io: Io): Pr
     measured: async (bad, goal) =>
       measuredSides(asked(bad), { base: sideAt([]), head: sideAt(bad) }, { ...options, ...goal }, io),
     idsOf: async (bad) => pairIds(asked(bad), 1),
-    subjectOf: async () => null,
-  };
-}
-
-function readText(path: string, shown: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw new UsageError(`${printable(shown)}: file not found or not readable`);
-  }
-}
-
-/** The machine with these values of the factors. */
-function factorSide(
-  values: readonly FactorSetting[],
-  { folder, request }: Settings,
-  file: string,
-  io: Io,
-): Pick<TurnSide, 'beforeRun' | 'cacheFor' | 'plan'> {
-  // No two factors set the same key, except variables and commands.
-  const value: FactorSetting = Object.assign({}, ...values);
-  const variables = values.flatMap(({ env = {} }) => Object.entries(env));
-  const env = { ...io.env, ...Object.fromEntries(variables.map(([name, text]) => [name, text ?? undefined])) };
-  const there: Io = { ...io, env };
-  const { matrix = file, replay = request.replay, trtexec = request.trtexec } = value;
-  const programs = defined({ replay: replay ?? undefined, trtexec: trtexec ?? undefined });
-  return {
-    plan: async (options, models) => {
-      const { program, set, ...prepared } = await prepare(matrix, { ...options, ...programs }, models, there);
-      if (program === null) throw new UsageError('trtexec not found');
-      const capacity = (key: string): number => (set === null ? Infinity : recordedRuns(set, prepared.plan, key));
-      return { io: there, matrix: prepared.matrix, plan: prepared.plan, program, capacity };
-    },
-    cacheFor: ({ program }, shared) =>
-      new EngineCache(program.recordings === null ? join(folder, 'engines', hashOf(values).slice(0, 16)) : shared),
-    beforeRun: async () => {
-      const commands = values.flatMap(({ before = [] }) => (before.length > 0 ? [before] : []));
-      for (const [index, command] of commands.entries()) {
-        const log = join(folder, 'logs', `before-${index + 1}`);
-        await runCommand({ command, cwd: io.cwd, log }, there);
-      }
-    },
   };
 }

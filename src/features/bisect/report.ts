@@ -1,15 +1,7 @@
 import * as z from 'zod';
 
 import { metricOf } from '../../records/metric.ts';
-import {
-  type OutputOf,
-  count as countSchema,
-  id,
-  metric as metricSchema,
-  output,
-  provenance as provenanceSchema,
-  unit as unitSchema,
-} from '../../records/output-parts.ts';
+import { type OutputOf, count as runCount, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { cellComparisonSchema } from '../../records/verdict.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -19,17 +11,13 @@ import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 
 /** Only a cause is a success: a script must not take "nothing to find" for one. */
-export const EXITS: Readonly<Record<BisectOutput['status'], ExitCode>> = {
-  found: EXIT_CODES.fine,
-  together: EXIT_CODES.unclear,
-  range: EXIT_CODES.incomplete,
-  failed: EXIT_CODES.incomplete,
-  notSlower: EXIT_CODES.unclear,
-  unclear: EXIT_CODES.unclear,
-};
+export function exitOf({ status }: BisectOutput): ExitCode {
+  if (status === 'found') return EXIT_CODES.fine;
+  return status === 'range' || status === 'failed' ? EXIT_CODES.incomplete : EXIT_CODES.unclear;
+}
 
 export function bisectText(report: BisectOutput, look: Look): string[] {
-  const { bad, causes, change, good, label, notes, provenance, runs, status, steps } = report;
+  const { bad, causes, change, good, label, notes, runs, status, steps } = report;
   const { columns, style } = look;
   const isOfCommits = report.kind === 'commits';
   const names = causes.map(({ name, subject }) =>
@@ -45,7 +33,7 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
     unclear: `it is unclear whether ${to} is slower than ${from}; try more --max-runs`,
   };
   const counts = [count(steps.length, 'step'), count(runs, 'run'), `bisection ${report.bisectId.slice(0, 8)}`];
-  const facts = [printable(label ?? ''), provenance ?? '', ...counts].filter((part) => part !== '');
+  const facts = [printable(label ?? ''), report.provenance ?? '', ...counts].filter((part) => part !== '');
   return [
     (status === 'found' ? style.strong : style.warn)(truncate(titles[status], columns)),
     ...(status === 'found' ? [] : names.map((name) => truncate(`  ${name}`, columns))),
@@ -63,29 +51,21 @@ function endText({ commit, ref }: BisectOutput['good']): string {
 }
 
 /** `GPU compute time +3.1 % (+2.6 % to +3.6 %): 1.234 → 1.272 ms, 12 and 4 runs`. */
-function changeText({ metric }: BisectOutput, change: NonNullable<BisectOutput['change']>): string {
+function changeText(report: BisectOutput, change: NonNullable<BisectOutput['change']>): string {
   const { base, head, changePercent, ciPercent, runs } = change;
-  const { label, unit } = metricOf(metric);
-  const interval = ciPercent === null ? '' : ` (${ciPercent.map((end) => formatPercent(end)).join(' to ')})`;
-  const levels = `${formatNumber(base)} → ${formatNumber(head)} ${unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
-  return `${label} ${formatPercent(changePercent)}${interval}: ${levels}`;
+  const interval = ciPercent === null ? '' : ` (${ciPercent.map((each) => formatPercent(each)).join(' to ')})`;
+  const levels = `${formatNumber(base)} → ${formatNumber(head)} ${report.unit}, ${runs[0]} and ${count(runs[1], 'run')}`;
+  return `${metricOf(report.metric).label} ${formatPercent(changePercent)}${interval}: ${levels}`;
 }
 
 function stepTable({ kind, steps }: BisectOutput, look: Look): string[] {
   const isOfCommits = kind === 'commits';
+  const shown = (names: readonly string[]) => printable(isOfCommits ? (names[0] ?? '').slice(0, 8) : names.join(', '));
   return renderTable<BisectOutput['steps'][number]>(
     [
-      {
-        header: isOfCommits ? 'commit' : 'at bad',
-        text: ({ candidate }) => (isOfCommits ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', '))),
-        minWidth: 8,
-      },
+      { header: isOfCommits ? 'commit' : 'at bad', text: ({ candidate }) => shown(candidate), minWidth: 8 },
       { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10, isSentence: true },
-      {
-        header: 'change',
-        text: ({ evidence }) => (evidence === null ? '' : formatPercent(evidence.changePercent)),
-        align: 'right',
-      },
+      { header: 'change', text: ({ evidence }) => formatPercent(evidence?.changePercent ?? null), align: 'right' },
       { header: 'runs', text: ({ evidence }) => String(evidence?.runs[1] ?? ''), align: 'right' },
       { header: '', text: ({ verdict }) => verdict },
       { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10, isSentence: true },
@@ -110,28 +90,26 @@ const end = z.strictObject({
   sweepId: id,
 });
 
+const cause = z.strictObject({
+  name: z.string().describe('A commit, or the name of a factor'),
+  subject: z.string().nullable(),
+  evidence: evidenceSchema,
+});
+
 export const bisectOutput = output('bench bisect --json', {
   kind: z.enum(['commits', 'factors']),
   status: z.enum(['found', 'range', 'together', 'notSlower', 'unclear', 'failed']),
   bisectId: id,
   key: id.nullable(),
   label: z.string().nullable(),
-  metric: metricSchema,
-  unit: unitSchema,
+  metric,
+  unit,
   betterIs: z.enum(['lower', 'higher']),
-  provenance: provenanceSchema.nullable(),
+  provenance: provenance.nullable(),
   good: end,
   bad: end,
   change: evidenceSchema.describe('Change from the good end to the bad end'),
-  causes: z
-    .array(
-      z.strictObject({
-        name: z.string().describe('A commit, or the name of a factor'),
-        subject: z.string().nullable(),
-        evidence: evidenceSchema,
-      }),
-    )
-    .describe('The cause, or every candidate if no single one was found'),
+  causes: z.array(cause).describe('The cause, or every candidate if no single one was found'),
   steps: z.array(
     z.strictObject({
       candidate: z.array(z.string()).describe('The commit, or the factors at their bad value'),
@@ -142,7 +120,7 @@ export const bisectOutput = output('bench bisect --json', {
       sweepId: id,
     }),
   ),
-  runs: countSchema.describe('Measured runs, with those of the good and the bad end'),
+  runs: runCount.describe('Measured runs, with those of the good and the bad end'),
   notes: z.array(z.string()),
 });
 

@@ -8,15 +8,17 @@ import { textOrNull } from '../../records/scalars.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
-import { contains, git, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
+import { contains, git, subjectOf } from '../../tools/git/git.ts';
 import { type Comparison, inTurns, type TwoCommits } from '../compare/index.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { BisectOutput } from './report.ts';
 
+const text = z.string();
+
 /** The request. It is kept until there is an answer, so that `--resume` can repeat it. */
 export const requestSchema = z.object({
-  startedAt: z.string(),
-  cwd: z.string(),
+  startedAt: text,
+  cwd: text,
   matrix: textOrNull,
   cell: textOrNull,
   metric: z.string().refine(isMetric).nullable(),
@@ -28,23 +30,18 @@ export const requestSchema = z.object({
   search: z.discriminatedUnion('kind', [
     z.object({
       kind: z.literal('commits'),
-      good: z.string(),
-      bad: z.string(),
-      goodRef: z.string(),
-      badRef: z.string(),
-      command: z.array(z.string()),
+      good: text,
+      bad: text,
+      goodRef: text,
+      badRef: text,
+      command: z.array(text),
     }),
-    z.object({ kind: z.literal('factors'), file: z.string() }),
+    z.object({ kind: z.literal('factors'), file: text }),
   ]),
 });
 
 /** A request in the form of version 0.1. */
-export const earlierSchema = z.object({
-  isFinished: z.literal(false),
-  request: z.object({
-    search: z.union([z.object({ good: z.string(), bad: z.string() }), z.object({ file: z.string() })]),
-  }),
-});
+export const earlierSchema = z.object({ isFinished: z.literal(false), request: requestSchema.pick({ search: true }) });
 
 export type BisectRequest = z.infer<typeof requestSchema>;
 type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
@@ -66,10 +63,10 @@ export type NextTest =
   | { readonly kind: 'test'; readonly candidate: readonly string[] }
   | { readonly kind: 'found' | 'range' | 'together'; readonly names: readonly string[] };
 
-interface Measured {
-  readonly pair: { readonly base: string; readonly head: string };
-  readonly compared: { readonly output: Comparison };
-}
+type InTurns = Awaited<ReturnType<typeof inTurns>>;
+
+/** The changes to detect, in percent. */
+type Goal = Pick<Parameters<InTurns['measuredCommits']>[1], 'minChange' | 'untilSure'>;
 
 /** What is searched. A candidate is a commit, or the factors at their bad value. */
 export interface Search extends Pick<BisectOutput, 'kind'> {
@@ -78,16 +75,10 @@ export interface Search extends Pick<BisectOutput, 'kind'> {
   /** The bad end. */
   readonly all: readonly string[];
   readonly next: (steps: readonly Step[]) => Promise<NextTest>;
-  /** Measures a candidate in turns with the good end, or reads what is stored. @param goal changes to detect, in percent */
-  readonly measured: (candidate: readonly string[], goal: Goal) => Promise<Measured>;
+  /** Measures a candidate in turns with the good end, or reads what is stored. */
+  readonly measured: (candidate: readonly string[], goal: Goal) => ReturnType<InTurns['measuredCommits']>;
   /** The sweeps of a candidate that could not be measured. */
-  readonly idsOf: (candidate: readonly string[]) => Promise<Measured['pair']>;
-  readonly subjectOf: (name: string) => Promise<string | null>;
-}
-
-interface Goal {
-  readonly untilSure?: number;
-  readonly minChange?: number;
+  readonly idsOf: (candidate: readonly string[]) => Promise<ReturnType<InTurns['pairIds']>>;
 }
 
 /** With this many runs per side, the variance of a single cell is reliable: 3.0 % false positives in 20,000 trials. */
@@ -120,41 +111,36 @@ const VERDICTS = { slower: 'bad', same: 'good', faster: 'good', unclear: 'unclea
  * repeated, so that the same request continues an interrupted search.
  */
 export async function searched({ bisectId, request }: Settings, search: Search, io: Io): Promise<BisectOutput> {
+  const subjectOfName = async (name: string) => (search.kind === 'commits' ? subjectOf(io.cwd, name) : null);
   const tried = async (candidate: readonly string[], goal: Goal = {}) => {
     try {
       const { compared, pair } = await search.measured(candidate, goal);
-      const [cell] = compared.output.cells;
-      return { pair, ...judgementOf(cell), cell, provenance: compared.output.provenance, reason: null };
+      return { pair, ...judgementOf(compared.output), output: compared.output, reason: null };
     } catch (error) {
       if (!(error instanceof BenchError) || error.exitCode !== EXIT_CODES.incomplete) throw error;
-      const reason = error.lines[0] ?? error.name;
-      return {
-        pair: await search.idsOf(candidate),
-        ...judgementOf(undefined),
-        cell: undefined,
-        provenance: [],
-        reason,
-      };
+      const [reason = error.name] = error.lines;
+      return { pair: await search.idsOf(candidate), ...judgementOf(null), output: null, reason };
     }
   };
-  const { cell, evidence: change, ...ends } = await tried(search.all);
+  const { evidence: change, output: compared, ...ends } = await tried(search.all);
+  const cell = compared?.cells[0];
   const half = Math.abs(change?.changePercent ?? 0) / 2;
   const steps: Step[] = [];
   let next: NextTest = ends.verdict === 'bad' ? await search.next(steps) : { kind: 'range', names: [] };
   while (next.kind === 'test') {
     const { candidate } = next;
     const { evidence, pair, reason, verdict } = await tried(candidate, { untilSure: half, minChange: half });
+    const subject = await subjectOfName(candidate[0] ?? '');
     const why = reason ?? (verdict === 'broken' ? 'it could not be measured' : null);
-    const subject = await search.subjectOf(candidate[0] ?? '');
     steps.push({ candidate: [...candidate], subject, verdict, reason: why, evidence, sweepId: pair.head });
     io.err(`${verdict}: ${printable(candidate.join(', '))}\n`);
     next = await search.next(steps);
   }
   const causes: BisectOutput['causes'][number][] = [];
   for (const name of next.names) {
-    const alone = steps.find(({ candidate }) => candidate.length === 1 && candidate[0] === name);
+    const alone = steps.find(({ candidate }) => candidate.join() === name);
     const evidence = search.all.join() === name ? change : (alone?.evidence ?? null);
-    causes.push({ name, subject: await search.subjectOf(name), evidence });
+    causes.push({ name, subject: await subjectOfName(name), evidence });
   }
   const metric = metricOf(cell?.metric ?? gateMetric(request.metric, { streams: 1 }));
   const runs = [change, ...steps.map(({ evidence }) => evidence)].flatMap((evidence) => evidence?.runs ?? []);
@@ -168,7 +154,7 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
     metric: metric.id,
     unit: metric.unit,
     betterIs: metric.betterIs,
-    provenance: [ends.provenance].flat()[0] ?? null,
+    provenance: [compared?.provenance ?? []].flat()[0] ?? null,
     good: { ...search.good, sweepId: ends.pair.base },
     bad: { ...search.bad, sweepId: ends.pair.head },
     change,
@@ -182,7 +168,8 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
 const NOT_SEARCHED = { good: 'notSlower', unclear: 'unclear', broken: 'failed' } as const;
 
 /** Whether a candidate is slower than the good end, and what shows it. */
-function judgementOf(cell: Comparison['cells'][number] | undefined): Pick<Step, 'evidence' | 'verdict'> {
+function judgementOf(output: Comparison | null): Pick<Step, 'evidence' | 'verdict'> {
+  const cell = output?.cells[0];
   if (cell === undefined) return { verdict: 'broken', evidence: null };
   const { verdict, base, head, changePercent, ciPercent, mdePercent, runs } = cell;
   return {
@@ -194,15 +181,13 @@ function judgementOf(cell: Comparison['cells'][number] | undefined): Pick<Step, 
 /** Bisects the commits between two. Each is measured in turns with GOOD. */
 export async function commitSearch(settings: Settings, search: CommitRequest, io: Io): Promise<Search> {
   const { bad, badRef, command, good, goodRef } = search;
-  const repository = await repositoryFolder(io.cwd);
-  if (repository === null) throw new UsageError('there is no git repository here');
+  const { measuredCommits, pairIds, requestOf, twoCommits } = await inTurns();
+  const { repository } = await twoCommits(good, bad, io);
   if (!(await contains(io.cwd, bad, good))) {
     const names = `${printable(goodRef)} is not an ancestor of ${printable(badRef)}`;
     throw new UsageError(`${names}: name the older commit first, or their merge base (git merge-base)`);
   }
-  const build = command.length === 0 ? {} : { build: command };
-  const options = { ...measureOptions(settings, settings.request.matrix ?? '', io), ...build };
-  const { measuredCommits, pairIds, requestOf } = await inTurns();
+  const options = { ...measureOptions(settings, settings.request.matrix ?? '', io), build: command };
   const upTo = (commit: string): TwoCommits => ({
     repository,
     base: { ref: goodRef, commit: good },
@@ -218,7 +203,6 @@ export async function commitSearch(settings: Settings, search: CommitRequest, io
     next: async (steps) => nextCommit(search, steps, repository),
     measured: async ([commit = bad], goal) => measuredCommits(upTo(commit), { ...options, ...goal }, io),
     idsOf: async ([commit = bad]) => pairIds(await requestOf(upTo(commit), options, io), 1),
-    subjectOf: async (commit) => subjectOf(io.cwd, commit),
   };
 }
 
@@ -229,18 +213,10 @@ async function nextCommit({ bad, good }: CommitRequest, steps: readonly Step[], 
   const worst = judged('bad').at(-1) ?? bad;
   const left = async (order: string): Promise<string> =>
     (await git(repository, ['rev-list', order, worst, '--not', good, ...judged('good')])) ?? '';
-  const names = (await left('--reverse')).split('\n').filter(Boolean);
-  const distances = new Map(
-    [...(await left('--bisect-all')).matchAll(/^(\w+) .*dist=(\d+)/gm)].map(([, commit, text]) => [
-      commit,
-      Number(text),
-    ]),
-  );
   const tried = new Set([worst, ...judged('unclear'), ...judged('broken')]);
-  // Of commits that halve the rest equally well, the oldest.
-  const [candidate] = names
-    .filter((commit) => !tried.has(commit))
-    .toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0));
+  // The commit that halves the rest best comes first.
+  const candidate = (await left('--bisect-all')).match(/^\w+/gm)?.find((commit) => !tried.has(commit));
   if (candidate !== undefined) return { kind: 'test', candidate: [candidate] };
+  const names = (await left('--reverse')).split('\n').filter(Boolean);
   return { kind: names.length === 1 ? 'found' : 'range', names };
 }

@@ -2,17 +2,8 @@ import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { count, formatNumber, formatPercent, intervalText, meanText } from '../../terminal/numbers.ts';
-import {
-  environmentOf,
-  judgementOf,
-  marksOf,
-  messageOf,
-  type ReportedCell,
-  type ReportedSweep,
-  valueOf,
-} from './reported-sweep.ts';
+import { marksOf, type ReportedSweep, type ReportRow as Row, rowsOf } from './reported-sweep.ts';
 
-type Row = ReturnType<typeof rowOf>;
 type Status = Row['status'];
 
 /** GitHub limits comments to 65,536 characters. */
@@ -37,17 +28,11 @@ const SECTIONS: readonly (readonly [status: Status, sign: string, words: string,
 /** It is unknown whether these cells are slower. */
 const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'unclear', 'incomparable', 'missing']);
 
-function rowOf(cell: ReportedCell) {
-  const { metric, name, owner, recent, runs } = cell;
-  const texts = { message: messageOf(cell), value: valueOf(cell, metric) };
-  return { ...judgementOf(cell), ...texts, name, owner, recent, runs };
-}
-
 /** Markdown for a comment on a pull request: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
-  const rows = report.cells.map(rowOf);
+  const rows = rowsOf(report);
   const title = `### ${titleOf(report, rows)}`;
-  const about = aboutLine(report);
+  const about = aboutLine(report, rows);
   // Use the largest number of lines per section that fits.
   for (const most of [500, 200, 100, 50, 20, 10, 3]) {
     const text = [title, '', about, '', ...bodyLines(report, rows, most)].join('\n');
@@ -92,10 +77,11 @@ function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
   return judged === 0 ? `No verdict in ${all}${rest}` : `No slower cell among ${judged}${rest}`;
 }
 
-function aboutLine({ baseRef, baseSweep, cells, environments, geometricMean, ref, sweeps }: ReportedSweep): string {
+function aboutLine(report: ReportedSweep, rows: readonly Row[]): string {
+  const { baseRef, baseSweep, geometricMean, ref, sweeps } = report;
   const [sweep] = sweeps;
   const set = sweep.recordingSet === null ? '' : ` (${markdown(sweep.recordingSet)})`;
-  const gpus = new Set(cells.flatMap((cell) => environmentOf(cell, environments)?.gpuName ?? []));
+  const gpus = new Set(rows.flatMap(({ gpu }) => gpu ?? []));
   const base = baseRef === null ? '' : `${markdown(baseRef)}${commitText(baseSweep?.commit ?? null)} → `;
   return [
     `**${sweep.provenance}**${set}`,
@@ -191,16 +177,15 @@ function markdown(text: string): string {
  * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): one for each cell that needs attention,
  * for a shared slow-down, and for each finding. GitHub shows ten of each kind per step; the log has all.
  */
-export function githubAnnotations({ cells, gate, shift }: ReportedSweep): string[] {
+export function githubAnnotations(report: ReportedSweep): string[] {
+  const { gate, shift } = report;
   const findings = gate?.findings ?? [];
   const ofFindings = findings.map(({ id, text }) => `::error title=finding ${id.slice(0, 8)}::${data(text)}`);
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
-  const ofCells = cells.flatMap((cell) => {
-    const { isRegression, status } = judgementOf(cell);
+  const ofCells = rowsOf(report).flatMap(({ isRegression, message, name, owner, status }) => {
     const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
     if (level === null) return [];
-    const owner = cell.owner === null ? '' : ` (owner: ${cell.owner})`;
-    return [`::${level} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];
+    return [`::${level} title=${property(name)}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
   });
   return [...ofFindings, ...shared, ...ofCells];
 }

@@ -1,15 +1,6 @@
 import { METRIC_IDS } from '../../records/metric.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
-import {
-  environmentOf,
-  harnessMetrics,
-  judgementOf,
-  messageOf,
-  reasonsOf,
-  type ReportedCell,
-  type ReportedSweep,
-  valueOf,
-} from './reported-sweep.ts';
+import { harnessMetrics, type ReportedSweep, type ReportRow, rowsOf, valueOf } from './reported-sweep.ts';
 
 type Attributes = Readonly<Record<string, string | number | null>>;
 
@@ -29,7 +20,7 @@ interface TestCase {
  * does a shared slow-down.
  */
 export function junitXml(report: ReportedSweep): string {
-  const { baseRef, cells, gate, shift, sweeps } = report;
+  const { baseRef, gate, shift, sweeps } = report;
   const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
   const failure = { kind: 'failure', classname: 'trtbench', seconds: 0 } as const;
   const shared = { ...failure, name: 'common shift', about: {} };
@@ -39,7 +30,7 @@ export function junitXml(report: ReportedSweep): string {
       const about = { new: String(state === 'new') };
       return { ...failure, name: `finding ${id.slice(0, 8)}`, about, message: text, text };
     }),
-    ...cells.map((cell) => caseOf(cell, report)),
+    ...rowsOf(report).map(caseOf),
   ];
   const times = (kind: TestCase['kind']) => cases.filter((one) => one.kind === kind).length;
   const counts = {
@@ -62,25 +53,25 @@ const KINDS: Readonly<Record<string, TestCase['kind']>> = {
   incomparable: 'skipped',
 };
 
-function caseOf(cell: ReportedCell, { environments }: ReportedSweep): TestCase {
-  const { cause, findings, isRegression, kind, status } = judgementOf(cell);
+function caseOf(row: ReportRow): TestCase {
+  const { cause, cell, findings, gpu, kind, message, name, owner, runs } = row;
   const why = cause === null ? '' : `likeliest cause: ${cause.title} (${cause.certainty})`;
-  const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
+  const metrics = [...METRIC_IDS, ...harnessMetrics([row])];
   return {
-    kind: kind === 'compared' && isRegression ? 'failure' : (KINDS[status] ?? 'passed'),
-    classname: cell.cell.model,
-    name: cell.name,
-    seconds: cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
+    kind: kind === 'compared' && row.isRegression ? 'failure' : (KINDS[row.status] ?? 'passed'),
+    classname: cell.model,
+    name,
+    seconds: runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
     about: {
-      cell: cell.cell.key,
-      gpu: environmentOf(cell, environments)?.gpuName ?? null,
-      owner: cell.owner,
+      cell: cell.key,
+      gpu,
+      owner,
       finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
       new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
-      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
+      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(row, metric)])),
     },
-    message: messageOf(cell),
-    text: [cell.name, why, reasonsOf(cell)].filter((line) => line !== '').join('\n'),
+    message,
+    text: [name, why, row.reasonsText].filter((line) => line !== '').join('\n'),
   };
 }
 

@@ -1,17 +1,10 @@
 import { batchOf } from '../../records/cell.ts';
 import { METRIC_IDS, metricDefinition, metricOf } from '../../records/metric.ts';
 import { outcomeReason } from '../../records/outcome.ts';
+import type { Sweep } from '../../records/sweep.ts';
 import { withoutControls } from '../../text/printable.ts';
-import {
-  environmentOf,
-  harnessMetrics,
-  judgementOf,
-  marksOf,
-  measuredRuns,
-  type ReportedCell,
-  type ReportedSweep,
-  valueOf,
-} from './reported-sweep.ts';
+import { harnessMetrics, marksOf, measuredRuns, type ReportedSweep, rowsOf, valueOf } from './reported-sweep.ts';
+import type { ReportRow } from './reported-sweep.ts';
 
 /** Removes digits left by unit conversion: 0.00178961, not 0.0017896099999999999. */
 function rounded(value: number): number {
@@ -58,14 +51,14 @@ export function csvText(report: ReportedSweep): string {
     ['driver', ({ environment }) => environment?.driver],
     ['tensorrt', ({ environment }) => environment?.tensorrt],
     ['host', ({ environment }) => environment?.host],
-    ['verdict', ({ judged }) => judged.status],
-    ['verdictMetric', ({ judged }) => judged.metric.id],
-    ['before', ({ judged }) => judged.base],
-    ['now', ({ judged }) => judged.head],
-    ['changePercent', ({ judged }) => judged.changePercent],
-    ['ciLowPercent', ({ judged }) => judged.ciPercent?.[0]],
-    ['ciHighPercent', ({ judged }) => judged.ciPercent?.[1]],
-    ['findings', ({ judged }) => judged.findings.map(({ id }) => id).join(' ')],
+    ['verdict', ({ status }) => status],
+    ['verdictMetric', ({ metric }) => metric.id],
+    ['before', ({ base }) => base],
+    ['now', ({ head }) => head],
+    ['changePercent', ({ changePercent }) => changePercent],
+    ['ciLowPercent', ({ ciPercent }) => ciPercent?.[0]],
+    ['ciHighPercent', ({ ciPercent }) => ciPercent?.[1]],
+    ['findings', ({ findings }) => findings.map(({ id }) => id).join(' ')],
     ['marks', ({ run }) => marksOf({ runs: [run] })],
   ];
   const rows = csvRows(report).map((row) => columns.map(([, value]) => csvCell(value(row))));
@@ -74,15 +67,13 @@ export function csvText(report: ReportedSweep): string {
 
 type CsvRow = ReturnType<typeof csvRows>[number];
 
-function csvRows({ cells, environments, sweeps }: ReportedSweep) {
-  return cells.flatMap((reported) => {
-    const { cell, name } = reported;
-    const [judged, gpu] = [judgementOf(reported), environmentOf(reported, environments)?.gpuName];
-    return reported.runs.map((run) => {
-      const sweep = sweeps.find(({ sweepId }) => sweepId === run.sweepId);
-      return { cell, name, judged, gpu, run, sweep, environment: environments.get(run.environmentId) };
-    });
-  });
+function csvRows(report: ReportedSweep) {
+  return rowsOf(report).flatMap((row) =>
+    row.runs.map((run) => {
+      const sweep = report.sweeps.find(({ sweepId }) => sweepId === run.sweepId);
+      return { ...row, run, sweep, environment: report.environments.get(run.environmentId) };
+    }),
+  );
 }
 
 function joined<Inner>(
@@ -164,7 +155,7 @@ type Labels = Readonly<Record<string, string>>;
  */
 export function openMetricsText(report: ReportedSweep): string {
   const [{ branch, commit, matrix, provenance, startedAt, sweepId: sweep, tensorrt }] = report.sweeps;
-  const cells = report.cells.map((cell) => ({ cell, labels: labelsOf(cell, report) }));
+  const cells = rowsOf(report).map((cell) => ({ cell, labels: labelsOf(cell, { matrix, provenance }) }));
   const ofHarness = cells.flatMap(({ cell, labels }) =>
     harnessMetrics([cell]).flatMap((metric) => {
       const { betterIs, label, unit } = metricOf(metric);
@@ -213,8 +204,7 @@ function family(of: string, type: 'gauge' | 'info', help: string, unit: string |
 }
 
 /** Labels that stay constant from sweep to sweep. A commit as a label would start a new series each time. */
-function labelsOf(reported: ReportedCell, { environments, sweeps }: ReportedSweep): Labels {
-  const { cell, name } = reported;
+function labelsOf({ cell, gpu, name }: ReportRow, sweep: Pick<Sweep, 'matrix' | 'provenance'>): Labels {
   return {
     cell: name,
     key: cell.key.slice(0, 8),
@@ -223,9 +213,9 @@ function labelsOf(reported: ReportedCell, { environments, sweeps }: ReportedSwee
     batch: String(batchOf(cell.shapes) ?? ''),
     cuda_graph: String(cell.cudaGraph ?? ''),
     streams: String(cell.streams),
-    matrix: sweeps[0].matrix ?? '',
-    provenance: sweeps[0].provenance,
-    gpu: environmentOf(reported, environments)?.gpuName ?? '',
+    matrix: sweep.matrix ?? '',
+    provenance: sweep.provenance,
+    gpu: gpu ?? '',
   };
 }
 

@@ -97,12 +97,14 @@ export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
   );
 }
 
-export function measuredRuns({ runs }: ReportedCell): CellRun[] {
+type WithRuns = Pick<ReportedCell, 'runs'>;
+
+export function measuredRuns({ runs }: WithRuns): CellRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 
 /** Why the values are excluded from baselines and from the best: `upper bound, invalid output`. Mostly empty. */
-export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
+export function marksOf({ runs }: WithRuns): string {
   const ids = runs.flatMap(({ flags }) => ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]));
   return [...new Set(ids)].join(', ');
 }
@@ -114,20 +116,29 @@ export function withoutIneligible(report: ReportedSweep): ReportedSweep {
 }
 
 /** Metrics of other harnesses in any of the runs. Their names carry unit and direction. */
-export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
+export function harnessMetrics(cells: readonly WithRuns[]): CustomMetricId[] {
   const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
   return [...new Set(names.filter(isCustomMetric))];
 }
 
 /** Median over the measured runs; null if none has the metric. */
-export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
+export function valueOf(cell: WithRuns, metric: MetricId): number | null {
   return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
 }
 
-/** The environment of its newest measured run, else of its newest run. */
-export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<string, Environment>): Environment | null {
-  const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
-  return run === undefined ? null : (environments.get(run.environmentId) ?? null);
+export type ReportRow = ReturnType<typeof rowsOf>[number];
+
+/** What every format says of each cell. */
+export function rowsOf({ cells, environments }: ReportedSweep) {
+  return cells.map((cell) => {
+    // The GPU of its newest measured run, else of its newest run.
+    const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
+    const gpu = environments.get(run?.environmentId ?? '')?.gpuName ?? null;
+    const judged = judgementOf(cell);
+    const texts = { message: messageOf(cell), reasonsText: reasonsOf(cell) };
+    // The judgement may have fields of the same names, such as `runs`.
+    return { ...judged, ...cell, metric: judged.metric, ...texts, value: valueOf(cell, cell.metric), gpu };
+  });
 }
 
 /** The status in the words of its judgment. `failed` also when nothing ran, such as without an engine. */
@@ -138,7 +149,7 @@ export function statusOf(cell: ReportedCell) {
 }
 
 /** The verdict on a cell with its status, word and metric. */
-export function judgementOf(cell: ReportedCell) {
+function judgementOf(cell: ReportedCell) {
   const { findings, kind, metric, verdict } = cell.judgement;
   const fails = kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
   return {
@@ -152,7 +163,7 @@ export function judgementOf(cell: ReportedCell) {
 }
 
 /** `slower: GPU compute time +5.0 % (2.000 → 2.100 ms)` */
-export function messageOf(cell: ReportedCell): string {
+function messageOf(cell: ReportedCell): string {
   const { base, changePercent, head, kind, metric, word } = judgementOf(cell);
   const { label, unit } = metric;
   if (kind !== 'values' && base !== null && head !== null) {
@@ -165,7 +176,7 @@ export function messageOf(cell: ReportedCell): string {
   return word === '' || word === 'new' ? text : `${word}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
 }
 
-export function reasonsOf(cell: ReportedCell): string {
+function reasonsOf(cell: ReportedCell): string {
   const judged = cell.judgement.reasons;
   const own = failureSentences(cell.runs.map(({ outcome }) => outcome));
   const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];

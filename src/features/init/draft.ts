@@ -1,7 +1,6 @@
-import { posix } from 'node:path';
-
 import * as z from 'zod';
 
+import { UsageError } from '../../errors.ts';
 import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import { type Precision, PRECISIONS } from '../../records/cell.ts';
@@ -59,12 +58,6 @@ type Dimension = Model['dimensions'][number];
 type DraftPrecision = Model['precisions'][number];
 export type SkippedFile = InitOutput['skipped'][number];
 
-export interface FoundModel {
-  /** Relative to the folder of the matrix, with slashes. */
-  readonly path: string;
-  readonly facts: OnnxFacts;
-}
-
 export interface DraftModel extends Model {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
@@ -78,47 +71,30 @@ export interface Possibilities {
   readonly hasModelopt: boolean;
 }
 
-/** Drafts a model for each file, under a name that is not taken. */
-export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
-  const models: DraftModel[] = [];
-  const skipped: SkippedFile[] = [];
-  for (const { facts, path } of found) {
-    const drafted = draftModel(facts, possibilities);
-    if (typeof drafted === 'string') skipped.push({ path, problem: drafted });
-    else {
-      const wanted = posix.parse(path).name.trim() || 'model';
-      const taken = models.map(({ name }) => name);
-      models.push({ name: firstFree(wanted, taken), onnx: path, ...drafted });
-    }
-  }
-  return { models, skipped };
-}
-
 /** The name itself, or with a number if it is taken. */
-function firstFree(wanted: string, taken: readonly string[]): string {
+export function firstFree(wanted: string, taken: readonly string[]): string {
   let name = wanted;
   for (let number = 2; taken.includes(name); number += 1) name = `${wanted}_${number}`;
   return name;
 }
 
-/** @returns the draft, or the reason why no matrix can use the model */
-function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> | string {
+/** @throws UsageError with the reason why no matrix can use the model */
+export function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> {
   const shapes = draftShapes(facts.inputs);
-  if (typeof shapes === 'string') return shapes;
   const own = ownPrecision(facts);
-  if (own === null) return 'it is quantized to a type that no precision of a matrix represents';
-  if (!canRun(own, possibilities.version)) return `this version of TensorRT cannot run ${own}`;
-  const cudaGraph = facts.controlFlowOps.length === 0;
-  return { ...shapes, precisions: proposals(own, possibilities), cudaGraph };
+  if (!canRun(own, possibilities.version)) throw new UsageError(`this version of TensorRT cannot run ${own}`);
+  return { ...shapes, precisions: proposals(own, possibilities), cudaGraph: facts.controlFlowOps.length === 0 };
 }
 
-/** The precision of a model; null if trtexec does not support it. */
-function ownPrecision(facts: OnnxFacts): Precision | null {
+/** The precision of a model. */
+function ownPrecision(facts: OnnxFacts): Precision {
   const [quantized] = facts.quantizedTypes;
   if (facts.quantizeNodes + facts.dequantizeNodes > 0 && quantized !== undefined) {
     const [, bits] = /^(?:u?int|float)(8|4)/.exec(quantized.elementType) ?? [];
-    const isFloat = quantized.elementType.startsWith('float');
-    return bits === undefined || (isFloat && bits === '4') ? null : isFloat ? 'fp8' : bits === '8' ? 'int8' : 'int4';
+    if (bits === undefined || quantized.elementType === 'float4e2m1') {
+      throw new UsageError('it is quantized to a type that no precision of a matrix represents');
+    }
+    return quantized.elementType.startsWith('float') ? 'fp8' : bits === '8' ? 'int8' : 'int4';
   }
   // A model without weights computes in the type of its inputs.
   const most = [...facts.weights.toSorted((a, b) => b.bytes - a.bytes), ...facts.inputs].find(({ elementType }) =>
@@ -177,19 +153,19 @@ export function guessSize(name: string | null, place: number): SizeGuess {
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
 /**
- * Shapes for inputs with open dimensions: one axis per name, and one per unnamed dimension. Returns a text if they
- * cannot be given.
+ * Shapes for inputs with open dimensions: one axis per name, and one per unnamed dimension.
+ * @throws UsageError if they cannot be given
  */
-export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> | string {
+export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel, 'shapes' | 'dimensions'> {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { elementType, name, shape } of inputs) {
     if (['sequence', 'map', 'optional', 'opaque', 'string'].includes(elementType)) {
-      return `input ${name} is of the type ${elementType}, which TensorRT does not take`;
+      throw new UsageError(`input ${name} is of the type ${elementType}, which TensorRT does not take`);
     }
-    if (shape === null) return `it does not say how many dimensions input ${name} has`;
+    if (shape === null) throw new UsageError(`it does not say how many dimensions input ${name} has`);
     if (shape.every((dimension) => typeof dimension === 'number')) continue;
     if (/[,'\s]/.test(name)) {
-      return `trtexec does not support input ${name}: it has a comma, a quote or a space in its name`;
+      throw new UsageError(`trtexec does not support input ${name}: it has a comma, a quote or a space in its name`);
     }
     open.push({ input: name, shape });
   }
@@ -202,9 +178,8 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     if (known !== undefined) return known.name;
     const word = stated.replaceAll(/\W+/g, '_');
     const plain = /[A-Za-z]/.test(word) ? word.replace(/^(?=\d)/, '_') : `dim${axes.size}`;
-    const base = TAKEN.has(plain) ? `${plain}_dim` : plain;
     const taken = [...axes.values()].map((axis) => axis.name);
-    const name = firstFree(base, taken);
+    const name = firstFree(TAKEN.has(plain) ? `${plain}_dim` : plain, taken);
     axes.set(stated, { name, ...guessSize(dimension, place) });
     return name;
   };

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync, type Dirent, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, join, resolve, relative, sep } from 'node:path';
+import { basename, dirname, join, parse, resolve, relative, sep } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
@@ -14,7 +14,14 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
-import { type DraftModel, draftModels, type FoundModel, type InitOutput, type SkippedFile } from './draft.ts';
+import {
+  type DraftModel,
+  draftModel,
+  firstFree,
+  type InitOutput,
+  type Possibilities,
+  type SkippedFile,
+} from './draft.ts';
 import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -29,21 +36,20 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   if (basename(path) === SCHEMA_NAME) throw new UsageError(`--output ${SCHEMA_NAME}: that is the schema for editors`);
-  const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
-  const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
-  const skipped = [...read.skipped, ...unfit];
+  const files = onnxFilesOf(places, io);
+  const here = await lookAround(options.trtexec, io);
+  const { models, skipped } = await draftModels(files, dirname(path), here.possibilities, io);
   if (models.length === 0) {
     const problems = skipped.map(({ path: file, problem }) => `${printable(file)}: ${problem}`);
     throw new UsageError(`no model that a matrix can use: ${problems.join('; ')}`);
   }
-  const { statedTrtexec } = here;
   // Every guessed value has a comment that says so.
   const draft = [
     `# yaml-language-server: $schema=./${SCHEMA_NAME}`,
     '# Written by `bench init`. Comments mark guesses: correct them. All keys: bench help matrix',
     comment(`Run it: ${shellLine(['bench', 'run', options.output])}`),
     '',
-    ...(statedTrtexec === null ? [] : [`trtexec: ${yamlText(statedTrtexec)}`, '']),
+    ...(here.statedTrtexec === null ? [] : [`trtexec: ${yamlText(here.statedTrtexec)}`, '']),
     'models:',
     ...models.flatMap(modelLines),
     ...skipped.map((file) => comment(`left out: ${file.path}: ${file.problem}`, '  ')),
@@ -56,18 +62,13 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     readInputs: () => null,
   });
   write(path, text, options);
-  const schemaText = `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`;
+  const schemaFile = join(dirname(options.output), SCHEMA_NAME);
   const isStoreHere = dirname(storePath(undefined, io)) === io.cwd;
   const written: InitOutput = {
     schemaVersion: 1,
     file: options.output,
-    schemaFile: writeNew(join(dirname(path), SCHEMA_NAME), schemaText)
-      ? join(dirname(options.output), SCHEMA_NAME)
-      : null,
-    ignoreFile:
-      isStoreHere && writeNew(join(io.cwd, '.gitignore'), `# made by bench\n${MADE.join('\n')}\n`)
-        ? '.gitignore'
-        : null,
+    schemaFile: writeNew(schemaFile, `${JSON.stringify(matrixJsonSchema(), null, 2)}\n`, io),
+    ignoreFile: isStoreHere ? writeNew('.gitignore', `# made by bench\n${MADE.join('\n')}\n`, io) : null,
     trtexec: here.trtexec,
     gpus: here.gpus,
     models: models.map(({ dimensions, name, onnx, precisions }) => ({ name, onnx, precisions, dimensions })),
@@ -93,11 +94,12 @@ function write(path: string, text: string, { force, output }: InitOptions): void
 /** Patterns for git: files that bench makes next to the store, and reports under the names used in the documents. */
 const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
 
-/** False when the file exists: it stays unchanged. */
-function writeNew(path: string, text: string): boolean {
-  if (existsSync(path)) return false;
+/** The name of the file; null when it exists: it stays unchanged. */
+function writeNew(name: string, text: string, { cwd }: Io): string | null {
+  const path = resolve(cwd, name);
+  if (existsSync(path)) return null;
   writeFileSync(path, text);
-  return true;
+  return name;
 }
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
@@ -202,12 +204,8 @@ async function lookAround(stated: string | undefined, io: Io) {
   };
 }
 
-/**
- * Reads the ONNX files of the given places.
- * @param matrixFolder paths are relative to it, so that both can move together
- * @throws UsageError when there is none
- */
-async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
+/** The ONNX files of the given places, each once. @throws UsageError when there is none */
+function onnxFilesOf(places: readonly string[], io: Io): Set<string> {
   const files = (places.length === 0 ? ['.'] : places).flatMap((place) => {
     const path = resolve(io.cwd, place);
     try {
@@ -216,18 +214,23 @@ async function findModels(places: readonly string[], matrixFolder: string, io: I
       throw new UsageError(`${printable(place)}: ${readingProblem(error)}`, { cause: error });
     }
   });
-  if (files.length === 0) {
-    const where = places.length === 0 ? 'this folder or below it' : places.map((place) => printable(place)).join(', ');
-    throw new UsageError(`no ONNX file in ${where}: name one, bench init MODEL.onnx`);
-  }
-  const models: FoundModel[] = [];
+  if (files.length > 0) return new Set(files);
+  const where = places.map((place) => printable(place)).join(', ') || 'this folder or below it';
+  throw new UsageError(`no ONNX file in ${where}: name one, bench init MODEL.onnx`);
+}
+
+/** Drafts a model for each file. @param matrixFolder paths are relative to it, so that both can move together */
+async function draftModels(files: Set<string>, matrixFolder: string, possibilities: Possibilities, io: Io) {
+  const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
-  for (const file of new Set(files)) {
-    const path = relative(matrixFolder, file).split(sep).join('/');
+  for (const file of files) {
+    const onnx = relative(matrixFolder, file).split(sep).join('/');
+    const taken = models.map(({ name }) => name);
     try {
-      models.push({ path, facts: await readOnnxFacts(file) });
+      const drafted = draftModel(await readOnnxFacts(file), possibilities);
+      models.push({ name: firstFree(parse(file).name.trim() || 'model', taken), onnx, ...drafted });
     } catch (error) {
-      skipped.push({ path, problem: onnxProblem(error) });
+      skipped.push({ path: onnx, problem: onnxProblem(error) });
     }
     io.signal.throwIfAborted();
   }

@@ -12,8 +12,7 @@ import { provideEngine } from '../../engines/provide-engine.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { machineOf } from '../../machine/machine.ts';
-import { type CellRun, isMeasured } from '../../records/run.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { isMeasured } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
 import { overlay } from '../../run/start.ts';
@@ -33,7 +32,6 @@ import {
   GUIDE_NSYS,
   askNsys,
   captureArgs,
-  captureProblem,
   captureWith,
   capturedFiles,
   exportArgs,
@@ -47,24 +45,16 @@ import { converterFor } from '../../variants/converter.ts';
 import { Variants } from '../../variants/sweep-variants.ts';
 import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureTarget, type ProfileOutput, captureTarget, notCaptured, nsysSteps } from './target.ts';
+import { type CaptureTarget, type ProfileOutput, notCaptured, nsysSteps } from './target.ts';
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
 
-export async function captureOfCell(
-  name: string | undefined,
-  store: OpenStore | null,
-  options: ProfileOptions,
-  io: Io,
-): Promise<ProfileOutput> {
-  const target = await captureTarget(name, store, options, io);
-  const { build, cell, measured, run, trtexec } = target;
+export async function captureOfCell(target: CaptureTarget, options: ProfileOptions, io: Io): Promise<ProfileOutput> {
+  const { build, cell, measured, run, store, trtexec } = target;
   const found = await askNsys(io.env);
   if (found === null && options.dryRun !== true) throw new EnvironmentLackingError(NO_NSYS);
   const dialect = found ?? GUIDE_NSYS;
-  const problem = captureProblem(options, dialect);
-  if (problem !== null) throw new EnvironmentLackingError(problem);
   const model = fileName(cell.model);
   const request: CaptureRequest = {
     ...options,
@@ -92,63 +82,60 @@ export async function captureOfCell(
   refuseOverwrite(io.cwd, request);
   const program = programOf(target, options, io);
   const { sweepId } = measured.sweep;
-  const attachedTo = newestRunOf(store, sweepId, cell.key);
-  const engine = await withEngine(
-    target,
-    measured.sweep,
-    program,
-    store,
-    io,
-    async (ready, { spawn, program: { env } }) => {
-      io.err(`capturing ${request.iterations} queries of ${printable(build.label)}\n`);
-      const filled = filledArgs(run.args, { engine: ready.path, variant: ready.variantPath });
-      const args = argsFor(ready.path, [program.file, ...program.prefixArgs], filled);
-      await captureWith({ ...io, spawn, env: { ...env, ...overlay(run.env) } }, args, request.output);
-      return ready.path;
-    },
-  );
-  const read = await readCapture(request.output, profiledCell(store.db, cell, [sweepId], ''), options.maxSize, io);
-  return { ...base, ...(await attach(read, attachedTo, store, options.maxSize, io)), dryRun: false, engine };
-}
-
-/** The newest measured run of the cell in a sweep. */
-function newestRunOf({ db }: OpenStore, sweepId: SweepId, cellKey: CellKey): CellRun | undefined {
-  return cellRunsOf(db, [sweepId], [cellKey])
-    .filter((run) => run.role === 'timed' && isMeasured(run))
-    .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))
-    .at(-1);
+  const engine = await withEngine(target, measured.sweep, program, store, io, async (ready, worker) => {
+    io.err(`capturing ${request.iterations} queries of ${printable(build.label)}\n`);
+    const filled = filledArgs(run.args, { engine: ready.path, variant: ready.variantPath });
+    const args = argsFor(ready.path, [program.file, ...program.prefixArgs], filled);
+    const env = { ...worker.program.env, ...overlay(run.env) };
+    await captureWith({ ...io, spawn: worker.spawn, env }, args, request.output);
+  });
+  const profiled = profiledCell(store.db, cell, [sweepId], '');
+  const runs = cellRunsOf(store.db, [sweepId], [cell.key]);
+  const runId = runs.findLast((each) => each.role === 'timed' && isMeasured(each))?.runId ?? null;
+  // The time of capture distinguishes captures of one run: `20261121T223344Z-vit_profile.nsys-rep`.
+  const stamp = io
+    .now()
+    .toISOString()
+    .replace(/[-:]|\.\d+/g, '');
+  const context = { db: store.db, artefactsFolder: artefactsFolderOf(store.path), now: io.now };
+  const attach = async (path: string): Promise<boolean> => {
+    if (runId !== null) await attachFile(context, runId, path, `${stamp}-${basename(path)}`);
+    return runId !== null;
+  };
+  const read = await readCapture(request.output, profiled, options.maxSize, io, attach);
+  const isAttached = read.files.some(({ attached }) => attached);
+  return { ...base, ...read, runId: isAttached ? runId : null, dryRun: false, engine };
 }
 
 function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions, io: Io): TrtexecProgram {
   const stored = measured?.stored.program ?? null;
   const isRecorded = trtexec === undefined && typeof stored?.replayFolder === 'string';
-  const chosen = { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec' };
-  const program = prepared?.program ?? (isRecorded ? null : chooseProgram(chosen, NOT_STATED, io).program);
+  const matrix = { trtexec: trtexec ?? stored?.trtexec ?? 'trtexec', replay: null };
+  const program = prepared?.program ?? (isRecorded ? null : chooseProgram({}, matrix, io).program);
   if (program !== null && program.recordings === null) return program;
   throw new UsageError(
     'this cell was recorded: a capture needs a real trtexec (--trtexec PATH); --dry-run shows the commands',
   );
 }
 
-const NOT_STATED = { replay: null, trtexec: null };
-
-type Captured = Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>;
-
-/** Exports and reads a capture. If it is too large or cannot be read, a note says so: the report itself exists. */
+/** Exports, reads and attaches a capture. If it is too large or cannot be read, a note says so: the report exists. */
 export async function readCapture(
   output: string,
   engine: ProfiledEngine | null,
   maxSize: number,
   io: Io,
-): Promise<Captured> {
+  attach: (path: string) => Promise<boolean>,
+): Promise<Pick<ProfileOutput, 'files' | 'kernels' | 'notes'>> {
   const files: ProfileOutput['files'][number][] = [];
   const notes = [...(engine?.notes ?? [])];
   const isSmall = async (path: string): Promise<boolean> => {
     const { size: bytes } = await stat(path);
-    files.push({ path, bytes, attached: false });
-    if (bytes <= maxSize) return true;
+    const fits = bytes <= maxSize;
+    files.push({ path, bytes, attached: fits && (await attach(path)) });
+    if (fits) return true;
+    const limit = `more than --max-size ${formatBytes(maxSize)}: it is not attached`;
     notes.push(
-      `${path} has ${formatBytes(bytes)}, more than --max-size ${formatBytes(maxSize)}: it is not attached; fewer --iterations, or a shorter --window, make it smaller`,
+      `${path} has ${formatBytes(bytes)}, ${limit}; fewer --iterations, or a shorter --window, make it smaller`,
     );
     return false;
   };
@@ -164,38 +151,18 @@ export async function readCapture(
   }
 }
 
-/** Attaches the files that are small enough. */
-async function attach(
-  { files, ...read }: Captured,
-  run: CellRun | undefined,
-  { db, path }: OpenStore,
-  maxSize: number,
-  io: Io,
-): Promise<Captured & Pick<ProfileOutput, 'runId'>> {
-  const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
-  const small = run === undefined ? [] : files.filter(({ bytes }) => bytes <= maxSize);
-  if (run === undefined || small.length === 0) return { ...read, files, runId: null };
-  // The time of capture distinguishes captures of one run: `20261121T223344Z-vit_profile.nsys-rep`.
-  const stamp = io
-    .now()
-    .toISOString()
-    .replace(/[-:]|\.\d+/g, '');
-  for (const file of small) await attachFile(context, run.runId, file.path, `${stamp}-${basename(file.path)}`);
-  return { ...read, files: files.map((file) => ({ ...file, attached: small.includes(file) })), runId: run.runId };
-}
-
 /**
  * Builds the engine of a cell unless it is cached, and hands it over while its GPU is locked. The build belongs to the
  * sweep that measured the cell. A capture is not a run, so no statistic uses it.
  */
-async function withEngine<Result>(
+async function withEngine(
   { build, plan }: CaptureTarget,
   sweep: Sweep,
   program: TrtexecProgram,
   store: OpenStore,
   io: Io,
-  use: (engine: LoadableEngine, worker: SweepContext) => Promise<Result>,
-): Promise<Result> {
+  use: (engine: LoadableEngine, worker: SweepContext) => Promise<void>,
+): Promise<string> {
   const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
   const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
   const cache = new EngineCache(enginesFolderOf(store.path));
@@ -212,7 +179,8 @@ async function withEngine<Result>(
     if (state.kind === 'failed') {
       throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`);
     }
-    return await use(state.engine, worker);
+    await use(state.engine, worker);
+    return state.engine.path;
   } finally {
     progress.end();
     cache.release();

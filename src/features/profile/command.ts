@@ -8,7 +8,7 @@ const CAPTURE_PRESETS = ['trtllm'] as const;
 const define = (command: PlainCommand) =>
   command
     .arguments('[cell] [command...]')
-    .option('--nsys', 'capture with Nsight Systems')
+    .addOption(new Option('--nsys', 'capture with Nsight Systems').conflicts('ncu'))
     .option(
       '--ncu [layer]',
       'show the command line of Nsight Compute for a layer (default: the one that takes longest)',
@@ -28,7 +28,9 @@ const define = (command: PlainCommand) =>
     .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
     .option('--tensorrt <version>', 'with --matrix and --dry-run: plan for this version, without trtexec')
     .addOption(
-      new Option('--preset <name>', 'capture the command after -- as its guide recommends').choices(CAPTURE_PRESETS),
+      new Option('--preset <name>', 'capture the command after -- as its guide recommends')
+        .choices(CAPTURE_PRESETS)
+        .conflicts(['ncu', 'matrix', 'dla', 'gpuMetrics']),
     )
     .option('--window <a-b>', 'with --preset trtllm: the iterations to capture');
 

@@ -21,7 +21,7 @@ import { askNsys, captureWith, fileName, refuseOverwrite } from '../../tools/nsy
 import { kernelsText, selectLayers } from '../layers/index.ts';
 import { NO_NSYS, captureOfCell, readCapture } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { NOT_CAPTURED, type ProfileOutput, captureTarget, notCaptured, nsysSteps } from './target.ts';
+import { type CaptureTarget, type ProfileOutput, captureTarget, notCaptured, nsysSteps } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -32,9 +32,10 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
   if (options.preset !== undefined) return captureOfCommand(words, options, io);
   const store = storeOf(options, io);
   try {
+    const target = await captureTarget(words[0], store, options, io);
     return options.ncu === undefined
-      ? await captureOfCell(words[0], store, options, io)
-      : await layerLine(words[0], options.ncu, store, options, io);
+      ? await captureOfCell(target, options, io)
+      : layerLine(target, options.ncu, options.output);
   } finally {
     store?.close();
   }
@@ -48,46 +49,32 @@ function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
 }
 
 function refuseMixed(words: readonly string[], options: ProfileOptions): void {
-  const { dla, dryRun, gpuMetrics, matrix, ncu, nsys, preset, tensorrt, window } = options;
-  const isShown = dryRun === true || ncu !== undefined;
-  const refusals: readonly (readonly [isRefused: boolean, problem: string])[] = [
-    [
-      nsys !== true && ncu === undefined,
+  const { dryRun, matrix, ncu, nsys, preset, tensorrt, window } = options;
+  if (nsys !== true && ncu === undefined) {
+    throw new UsageError(
       'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
-    ],
-    [nsys === true && ncu !== undefined, '--nsys and --ncu cannot be used together'],
-    [
-      preset === undefined && (window !== undefined || words.length > 1),
-      'name one cell; --window and a command after -- need --preset trtllm',
-    ],
-    [
-      preset !== undefined && (ncu !== undefined || matrix !== undefined || dla === true || gpuMetrics === true),
-      '--preset captures a command: it takes --window, --output, --dry-run alone',
-    ],
-    [tensorrt !== undefined && !(isShown && matrix !== undefined), '--tensorrt is for --matrix with --dry-run'],
-  ];
-  const refused = refusals.find(([isRefused]) => isRefused);
-  if (refused !== undefined) throw new UsageError(refused[1]);
+    );
+  }
+  if (preset === undefined && (window !== undefined || words.length > 1)) {
+    throw new UsageError('name one cell; --window and a command after -- need --preset trtllm');
+  }
+  const isShown = dryRun === true || ncu !== undefined;
+  if (tensorrt !== undefined && !(isShown && matrix !== undefined)) {
+    throw new UsageError('--tensorrt is for --matrix with --dry-run');
+  }
 }
 
 /**
  * The Nsight Compute command for one layer. It is only printed, because replaying kernels takes long and mostly needs
  * root.
  */
-async function layerLine(
-  name: string | undefined,
-  layer: string | true,
-  store: OpenStore | null,
-  options: ProfileOptions,
-  io: Io,
-): Promise<ProfileOutput> {
-  const target = await captureTarget(name, store, options, io);
-  const { cell, engine, plan, run, trtexec } = target;
+function layerLine(target: CaptureTarget, layer: string | true, output?: string): ProfileOutput {
+  const { cell, engine, plan, run, store, trtexec } = target;
   const model = fileName(cell.model);
   const chosen = chosenLayer(cell, store, layer);
   const is11 = (parseTensorrtVersion(plan.tensorrt)?.major ?? 0) >= 11;
-  const output = options.output ?? `${model}_layer`;
-  const argv = layerNcuArgs(chosen, output, is11, [trtexec], run.args, engine ?? `${model}.plan`);
+  const report = output ?? `${model}_layer`;
+  const argv = layerNcuArgs(chosen, report, is11, [trtexec], run.args, engine ?? `${model}.plan`);
   return {
     ...notCaptured(target),
     steps: [{ kind: 'capture', variables: run.env, argv: ['ncu', ...argv] }],
@@ -124,12 +111,12 @@ async function captureOfCommand(words: readonly string[], options: ProfileOption
   const args = trtllmArgs(output, words);
   const found = await askNsys(io.env);
   const steps = nsysSteps(args, variables, output);
-  const base: ProfileOutput = { ...NOT_CAPTURED, nsysVersion: found?.version ?? null, steps, notes: [], files: [] };
+  const base = { ...notCaptured(), nsysVersion: found?.version ?? null, steps };
   if (options.dryRun === true) return base;
   if (found === null) throw new EnvironmentLackingError(NO_NSYS);
   refuseOverwrite(io.cwd, { output, force });
   await captureWith({ ...io, env: { ...io.env, ...variables } }, args, output);
-  return { ...base, dryRun: false, ...(await readCapture(output, null, maxSize, io)) };
+  return { ...base, dryRun: false, ...(await readCapture(output, null, maxSize, io, async () => false)) };
 }
 
 const TOP = 20;

@@ -25,6 +25,7 @@ import type { ProfileOptions } from './command.ts';
 
 /** A cell with its build and its timed command line. */
 export interface CaptureTarget {
+  readonly store: OpenStore | null;
   readonly cell: KeyedCell;
   readonly build: PlannedBuild;
   readonly run: PlannedRun;
@@ -59,19 +60,16 @@ export async function captureTarget(
   }
   const run = ofCell.find(({ role }) => role === 'timed');
   if (build === undefined || run === undefined) throw new Error(`the plan has no run of the cell ${cell.key}`);
-  const engine = build.enginePath ?? (await engineInCache(cell, build, measured, store));
+  const engine = build.enginePath ?? (await engineInCache(found, build));
   const shown = options.trtexec ?? prepared?.program?.shownAs ?? measured?.stored.program.trtexec ?? 'trtexec';
   return { ...found, build, run, engine, trtexec: shown };
 }
 
-type FoundCell = Pick<CaptureTarget, 'cell' | 'measured' | 'plan' | 'prepared'>;
+type FoundCell = Pick<CaptureTarget, 'cell' | 'measured' | 'plan' | 'prepared' | 'store'>;
 
 function ofStore(name: string | undefined, store: OpenStore | null): FoundCell {
-  if (name === undefined) {
+  if (name === undefined || store === null) {
     throw new UsageError('name a cell: bench profile CELL --nsys; `bench ls cells` lists the cells');
-  }
-  if (store === null) {
-    throw new UsageError('there is no store here: name the matrix of the cell with --matrix FILE');
   }
   const cell = namedCell(allCells(store.db), name);
   const measured = newestPlanned(store.db, cell);
@@ -80,7 +78,7 @@ function ofStore(name: string | undefined, store: OpenStore | null): FoundCell {
       `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
-  return { cell, measured, plan: measured.stored.plan, prepared: null };
+  return { cell, measured, plan: measured.stored.plan, prepared: null, store };
 }
 
 async function ofMatrix(
@@ -95,7 +93,7 @@ async function ofMatrix(
   const filter = `key=${cell.key}`;
   const stated = { filter, repeats: 1, builds: 1, profile: false, ...defined({ tensorrt, trtexec }) };
   const prepared = await prepare(path, stated, 'models maybe later', io);
-  return { cell, measured: store && newestPlanned(store.db, cell), plan: prepared.plan, prepared };
+  return { cell, measured: store && newestPlanned(store.db, cell), plan: prepared.plan, prepared, store };
 }
 
 const SEARCHED_SWEEPS = 20;
@@ -109,12 +107,7 @@ function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['me
 }
 
 /** The engine with which the cell was measured, if it is cached and its build is unchanged. */
-async function engineInCache(
-  cell: KeyedCell,
-  build: PlannedBuild,
-  measured: CaptureTarget['measured'],
-  store: OpenStore | null,
-): Promise<string | null> {
+async function engineInCache({ cell, measured, store }: FoundCell, build: PlannedBuild): Promise<string | null> {
   // The engine of a recording is only a placeholder.
   if (store === null || measured === null || measured.sweep.provenance !== 'measured') return null;
   if (!measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef)) return null;
@@ -150,23 +143,21 @@ export const profileOutput = output('bench profile --json', {
 
 export type ProfileOutput = OutputOf<typeof profileOutput>;
 
-/** Output before anything was captured, and without a cell. */
-export const NOT_CAPTURED = {
-  schemaVersion: 1,
-  dryRun: true,
-  cell: null,
-  label: null,
-  tensorrt: null,
-  nsysVersion: null,
-  engine: null,
-  notes: [],
-  files: [],
-  runId: null,
-  kernels: null,
-} as const;
-
-export function notCaptured({ cell, engine, plan: { tensorrt } }: CaptureTarget) {
-  return { ...NOT_CAPTURED, cell: cell.key, label: cellLabel(cell), tensorrt, engine };
+/** Output before anything was captured. @param target the cell; none for a command */
+export function notCaptured(target?: CaptureTarget): Omit<ProfileOutput, 'steps'> {
+  return {
+    schemaVersion: 1,
+    dryRun: true,
+    cell: target?.cell.key ?? null,
+    label: target === undefined ? null : cellLabel(target.cell),
+    tensorrt: target?.plan.tensorrt ?? null,
+    nsysVersion: null,
+    engine: target?.engine ?? null,
+    notes: [],
+    files: [],
+    runId: null,
+    kernels: null,
+  };
 }
 
 /** The steps of nsys, in order. @param args of the capture, with the variables of its environment */

@@ -12,7 +12,6 @@ import { withStore } from '../../cli/with-store.ts';
 import { BenchError, errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
-import { cellLabel } from '../../records/cell-label.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
@@ -20,7 +19,7 @@ import { namedCells, namedRun, SHORTEST_ID, storedRun } from '../../selection/by
 import { resolvePoints } from '../../selection/cell-points.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
-import { allCells, findCells } from '../../store/cells.ts';
+import { allCells } from '../../store/cells.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
@@ -122,11 +121,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const reduced = made && paths.copy(made.output);
     const bundle = new BundleFiles(maxMib, paths);
     if (made !== null) bundle.add('reduced/model.onnx', made.model);
-    addSides(bundle, sides);
-    for (const [to, runId] of runsOf(sides)) {
-      const folder = runFolderOf(artefactsFolderOf(store.path), storedRun(store.db, runId).sweepId, runId);
-      await bundle.addRun(to, folder, io.signal);
-    }
+    await addSides(bundle, sides, store, io.signal);
     if (paths.count > 0) {
       bundle.leaveOut(`absolute paths in ${count(paths.count, 'folder')}`, 'replaced by folder-1 and so on');
     }
@@ -172,9 +167,7 @@ async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId
   const runs = isRun ? [] : await timedRunsOf(db, name, io);
   const [newest] = runs.toSorted((a, b) => compareTexts(b.startedAt ?? '', a.startedAt ?? ''));
   if (newest === undefined) return namedRun(db, name);
-  const cell = findCells(db, [newest.cellKey]).get(newest.cellKey);
-  const label = cell === undefined ? '' : ` of ${printable(cellLabel(cell))}`;
-  io.err(`note: ${printable(name)} has several runs: taking the newest, ${newest.runId.slice(0, 8)}${label}\n`);
+  io.err(`note: ${printable(name)} has several runs: taking the newest, ${newest.runId.slice(0, 8)}\n`);
   return newest.runId;
 }
 
@@ -201,8 +194,9 @@ function knownOf(repro: ReproOutput): ReproOutput {
   };
 }
 
-/** Adds what was run and how, and the layers of the engines. */
-function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
+/** Adds what was run and how, the layers of the engines, and the files of each run once. */
+async function addSides(bundle: BundleFiles, sides: readonly Side[], { db, path }: OpenStore, signal: AbortSignal) {
+  const added = new Set<RunId>();
   for (const { engine, name, repro } of sides) {
     bundle.add(`${name}/repro.json`, repro);
     try {
@@ -215,20 +209,15 @@ function addSides(bundle: BundleFiles, sides: readonly Side[]): void {
     else bundle.leaveOut(`${name}/layers.json`, 'no layers are known: `bench run --profile` records them');
     const why = ['they may hold secrets', ...(repro.start?.withheld ?? [])].join(', ');
     if (repro.withheld > 0) bundle.leaveOut(`${name}: ${count(repro.withheld, 'variable')}`, why);
-  }
-}
-
-/** The runs of the sides, each once, with their folders in the bundle. */
-function runsOf(sides: readonly Side[]): (readonly [to: string, runId: RunId])[] {
-  const folders = new Map<RunId, string>();
-  for (const { engine, name, repro } of sides) {
     const own = repro.role === 'build' ? 'build' : 'run';
     const runs = { [own]: repro.runId, build: repro.build?.runId, profile: engine?.runId };
     for (const [to, runId] of Object.entries(runs)) {
-      if (runId && !folders.has(runId)) folders.set(runId, `${name}/${to}`);
+      if (!runId || added.has(runId)) continue;
+      added.add(runId);
+      const folder = runFolderOf(artefactsFolderOf(path), storedRun(db, runId).sweepId, runId);
+      await bundle.addRun(`${name}/${to}`, folder, signal);
     }
   }
-  return [...folders].map(([runId, to]) => [to, runId]);
 }
 
 function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { columns }: Look): string[] {

@@ -63,42 +63,12 @@ export function taskOf(arrays: readonly SubmittedArray[], shard: number) {
 }
 
 const DAY_MS = 86_400_000;
-
-/** Queries Slurm for the tasks of these arrays, to explain unfinished shards. */
-async function askSlurm(
-  client: SlurmClient,
-  arrays: readonly SubmittedArray[],
-  isDone: (shard: number) => boolean,
-  onNote: (text: string) => void,
-) {
-  const rows = new Map<string, TaskRow>();
-  let isAnswering = true;
-  for (const [cluster, members] of Map.groupBy(arrays, (array) => array.cluster)) {
-    const ids = members.map(({ jobId }) => jobId);
-    const queue = await client.queue(ids, cluster);
-    if (typeof queue === 'string') {
-      onNote(`Slurm does not answer (${queue}); bench draws no conclusion from that`);
-      isAnswering = false;
-      continue;
-    }
-    for (const row of queue) rows.set(row.task, row);
-    const missing = members.flatMap((array) =>
-      array.shards.filter((shard) => !isDone(shard)).map((shard) => taskIn(array, shard)),
-    );
-    if (missing.every((task) => rows.has(task))) continue;
-    const since = Math.min(...members.map(({ at }) => Date.parse(at)));
-    const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
-    for (const row of await client.past(ids, day, cluster)) {
-      // squeue takes precedence for active tasks, because accounting lags.
-      if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
-    }
-    // Only a controller that answers can report a job as lost.
-    if (!(await client.isAnswering(cluster))) isAnswering = false;
-  }
-  return { rows, isAnswering };
-}
-
 const TAIL_LINES = 3;
+
+interface SlurmAnswer {
+  readonly rows: ReadonlyMap<string, TaskRow>;
+  readonly isAnswering: boolean;
+}
 
 /** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
 export class ShardWatch {
@@ -125,12 +95,7 @@ export class ShardWatch {
     const before = new Set(await finishedShards(this.plan));
     const missing = shards.filter(({ index }) => !before.has(index));
     const asked = new Set(missing.flatMap(({ index }) => taskOf(arrays, index)?.array ?? []));
-    const answer = await askSlurm(
-      this.client,
-      [...asked],
-      (shard) => before.has(shard),
-      (text) => this.note(text),
-    );
+    const answer = await this.askSlurm([...asked], before);
     // A shard may have finished during the query.
     const done = new Set(await finishedShards(this.plan));
     return shards.map(({ index }) => {
@@ -138,6 +103,35 @@ export class ShardWatch {
       if (!done.has(index)) return this.unfinished(index, task, answer, isCancelled(entries, index));
       return { ...this.known(index, task), state: 'done', reason: '' };
     });
+  }
+
+  /** Queries Slurm for the tasks of these arrays, to explain unfinished shards. */
+  private async askSlurm(arrays: readonly SubmittedArray[], done: ReadonlySet<number>): Promise<SlurmAnswer> {
+    const rows = new Map<string, TaskRow>();
+    let isAnswering = true;
+    for (const [cluster, members] of Map.groupBy(arrays, (array) => array.cluster)) {
+      const ids = members.map(({ jobId }) => jobId);
+      const queue = await this.client.queue(ids, cluster);
+      if (typeof queue === 'string') {
+        this.note(`Slurm does not answer (${queue}); bench draws no conclusion from that`);
+        isAnswering = false;
+        continue;
+      }
+      for (const row of queue) rows.set(row.task, row);
+      const missing = members.flatMap((array) =>
+        array.shards.filter((shard) => !done.has(shard)).map((shard) => taskIn(array, shard)),
+      );
+      if (missing.every((task) => rows.has(task))) continue;
+      const since = Math.min(...members.map(({ at }) => Date.parse(at)));
+      const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
+      for (const row of await this.client.past(ids, day, cluster)) {
+        // squeue takes precedence for active tasks, because accounting lags.
+        if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
+      }
+      // Only a controller that answers can report a job as lost.
+      if (!(await this.client.isAnswering(cluster))) isAnswering = false;
+    }
+    return { rows, isAnswering };
   }
 
   private known(shard: number, task: ShardTask | null) {
@@ -149,7 +143,7 @@ export class ShardWatch {
   private unfinished(
     shard: number,
     task: ShardTask | null,
-    { isAnswering, rows }: Awaited<ReturnType<typeof askSlurm>>,
+    { isAnswering, rows }: SlurmAnswer,
     wasCancelled: boolean,
   ): ShardStatus {
     const known = this.known(shard, task);

@@ -17,7 +17,7 @@ import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
-import { rangesOf, unfitRunFolder } from './sbatch-args.ts';
+import { rangesOf } from './sbatch-args.ts';
 import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { NO_ANSWER, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
@@ -25,8 +25,8 @@ import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
 import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
 import { RunFolder, finishedShards } from './run-folder.ts';
-import { settingsOf, submitCollector, submitOutput, submitShards } from './submit.ts';
-import { type CancelOutput, cancelText, submitText } from './text.ts';
+import { settingsOf, submitCollector, submitShards } from './submit.ts';
+import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;
@@ -90,12 +90,9 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     await saveNewSweep(runPlan, store);
     const { jobs } = submission;
     const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, client, io) : null;
-    const report = submitOutput(runPlan, submission, collector);
-    if (options.wait !== true) {
-      printResult(io, options, report, () => submitText(report, shards));
-      return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
-    }
-    io.err(`${submitText(report, shards)[0] ?? ''}\n`);
+    const report = { ...submission, collector };
+    if (options.wait !== true) return printSubmission(report, options, io);
+    io.err(`${submitText(report)[0] ?? ''}\n`);
   } finally {
     store.close();
   }
@@ -142,15 +139,17 @@ async function submittedSweep({ matrix, plan, program }: Prepared, options: Slur
 function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
-  const unfit = unfitRunFolder(path);
-  if (unfit !== null) throw new UsageError(`${printable(path)}: ${unfit}; name another --run-dir`);
-  if (existsSync(join(path, 'plan.json'))) {
+  // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
+  // oxlint-disable-next-line no-control-regex -- these end lines and strings
+  if (/[\u0000-\u001f\u007f\\]/.test(path)) {
     throw new UsageError(
-      `${printable(path)}: it already contains a run: name another --run-dir, or continue with \`bench slurm resume\``,
+      `${printable(path)}: Slurm takes no path with a line break, a control character or a backslash; name another --run-dir`,
     );
   }
   if (existsSync(path) && readdirSync(path).length > 0) {
-    throw new UsageError(`${printable(path)} is not empty; name another --run-dir`);
+    throw new UsageError(
+      `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,
+    );
   }
   return new RunFolder(path);
 }
@@ -178,10 +177,12 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   }
   const client = new SlurmClient(io.env, io.signal);
   const submission = await submitShards(plan, settings, again, client, io);
-  if (options.wait === true) return collect(path, options, io);
-  const report = submitOutput(plan, submission, null, again);
-  printResult(io, options, report, () => submitText(report, plan.shards));
-  return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+  return options.wait === true ? collect(path, options, io) : printSubmission(submission, options, io);
+}
+
+function printSubmission(report: SubmitOutput, options: { readonly json?: true }, io: Io): ExitCode {
+  printResult(io, options, report, submitText);
+  return report.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }
 
 /** Cancels queued and running tasks. Finished shards stay. */

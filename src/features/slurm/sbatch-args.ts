@@ -134,13 +134,6 @@ function launcher({ container }: SlurmSettings, program: readonly string[]): str
   ];
 }
 
-export function unfitRunFolder(path: string): string | null {
-  // oxlint-disable-next-line no-control-regex -- these end lines and strings
-  if (/[\u0000-\u001f\u007f]/.test(path)) return 'its path has a line break or control character';
-  // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
-  return path.includes('\\') ? 'its path has a backslash' : null;
-}
-
 /** One job array. Its tasks count from 0, and the offset maps them to shards. */
 type ArrayChunk = Immutable<ReturnType<typeof chunkShards>[number]>;
 

@@ -9,19 +9,13 @@ import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
-import { recordJob, type SubmittedArray } from './jobs.ts';
+import { recordJob } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs, taskArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, isPassing, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
-
-export interface Submission {
-  readonly jobs: readonly SubmittedArray[];
-  readonly left: readonly number[];
-  readonly problem: string | null;
-}
 
 /**
  * Submits shards in as many arrays as needed.
@@ -33,12 +27,13 @@ export async function submitShards(
   shards: readonly number[],
   client: SlurmClient,
   io: Io,
-): Promise<Submission> {
+): Promise<SubmitOutput> {
   const { folder, sweep } = plan;
   const allowed = await client.maxArraySize(settings.cluster ?? null);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
   const name = `bench-${sweep.matrix ?? 'sweep'}-${sweep.sweepId.slice(0, 8)}`;
-  const jobs: SubmittedArray[] = [];
+  const jobs: SubmitOutput['jobs'][number][] = [];
+  let problem: string | null = null;
   for (const chunk of chunkShards(shards, maxTasks, settings.maxParallel ?? null)) {
     io.signal.throwIfAborted();
     const afterJob = chunk.parallel === null ? undefined : jobs.at(-1)?.jobId;
@@ -46,39 +41,24 @@ export async function submitShards(
     const taken = await submitJob(folder, settings, { name, log: '%A_%a' }, own, client, io);
     if ('problem' in taken) {
       if (jobs.length === 0) throw refusalError(taken);
-      const done = new Set(jobs.flatMap((job) => job.shards));
-      return { jobs, left: shards.filter((shard) => !done.has(shard)), problem: taken.problem };
+      ({ problem } = taken);
+      break;
     }
-    const entry: SubmittedArray = {
-      kind: 'submitted',
-      at: io.now().toISOString(),
-      ...taken,
-      offset: chunk.offset,
-      shards: chunk.shards,
-    };
-    recordJob(folder, entry);
-    jobs.push(entry);
+    const job = { ...taken, shards: chunk.shards };
+    recordJob(folder, { kind: 'submitted', at: io.now().toISOString(), offset: chunk.offset, ...job });
+    jobs.push(job);
   }
-  return { jobs, left: [], problem: null };
-}
-
-/** @param submitted shards that were submitted; default: all */
-export function submitOutput(
-  { folder, sweep, shards }: RunPlan,
-  { jobs, left, problem }: Submission,
-  collector: JobId | null,
-  submitted: readonly number[] = shards.map(({ index }) => index),
-): SubmitOutput {
+  const sent = new Set(jobs.flatMap((job) => job.shards));
   return {
     schemaVersion: 1,
     sweepId: sweep.sweepId,
     runFolder: folder.path,
-    cells: submitted.reduce((sum, shard) => sum + (shards[shard]?.cellKeys.length ?? 0), 0),
-    shards: shards.length,
-    estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
-    jobs: jobs.map(({ jobId, cluster, shards: ofJob }) => ({ jobId, cluster, shards: ofJob })),
-    collector,
-    left,
+    cells: shards.reduce((sum, shard) => sum + (plan.shards[shard]?.cellKeys.length ?? 0), 0),
+    shards: plan.shards.length,
+    estimateS: Math.max(0, ...plan.shards.map(({ estimateS }) => estimateS)),
+    jobs,
+    collector: null,
+    left: shards.filter((shard) => !sent.has(shard)),
     problem,
   };
 }
@@ -89,7 +69,7 @@ export function submitOutput(
  */
 export async function submitCollector(
   { folder, settings, storePath, sweep }: RunPlan,
-  jobs: readonly SubmittedArray[],
+  jobs: readonly JobId[],
   client: SlurmClient,
   io: Io,
 ): Promise<JobId> {

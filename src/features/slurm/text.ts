@@ -8,16 +8,15 @@ import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { rangesOf } from './sbatch-args.ts';
-import { SHARD_STATES, type Shard, type ShardStatus, isOver, shardStatusSchema } from '../../tools/slurm/states.ts';
+import { SHARD_STATES, type ShardStatus, isOver, shardStatusSchema } from '../../tools/slurm/states.ts';
 
-export function submitText(report: SubmitOutput, shards: readonly Shard[]): string[] {
+export function submitText(report: SubmitOutput): string[] {
   const { jobs, left, collector } = report;
-  const sent = new Set(jobs.flatMap((job) => job.shards));
-  const longest = Math.max(0, ...shards.map(({ estimateS, index }) => (sent.has(index) ? estimateS : 0)));
+  const sent = jobs.flatMap((job) => job.shards);
   const names = jobs.map(({ jobId, cluster }) => (cluster === null ? jobId : `${jobId} on ${cluster}`));
   const run = shellQuote(report.runFolder);
   return [
-    `${count(sent.size, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(longest)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
+    `${count(sent.length, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(report.estimateS)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
     ...(collector === null ? [] : [`job ${collector.jobId} collects the results when they have ended`]),
     ...(left.length === 0
       ? []

@@ -16,10 +16,6 @@ import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 class BrokenSubjectError extends BenchError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
-
-  override get lines(): readonly string[] {
-    return this.message.split('\n');
-  }
 }
 
 /** Variables that git sets for its hooks; they may name another working tree. */

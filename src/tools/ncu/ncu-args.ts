@@ -6,10 +6,6 @@ import { capturedRun, ownArgs } from '../nsys/nsys-args.ts';
  */
 const QUANTIFIERS = /[@,[\]/*+]/g;
 
-function layerRange(layer: string): string {
-  return `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
-}
-
 /**
  * Arguments of `ncu` for the kernels of one layer. They turn the CUDA graph off, because its launch is in no range of a
  * layer.
@@ -23,13 +19,10 @@ export function layerNcuArgs(
   engine: string,
 ): string[] {
   const own = ownArgs(runArgs).filter((arg) => arg !== '--useCudaGraph');
-  const range = ['--nvtx', '--nvtx-include', layerRange(layer), '--profile-from-start', 'off'];
+  const range = `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
+  const options = ['--nvtx', '--nvtx-include', range, '--profile-from-start', 'off', '--set', 'full', '-o', output];
   return [
-    ...range,
-    '--set',
-    'full',
-    '-o',
-    output,
+    ...options,
     ...program,
     '--profilingVerbosity=detailed',
     ...capturedRun(engine, 1),

@@ -25,25 +25,12 @@ export interface CaptureRequest {
 export const CAPTURED_QUERIES = 50;
 export const CAPTURED_DLA_QUERIES = 20;
 
-/** Why this Nsight Systems does not support the capture; null if it does. */
-export function captureProblem(
-  { dla, gpuMetrics }: Pick<CaptureRequest, 'dla' | 'gpuMetrics'>,
-  { accelerators, gpuMetrics: option, version }: NsysDialect,
-): string | null {
-  const which = `Nsight Systems ${version ?? ''}`.trim();
-  if (dla === true && accelerators === null) {
-    return `${which} has no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself`;
-  }
-  return gpuMetrics === true && option === null
-    ? `${which} has neither --gpu-metrics-devices nor --gpu-metrics-device: a newer one has`
-    : null;
-}
-
 /**
  * The arguments of `nsys` for a capture, as in TensorRT's guide. trtexec brackets its timed queries with the profiler
  * interface of CUDA, so that loading and setup are not captured.
  * @param program trtexec with the words before its arguments
  * @param runArgs arguments of a timed run of the cell, from the plan
+ * @throws EnvironmentLackingError if this Nsight Systems does not support the capture
  */
 export function captureArgs(
   request: CaptureRequest,
@@ -57,7 +44,8 @@ export function captureArgs(
   const trace = isDla
     ? dlaTrace(dialect)
     : ['--capture-range', 'cudaProfilerApi', ...(request.hasGraph ? ['--cuda-graph-trace=node'] : [])];
-  const metrics = request.gpuMetrics === true && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
+  const metrics =
+    request.gpuMetrics === true ? [supported(dialect, 'gpuMetrics', 'no GPU metrics: a newer one has'), 'all'] : [];
   return [
     'profile',
     ...output,
@@ -75,14 +63,17 @@ export function capturedRun(engine: string, iterations: number): string[] {
   return [`--loadEngine=${engine}`, '--warmUp=0', '--duration=0', `--iterations=${iterations}`];
 }
 
-function dlaTrace({ accelerators }: NsysDialect): string[] {
-  const how = accelerators ?? 'nvmedia';
-  return [
-    '-t',
-    how === 'nvmedia' ? 'cuda,nvtx,nvmedia,osrt' : `cuda,nvtx,cudla,${how},osrt`,
-    `--accelerator-trace=${how}`,
-    '--show-output=true',
-  ];
+function supported(dialect: NsysDialect, option: 'accelerators' | 'gpuMetrics', otherwise: string): string {
+  const { [option]: spelled, version } = dialect;
+  if (spelled !== null) return spelled;
+  throw new EnvironmentLackingError(`Nsight Systems${version === null ? '' : ` ${version}`} has ${otherwise}`);
+}
+
+function dlaTrace(dialect: NsysDialect): string[] {
+  const otherwise = 'no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself';
+  const how = supported(dialect, 'accelerators', otherwise);
+  const traced = how === 'nvmedia' ? 'cuda,nvtx,nvmedia,osrt' : `cuda,nvtx,cudla,${how},osrt`;
+  return ['-t', traced, `--accelerator-trace=${how}`, '--show-output=true'];
 }
 
 /** Options that do not affect a capture, such as durations and exports. One stream is the default. */
@@ -100,21 +91,14 @@ export function exportArgs(output: string): string[] {
   return ['export', '--type', 'sqlite', '--force-overwrite', 'true', '-o', `${output}.sqlite`, `${output}.nsys-rep`];
 }
 
-function isVerbosity(arg: string): boolean {
-  return arg.startsWith('--profilingVerbosity=');
-}
-
 /** The build command for the user, without options that bench adds. */
 export function shownBuildArgs(args: readonly string[], engine: string): string[] {
   const [onnx = '', ...rest] = args;
-  const own = rest.filter(
-    (arg) => !/^--(?:saveEngine|timingCacheFile|exportLayerInfo)=/.test(arg) && !isVerbosity(arg),
-  );
   return [
     onnx === `--onnx=${PLACEHOLDERS.variant}` ? '--onnx=variant.onnx' : onnx,
-    rest.find(isVerbosity) ?? '--profilingVerbosity=detailed',
+    rest.find((arg) => arg.startsWith('--profilingVerbosity=')) ?? '--profilingVerbosity=detailed',
     `--saveEngine=${engine}`,
-    ...own,
+    ...rest.filter((arg) => !/^--(?:saveEngine|timingCacheFile|exportLayerInfo|profilingVerbosity)=/.test(arg)),
   ];
 }
 
@@ -180,10 +164,6 @@ const LAST_WORDS = 3;
 export class CaptureError extends BenchError {
   override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
-
-  override get lines(): readonly string[] {
-    return this.message.split('\n');
-  }
 }
 
 /**

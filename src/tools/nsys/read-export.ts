@@ -33,28 +33,19 @@ const SETS = 'CUPTI_ACTIVITY_KIND_MEMSET';
 const COPY_KINDS = 'ENUM_CUDA_MEMCPY_OPER';
 const ABOUT = 'META_DATA_EXPORT';
 
+const NO_EXPORT = 'is not an SQLite export of Nsight Systems 2021.5 or newer (`nsys export --type sqlite` makes one)';
+
 /** Tables without which nothing can be read, and what writes them. */
 const NEEDED = {
-  StringIds: 'it is not an SQLite export of Nsight Systems; `nsys export --type sqlite` makes one',
+  StringIds: `it ${NO_EXPORT}`,
   [KERNELS]:
     'no kernel was traced; capture with `-t cuda,nvtx`, and with `--cuda-graph-trace=node` when CUDA graphs are on',
   [CALLS]: 'no CUDA call was traced; capture with `-t cuda,nvtx`',
 };
 
-interface Span {
-  readonly device: number;
-  readonly startMs: number;
-  readonly endMs: number;
-}
-
 /** @throws UsageError if it is not an SQLite export of Nsight Systems, or lacks a required table */
 export function readNsysExport(path: string): CapturedWork {
   const shown = printable(path);
-  if (/\.(?:nsys-rep|qdrep|qdstrm)$/.test(path)) {
-    throw new UsageError(
-      `${shown} is a report of Nsight Systems: \`nsys export --type sqlite\` makes the file that is read`,
-    );
-  }
   if (!existsSync(path)) throw new UsageError(`${shown}: file not found`);
   try {
     const client = new Database(path, { readonly: true, fileMustExist: true });
@@ -65,8 +56,7 @@ export function readNsysExport(path: string): CapturedWork {
     }
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const problem = `is not an SQLite export of Nsight Systems 2021.5 or newer: ${errorText(error)}`;
-    throw new UsageError(`${shown} ${problem}`, { cause: error });
+    throw new UsageError(`${shown} ${NO_EXPORT}: ${errorText(error)}`, { cause: error });
   }
 }
 
@@ -82,19 +72,20 @@ function readTables(client: Database.Database, shown: string): CapturedWork {
       ? (rows<{ value: string }>(`SELECT value FROM ${ABOUT} WHERE name = '${name}'`)[0]?.value ?? null)
       : null;
   const works = [KERNELS, COPIES, SETS].filter((table) => tables.has(table));
-  // Times may count from 1970, beyond the range of exact numbers, so they are made relative in SQL.
-  const spans = rows<Span>(
-    `WITH e AS (${works.map((table) => `SELECT deviceId, start, end FROM ${table}`).join(' UNION ALL ')})
-     SELECT deviceId AS device, (start - (SELECT min(start) FROM e)) / 1e6 AS startMs,
-       (end - (SELECT min(start) FROM e)) / 1e6 AS endMs FROM e WHERE end IS NOT NULL ORDER BY start`,
+  // Of one device, overlaps count once: `until` is the end of all work that began before.
+  const [{ busyMs, spanMs } = { busyMs: 0, spanMs: 0 }] = rows<Pick<CapturedWork, 'busyMs' | 'spanMs'>>(
+    `WITH work AS (${works.map((table) => `SELECT deviceId, start, end FROM ${table}`).join(' UNION ALL ')}),
+       ordered AS (SELECT *, max(end) OVER (PARTITION BY deviceId ORDER BY start
+         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until FROM work WHERE end IS NOT NULL),
+       devices AS (SELECT sum(max(0, end - max(start, coalesce(until, start)))) AS busy, max(end) - min(start) AS span
+         FROM ordered GROUP BY deviceId)
+     SELECT coalesce(sum(busy), 0) / 1e6 AS busyMs, coalesce(sum(span), 0) / 1e6 AS spanMs FROM devices`,
   );
-  const devices = [...Map.groupBy(spans, ({ device }) => device).values()].map(busyAndSpan);
-  const sum = (of: 'busyMs' | 'spanMs'): number => devices.reduce((total, device) => total + device[of], 0);
   return {
     nsysVersion: about('EXPORT_PRODUCT_VERSION'),
     exportSchema: about('EXPORT_SCHEMA_VERSION'),
-    busyMs: sum('busyMs'),
-    spanMs: sum('spanMs'),
+    busyMs,
+    spanMs,
     kernels: rows(sumsByName(KERNELS, 'shortName')),
     copies: rows(copySums(tables)),
     // Removes the version of the interface, as in `cudaLaunchKernel_v7000`.
@@ -103,16 +94,6 @@ function readTables(client: Database.Database, shown: string): CapturedWork {
       name: call.name.replace(/_v\d{4,}$/, ''),
     })),
   };
-}
-
-/** @param spans of one device, in order of their starts; overlaps count once */
-function busyAndSpan(spans: readonly Span[]) {
-  let [busyMs, until] = [0, -Infinity];
-  for (const { endMs, startMs } of spans) {
-    busyMs += Math.max(0, endMs - Math.max(startMs, until));
-    until = Math.max(until, endMs);
-  }
-  return { busyMs, spanMs: until - (spans[0]?.startMs ?? until) };
 }
 
 function sumsByName(table: string, column: string): string {

@@ -167,7 +167,7 @@ describe('SIGKILL and Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect([code, started.every(isGone)]).toEqual([130, true]);
-    expect(stderr).toContain('bench: interrupted; what was measured is stored: continue with `bench bisect --resume`');
+    expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on');
     expectNoWorktrees(repository, 'bisect');
     expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);

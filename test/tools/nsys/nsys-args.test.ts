@@ -8,11 +8,10 @@ import {
   type CaptureRequest,
   GUIDE_NSYS,
   captureArgs,
-  captureProblem,
   nsysDialect,
   shownBuildArgs,
 } from '../../../src/tools/nsys/nsys-args.ts';
-import { NOT_CAPTURED, nsysSteps } from '../../../src/features/profile/target.ts';
+import { notCaptured, nsysSteps } from '../../../src/features/profile/target.ts';
 import { captureText, trtllmArgs, trtllmVariables } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
@@ -62,7 +61,7 @@ describe('the commands of the guide, to the character', () => {
     const line = guide('AT-17, LLM').slice(1, -1);
     const command = line.slice(line.indexOf('trtllm-bench')).split(' ');
     const [step] = nsysSteps(trtllmArgs('trace', command), trtllmVariables('100-150') ?? {}, 'trace');
-    const report = { ...NOT_CAPTURED, notes: [], files: [], steps: step === undefined ? [] : [step] };
+    const report = { ...notCaptured(), steps: step === undefined ? [] : [step] };
     expect(captureText(report, makeLook(80, false)).at(-1)).toBe(line.replaceAll("'", ''));
     const wrong = ['150-100', '100', '100-100', 'a-b', '-1-5', ''];
     expect(wrong.map(trtllmVariables)).toEqual(wrong.map(() => null));
@@ -97,11 +96,11 @@ describe('what versions of Nsight Systems spell in other ways', () => {
   test('one that cannot says so, with what can', () => {
     const desktop = nsysDialect('2024.6.1', '--capture-range=\n nvmedia elsewhere\n');
     expect(desktop).toMatchObject({ gpuMetrics: null, accelerators: null });
-    expect(captureProblem({ dla: true }, desktop)).toBe(
+    expect(() => captureLine({ dla: true }, desktop)).toThrow(
       'Nsight Systems 2024.6.1 has no --accelerator-trace: DLA is traced by the edition for embedded platforms, on the board itself',
     );
-    expect(captureProblem({ gpuMetrics: true }, desktop)).toContain('2024.6.1');
-    expect(captureProblem({}, desktop)).toBe(null);
+    expect(() => captureLine({ gpuMetrics: true }, desktop)).toThrow('2024.6.1 has no GPU metrics');
+    expect(captureLine({}, desktop)).toBe(captureLine());
   });
 });
 

@@ -78,6 +78,6 @@ describe('what may be otherwise in a file', () => {
     writeFileSync(text, 'this is no database, but a text that is long enough to be looked at'.repeat(9));
     expect(() => readNsysExport(text)).toThrow('is not an SQLite export of Nsight Systems');
     expect(() => readNsysExport(join(folder, 'b.sqlite'))).toThrow('file not found');
-    expect(() => readNsysExport(join(folder, 'c.nsys-rep'))).toThrow('nsys export --type sqlite');
+    expect(() => readNsysExport(text)).toThrow('nsys export --type sqlite');
   });
 });

@@ -24,6 +24,12 @@ export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly capacity: (cellKey: CellKey) => number;
 }
 
+export function sidePlanOf({ matrix, plan, program, set }: Prepared, io: Io): SidePlan {
+  if (program === null) throw new UsageError('trtexec not found');
+  const capacity = (key: CellKey): number => (set === null ? Infinity : recordedRuns(set, plan, key));
+  return { io, matrix, plan, program, capacity };
+}
+
 /** One of two sides that are measured in turns. */
 export interface TurnSide {
   /** Safe to print. */
@@ -45,10 +51,6 @@ class CommitError extends BenchError {
   constructor(lines: readonly string[], cause: BenchError) {
     super(lines.join('\n'), { cause });
     this.exitCode = cause.exitCode;
-  }
-
-  override get lines(): readonly string[] {
-    return this.message.split('\n');
   }
 }
 
@@ -95,10 +97,7 @@ export class CommitSide implements TurnSide {
       if (!existsSync(path)) {
         throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
-      const { matrix, plan, program, set } = await prepare(path, placed, models, this.checkout.there);
-      if (program === null) throw new UsageError('trtexec not found');
-      const capacity = (key: CellKey): number => (set === null ? Infinity : recordedRuns(set, plan, key));
-      return { io: this.checkout.there, matrix, plan, program, capacity };
+      return sidePlanOf(await prepare(path, placed, models, this.checkout.there), this.checkout.there);
     });
   }
 

@@ -1,4 +1,4 @@
-export { twoCommits } from './commit-side.ts';
+export { sidePlanOf, twoCommits } from './commit-side.ts';
 export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
 import { sha256OfFile } from '../../../files/files.ts';
