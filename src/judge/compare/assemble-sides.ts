@@ -10,6 +10,8 @@ import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { boundReasons } from '../bound.ts';
 import type { CellSweeps } from '../gate/fit-runs.ts';
+import { isSteady, marginBetween } from '../gate/metric-changes.ts';
+import { directionOf } from '../history/lasting-changes.ts';
 import { pastValues } from '../run-noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
 import { valueRule } from '../value-rule.ts';
@@ -88,6 +90,12 @@ export function assembleSides(
     }
     const obstacle = provenance ?? problem;
     if (obstacle !== null) return settle('incomparable', [obstacle]);
+    if (isSteady(metric)) {
+      const [before = 0, after = 0] = [a, b].map(({ values }) => median(values) ?? 0);
+      const isSame = marginBetween(metric, before, after) <= 1;
+      const verdict = isSame ? 'same' : directionOf(after - before, metricOf(metric).betterIs);
+      return { ...settle(verdict, []), across: overridden };
+    }
     const sides: TwoSides = {
       cellKey: cell.key,
       base: a.values,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 
 const MATRICES = join(ROOT, 'matrices');
@@ -41,4 +42,32 @@ test.each([
   const judged = (await jsonOf(OUTPUTS.check, ['check', ...args], { cwd })).series[0]?.cells ?? [];
   const [expected, found] = [cells, judged].map((all) => new Map(all.map(({ key, verdict }) => [key, verdict])));
   expect(found).toEqual(expected);
+});
+
+test('one build a side gives a verdict on the size of an engine, as in check', async () => {
+  const folder = sharedFolder();
+  const engine = (cell: number, night: number) => ({
+    buildId: `${cell}${night}`.padStart(32, 'd'),
+    engineMib: cell === 0 && night === 1 ? 11 : 10,
+  });
+  simulateNights(join(folder, 'bench.sqlite'), {
+    cells: simulatedCells(2),
+    nights: 2,
+    repeats: 2,
+    value: () => 1,
+    engine,
+  });
+  const { json } = await benchJson(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--metric', 'engine-size'], {
+    cwd: folder,
+  });
+  expect(json.cells).toMatchObject([
+    {
+      verdict: 'slower',
+      base: 10,
+      head: 11,
+      changePercent: expect.closeTo(10, 9),
+      reasons: ['the engine was rebuilt'],
+    },
+    { verdict: 'same', base: 10, head: 10 },
+  ]);
 });

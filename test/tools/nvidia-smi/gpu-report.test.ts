@@ -283,8 +283,8 @@ describe('nvidia-smi dmon', () => {
     const text = [
       '#Date       Time        gpu    pwr  gtemp  mtemp  pviol  tviol',
       '#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %   bool',
-      ' 20261121   07:55:17      0    690     84      -      7      1',
-      ' 20261121   07:55:18      0      -     84      -      0      0',
+      ' 20261121   07:55:17      0    690     84      -     60      1',
+      ' 20261121   07:55:18      0      -     84      -      7      0',
     ].join('\n');
     const hot = { ...NO_SAMPLE, temperatureC: 84 };
     expect(parseDmon(text)[0]?.samples).toEqual([
