@@ -231,7 +231,7 @@ describe('with', () => {
     expect(await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone })).toMatchObject({
       code: 2,
       stderr:
-        'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
+        'bench: HEAD~1: not a git revision here; this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
     });
   });
 });
