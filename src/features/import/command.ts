@@ -45,7 +45,7 @@ const define = (command: PlainCommand) =>
       numberPattern,
     )
     .option('--telemetry <file>', 'what nvidia-smi dmon (or --query-gpu) printed during the only log', notEmpty)
-    .option('--note <text>', 'a note on these runs, shown by bench show', noteText)
+    .option('--note <text>', 'a note on these runs, such as what their numbers include', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
 
 export type ImportOptions = OptionsOf<typeof define>;
