@@ -27,7 +27,7 @@ const define = (command: PlainCommand) =>
       '--as <harness>',
       'the harness that wrote the files, such as trtexec, or ./driver.js of a plug-in (default: by content)',
     )
-    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
+    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for files that do not state it', onOrOff)
     .addOption(
       new Option('--timer <timer>', 'the timer, for reports that do not state it').choices(
         TIMERS.filter((timer) => timer !== 'unknown'),

@@ -70,6 +70,9 @@ describe('whose numbers they are', () => {
     expect(stderr).toContain(
       'first.log and 1 more: names neither a model nor an engine: stored as a separate cell; to name it, remove the sweep',
     );
+    await bench(['import', 'first.log', '--cuda-graph', 'on', '--db', 'on.sqlite'], { cwd });
+    const { stdout } = await bench(['ls', 'cells', '--db', 'on.sqlite', '--json'], { cwd });
+    expect(JSON.parse(stdout).cells).toMatchObject([{ model: 'first', cudaGraph: true, spinWait: null }]);
   });
 
   test('notes with a command above each summary are a run each', async () => {
