@@ -27,6 +27,7 @@ const looseCellSchema = z.object({
   model: z.string().optional(),
   precision: z.string().optional(),
   shapes: shapesSchema.optional(),
+  cudaGraph: z.boolean().optional(),
 });
 
 const LONGEST_PATTERN = 200;

@@ -78,6 +78,11 @@ export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
 
 export type NumaPolicy = z.infer<typeof numaSchema>;
 
+/** What starts a program on a NUMA node. */
+export function boundTo(node: number): string[] {
+  return ['numactl', `--cpunodebind=${node}`, `--membind=${node}`];
+}
+
 /** `auto`, `off`, or the number of a node; null for anything else. */
 export function readNumaPolicy(text: string): NumaPolicy | null {
   if (text === 'auto' || text === 'off') return text;

@@ -86,7 +86,7 @@ export function expandMatrix(
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     /** Points that equal an earlier cell. */
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
-    notes: notesOf(cells),
+    notes: notesOf(cells, file, models),
   };
 }
 
@@ -249,7 +249,8 @@ function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: Mista
   return entry;
 }
 
-function notesOf(cells: readonly MatrixCell[]): string[] {
+function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: readonly MatrixModel[]): string[] {
+  const precisions = [axes?.precision ?? []].flat();
   const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
   const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
   return [
@@ -257,6 +258,11 @@ function notesOf(cells: readonly MatrixCell[]): string[] {
     cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
       ? 'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable'
       : null,
+    ...models.map(({ axes: own, engine, name }) =>
+      engine !== null && (own.get('precision') ?? precisions).length > 1
+        ? `model "${name}": one cell for all precisions, because that of a given engine is not known`
+        : null,
+    ),
   ].filter((note) => note !== null);
 }
 

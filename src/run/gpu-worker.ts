@@ -9,7 +9,7 @@ import { coolDown } from '../machine/cool-down.ts';
 import { lockedSpawn, takeGpu, unnamedGpu } from '../machine/gpu-lock.ts';
 import { LoadedLibrary } from '../machine/host-facts.ts';
 import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
-import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
+import { boundTo, type CoolDown, type NumaPolicy } from '../machine/requests.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
@@ -240,7 +240,7 @@ export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env
   }
   const other = gpuNode !== null && gpuNode !== node;
   return {
-    prefix: ['numactl', `--cpunodebind=${node}`, `--membind=${node}`],
+    prefix: boundTo(node),
     note: other ? `runs are bound to NUMA node ${node}, their GPU hangs on node ${gpuNode}` : null,
   };
 }

@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 import { COMPARE_BRANCH, type GitState, type Provenance, type Sweep } from '../records/sweep.ts';
-import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
+import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
   countEndedSweeps,
@@ -186,13 +186,14 @@ async function sweepOrRevision(context: Context, ref: string): Promise<Side | nu
   const { branch, db, io, like } = context;
   const sweep = sweepOfIdOrName(db, ref) ?? sweepInEnvironment(db, ref, like, branch ?? null);
   if (sweep !== null) return { ref, sweeps: [sweep], note: null };
-  const commit = await resolveRevision(io.cwd, ref);
+  const commit = (await resolveRevision(io.cwd, ref)) ?? storedCommit(db, ref);
   if (commit === null) return null;
   const found = await nearest(context, ref, commit);
   if (found !== null) return found;
   if (countEndedSweeps(db) === 0) throw nothingStored(db);
+  const why = joined(await shallowHint(io.cwd), 'see `bench ls sweeps`');
   throw new NotMeasuredError(
-    `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; see \`bench ls sweeps\``,
+    `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; ${why}`,
   );
 }
 
@@ -251,9 +252,18 @@ function baselineSide({ db }: Context, ref: string): Side {
 function sweepOfIdOrName(db: StoreDatabase, ref: string): Sweep | null {
   const [named] = sweepsNamed(db, ref);
   if (named !== undefined) return named;
-  const [found = null, ...others] = ref.length < SHORTEST_ID ? [] : findSweepsByPrefix(db, ref);
-  if (others.length === 0) return found;
-  throw new UsageError(`${printable(ref)} is the start of ${others.length + 1} sweeps: write more of it`);
+  return ref.length < SHORTEST_ID ? null : onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
+}
+
+/** A measured commit that git does not know, as in a shallow clone or next to a copied store. */
+function storedCommit(db: StoreDatabase, ref: string): string | null {
+  const commits = [...measuredCommits(db)].filter((commit) => commit.startsWith(ref));
+  return ref.length < SHORTEST_ID ? null : onlyOne(ref, commits, 'commits');
+}
+
+function onlyOne<Item>(ref: string, [found, ...others]: readonly Item[], items: string): Item | null {
+  if (others.length === 0) return found ?? null;
+  throw new UsageError(`${printable(ref)} is the start of ${others.length + 1} ${items}: write more of it`);
 }
 
 /** The results of a commit, or of its nearest ancestor with results. */
@@ -275,11 +285,12 @@ async function unknownName({ db, io }: Context, ref: string): Promise<UsageError
   if (countEndedSweeps(db) === 0) return nothingStored(db);
   const [, later = ''] = /^(.+?)(?:[~^]\d*)+$/.exec(ref) ?? [];
   const isTooFar = (await resolveRevision(io.cwd, later)) !== null;
-  const why = isTooFar ? ` (no commit here is that far before ${printable(later)})` : '';
+  const tooFar = isTooFar ? `no commit here is that far before ${printable(later)}` : null;
+  const why = joined(tooFar, await shallowHint(io.cwd));
   const revisions = (await resolveRevision(io.cwd, 'HEAD')) === null ? [] : ['HEAD', 'HEAD~1'];
   const hint = isTooFar ? '' : didYouMean(ref, ['latest', 'latest~1', ...revisions]);
   return new UsageError(
-    `${printable(ref)}: neither a git revision here${why}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
+    `${printable(ref)}: neither a git revision here${why === null ? '' : ` (${why})`}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
   );
 }
 

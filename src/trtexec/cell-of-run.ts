@@ -44,7 +44,8 @@ export function cellOfRun(
     precisionVia,
     shapes: shapesOr(log, stated.shapes),
     cudaGraph:
-      options.cudaGraph ?? (isExcerpt ? null : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
+      options.cudaGraph ??
+      (isExcerpt ? (stated.cudaGraph ?? null) : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
     dataTransfers:
       options.dataTransfers ??
       (isExcerpt ? copiesOf(log) : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),

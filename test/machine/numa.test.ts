@@ -54,6 +54,11 @@ describe('the NUMA node of a GPU', () => {
   test('the stored command line begins with it', async () => {
     const { folder, db } = temporaryStore();
     const matrix = stubMatrix(folder, ['repeats: 1', 'numa: 1']);
+    const dry = await bench(['run', matrix, '--dry-run', '--trtexec', STUB], { env: withNumactl() });
+    const planned = await bench(['plan', matrix, '--numa', '0', '--tensorrt', '10.6']);
+    const begins = [dry, planned].map(({ stdout }) => new Set(stdout.match(/numactl.*(?= --onnx| --loadEngine)/g)));
+    const [one, zero] = [1, 0].map((node) => `numactl --cpunodebind=${node} --membind=${node}`);
+    expect(begins).toEqual([new Set([`${one} ${STUB}`]), new Set([`${zero} trtexec`])]);
     await bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], { env: withNumactl() });
     const rows = queryStore<{ argv: string }>(
       db,

@@ -161,9 +161,10 @@ test('ranges by steps and by powers', () => {
 });
 
 test('a static model has no shapes, a given engine no build', () => {
-  const { cells } = matrixFrom(
-    'models:\n  s: {onnx: s.onnx, shapes: static}\n  e: {engine: e.plan, shapes: {x: [4, 4]}}\n',
-  );
+  const models = 'models:\n  s: {onnx: s.onnx, shapes: static}\n  e: {engine: e.plan, shapes: {x: [4, 4]}}\n';
+  const { cells, notes } = matrixFrom(models);
+  const note = 'model "e": one cell for all precisions, because that of a given engine is not known';
+  expect([notes, matrixFrom(`${models}axes: {precision: [fp16, fp32]}\n`).notes]).toEqual([[], [note]]);
   expect(cells.map(({ cell }) => [cell.precision, cell.precisionVia, cell.shapes])).toEqual([
     ['fp32', 'onnx', {}],
     ['unstated', 'engine', { x: [4, 4] }],

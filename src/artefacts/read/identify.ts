@@ -60,7 +60,7 @@ export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
 export function cellOf(run: ReadRun): KeyedCell {
   const { log, manifest } = run;
   const { argv, cell } = manifest;
-  if (cell !== null && 'cudaGraph' in cell) return keyedCell(cell);
+  if (cell !== null && 'inputs' in cell) return keyedCell(cell);
   return keyedCell(cellOfRun(cell ?? {}, argv, log, fileNameOf(run)));
 }
 

@@ -279,7 +279,7 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
 /** The plan's settings; for a foreign run, those of the cell in its `run.json`. */
 function requestedBy({ cell, requested }: RunManifest): RequestedOptions {
   if (cell === null || Object.keys(requested).length > 0) return defined(requested);
-  if (!('cudaGraph' in cell)) return defined({ shapes: cell.shapes });
+  if (!('inputs' in cell)) return defined({ shapes: cell.shapes });
   const { shapes, streams } = cell;
   const [cudaGraph, dataTransfers] = [cell.cudaGraph ?? undefined, cell.dataTransfers ?? undefined];
   return defined({ shapes, streams, cudaGraph, dataTransfers, spinWait: cell.spinWait ?? undefined });

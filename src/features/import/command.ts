@@ -27,7 +27,7 @@ const define = (command: PlainCommand) =>
       '--as <harness>',
       'the harness that wrote the files, such as trtexec, or ./driver.js of a plug-in (default: by content)',
     )
-    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
+    .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for files that do not state it', onOrOff)
     .addOption(
       new Option('--timer <timer>', 'the timer, for reports that do not state it').choices(
         TIMERS.filter((timer) => timer !== 'unknown'),
@@ -45,7 +45,7 @@ const define = (command: PlainCommand) =>
       numberPattern,
     )
     .option('--telemetry <file>', 'what nvidia-smi dmon (or --query-gpu) printed during the only log', notEmpty)
-    .option('--note <text>', 'a note on these runs, shown by bench show', noteText)
+    .option('--note <text>', 'a note on these runs, such as what their numbers include', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
 
 export type ImportOptions = OptionsOf<typeof define>;

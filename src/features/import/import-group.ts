@@ -307,10 +307,10 @@ export function emptySweep(sweep: Sweep): ImportedSweep {
 }
 
 /** `run.json` takes precedence over hints. */
-function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell): ReadRun {
+function withStatedCell(run: ReadRun, { model, precision, shapes, cudaGraph }: StatedCell): ReadRun {
   const { cell } = run.manifest;
-  if (cell !== null && 'cudaGraph' in cell) return run;
-  const stated = { model, precision, shapes, ...cell };
+  if (cell !== null && 'inputs' in cell) return run;
+  const stated = { model, precision, shapes, cudaGraph, ...cell };
   if (Object.values(stated).every((value) => value === undefined)) return run;
   return { ...run, manifest: { ...run.manifest, cell: stated } };
 }

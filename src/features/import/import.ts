@@ -13,7 +13,7 @@ import { patternName } from '../../harnesses/number-pattern.ts';
 import { customMetricOf, flagOf } from '../../cli/options.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { outsideDriver, plugInProblem } from '../../harnesses/plug-in.ts';
-import { addDriver, knownDrivers } from '../../harnesses/registry.ts';
+import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
@@ -74,7 +74,10 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
         const folder = all.every((one) => isInside(removed, one.path)) ? removed : artefactsFolder;
         return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${shellQuote(folder)}`;
       }
-      const words = hints.as === null ? nothingIn(path) : `${printable(path)} contains no results of ${hints.as}`;
+      const { as } = hints;
+      const runs =
+        findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
+      const words = as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
       return prunedWords(path) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {

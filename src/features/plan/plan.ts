@@ -25,6 +25,7 @@ import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
 import { CONVERTERS } from '../../records/conversion.ts';
+import { boundTo, type NumaPolicy } from '../../machine/requests.ts';
 import type { PlanOptions } from './command.ts';
 import { type Prepared, prepare } from './prepare.ts';
 
@@ -33,11 +34,16 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
     if (!(error instanceof NoTrtexecError)) throw error;
     throw new NoTrtexecError('no trtexec was found here: name it with --trtexec PATH, or plan with --tensorrt 10.6');
   });
-  return printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared.isSeedDrawn, look));
+  const shown = outputOf(prepared, options.numa ?? prepared.matrix.numa);
+  return printResult(io, options, shown, (output, look) => planText(output, prepared.isSeedDrawn, look));
 }
 
-function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
-  const trtexec = program?.shownAs ?? 'trtexec';
+const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
+
+function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy): PlanOutput {
+  const numa = program?.provenance === 'recorded' ? 'off' : stated;
+  const prefix = typeof numa === 'number' ? boundTo(numa) : [];
+  const trtexec = [...prefix, program?.shownAs ?? 'trtexec'];
   const provenance = program?.provenance ?? 'measured';
   const merged = matrix.merged.flatMap(({ key, times }) => {
     const entry = matrix.cells.find(({ cell }) => cell.key === key);
@@ -57,19 +63,19 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
       argv: ['python3', ...args],
     })),
     builds: made.builds.map(({ args, variantRef, buildRef, label, enginePath, timeoutS }) => {
-      const argv = args.length === 0 ? null : [trtexec, ...shownArgs(args, buildRef, variantRef)];
+      const argv = args.length === 0 ? null : [...trtexec, ...shownArgs(args, buildRef, variantRef)];
       return { variantRef, buildRef, label, enginePath, timeoutS, argv };
     }),
     runs: made.runs.map(
       ({ args, harness, neighbor, role, cellKey, buildRef, repeat, env, estimateS, timeoutS }, place) => {
-        const argv = harness === null ? [trtexec, ...shownArgs(args, buildRef)] : [...harness.argv];
+        const argv = harness === null ? [...trtexec, ...shownArgs(args, buildRef)] : [...prefix, ...harness.argv];
         const facts = { position: place + 1, role, cellKey, buildRef, repeat, env, estimateS, timeoutS, argv };
         if (neighbor === undefined) return facts;
-        return { ...facts, neighborArgv: [trtexec, ...shownArgs(neighbor.args, neighbor.buildRef)] };
+        return { ...facts, neighborArgv: [...trtexec, ...shownArgs(neighbor.args, neighbor.buildRef)] };
       },
     ),
     merged,
-    notes: made.notes,
+    notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : [])],
   };
 }
 

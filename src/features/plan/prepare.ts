@@ -56,7 +56,13 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
       cwd: io.cwd,
       readText: (file) => readMatrixFile(resolve(io.cwd, file)),
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
-      readInputs: onnxInputs,
+      readInputs: (file) => {
+        try {
+          return onnxInputs(file);
+        } catch (error) {
+          return errorCode(error) === 'ENOENT' ? 'file not found' : onnxProblem(error);
+        }
+      },
       loadModule,
     },
     { isUntrusted },

@@ -10,6 +10,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf as rulesOf } from '../../store/sweeps/sweeps.ts';
+import { importNotes } from '../../store/sweeps/overview.ts';
 import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -73,7 +74,7 @@ export async function gatherReport(
     options.filter === undefined || finding.cells.some((key) => kept.has(key));
   return {
     ...whole,
-    notes: [...first, ...whole.notes],
+    notes: [...first, ...importNotes(db, sweepIds), ...whole.notes],
     sweeps: [newest, ...others],
     ref: head.ref,
     baseRef: base?.ref ?? null,

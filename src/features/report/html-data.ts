@@ -10,6 +10,7 @@ import { comparedCells, judgedCells, type Judgements, newestChecked } from './ju
 import { type ParetoOutput, paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { importNotes } from '../../store/sweeps/overview.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -76,6 +77,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
+    importNotes: importNotes(db, [newest.sweepId]),
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,

@@ -7,7 +7,6 @@ import {
   duration,
   failOnOption,
   notEmpty,
-  numaPolicy,
   positiveInteger,
   positivePercent,
   precisionShareOption,
@@ -65,7 +64,6 @@ const define = (command: PlainCommand) =>
           'before each timed run wait for this time (10s) or temperature (45C)',
           coolDownRequest,
         )
-        .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaPolicy)
         .option('--no-telemetry', 'do not run nvidia-smi during the runs: no clocks, power, temperatures')
         .optionsGroup('Slurm:')
         .addOption(

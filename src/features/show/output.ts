@@ -46,6 +46,7 @@ const switchGains = z
 
 export const shownSweep = output('bench run --json, and bench show SWEEP --json', {
   ...sweep.shape,
+  importNotes: z.array(z.string()).describe('What is said of imported numbers (`bench import --note`)'),
   counts: z.strictObject({
     measured: count,
     unfit: count,

@@ -13,7 +13,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { importNotes, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
@@ -81,6 +81,7 @@ export function sweepReport(
   const output: ShownSweep = {
     schemaVersion: 1,
     ...sweep,
+    importNotes: importNotes(db, [sweep.sweepId]),
     counts,
     graphGains: gainsOf('cudaGraph'),
     transferCosts: gainsOf('dataTransfers'),
@@ -123,7 +124,7 @@ export function sweepText(
   ]);
   return [
     style.strong(parts.join(', ')),
-    ...wrapHanging(about, look.columns, 2).map(style.dim),
+    ...[about, ...shown.importNotes].flatMap((line) => wrapHanging(line, look.columns, 2).map(style.dim)),
     '',
     ...(mapped === null ? tableOf(cells, look) : valueMap(mapped, look, axes)),
     ...boundSection(cells, look),

@@ -16,7 +16,7 @@ import { pastValues } from '../run-noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor, systematicErrorOf } from '../run-trust.ts';
 import { valueRule } from '../value-rule.ts';
 import type { TwoSides } from './compare-cells.ts';
-import { type Across, type ComparedBuild, differencesOf } from './differences.ts';
+import { type Across, type ComparedBuild, differencesOf, obstacleOf } from './differences.ts';
 
 export interface ComparedSide {
   readonly runs: readonly CellRun[];
@@ -51,8 +51,8 @@ export function assembleSides(
   const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const [was, is] = [base, head].map(({ provenances }) => [...provenances].toSorted().join(', '));
-  const differ = `base is ${was}, head is ${is}: compare them anyway with --across-provenance`;
-  const provenance = was === is || across.provenance ? null : differ;
+  const differ = ['provenance', `base is ${was}, head is ${is}`] as const;
+  const provenance = was === is || across.provenance ? [] : [differ];
   return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];
@@ -63,7 +63,7 @@ export function assembleSides(
     const levelMhz = ofBase.length === 0 ? null : clockLevelMhz(known);
     const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
-    const { machine, build, problem, overridden } = differencesOf(a, b, across);
+    const { machine, build, open, overridden } = differencesOf(a, b, across);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
     const settle = (verdict: Verdict, why: readonly string[]) => {
       const [before, after] = [median(a.values), median(b.values)];
@@ -88,7 +88,7 @@ export function assembleSides(
       const isIncomparable = isAsked || a.isIneligible || b.isIneligible;
       return settle(isIncomparable ? 'incomparable' : 'failed', [...a.failures, ...b.failures]);
     }
-    const obstacle = provenance ?? problem;
+    const obstacle = obstacleOf([...provenance, ...open]);
     if (obstacle !== null) return settle('incomparable', [obstacle]);
     if (isSteady(metric)) {
       const [before = 0, after = 0] = [a, b].map(({ values }) => median(values) ?? 0);

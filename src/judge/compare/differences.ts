@@ -91,6 +91,14 @@ interface MadeOn {
   readonly build: ComparedBuild | null;
 }
 
+type Difference = readonly [name: keyof Across, text: string];
+
+/** Differences that prevent a comparison, with all options that allow them; null for none. */
+export function obstacleOf(open: readonly Difference[]): string | null {
+  const options = open.map(([name]) => `--across-${name}`).join(' ');
+  return open.length === 0 ? null : `${open.map(([, text]) => text).join('; ')}: compare them anyway with ${options}`;
+}
+
 /** Differences of the machine and of the build, and those that prevent a comparison. */
 export function differencesOf(
   { environment: a, build: was }: MadeOn,
@@ -98,19 +106,18 @@ export function differencesOf(
   across: Across,
 ) {
   const build = buildDifferences(was, is);
-  if (a === null || b === null) return { machine: [], build, problem: null, overridden: [] };
-  const found = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
-    ([name, label, field]) => ({ name, text: `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}` }),
+  if (a === null || b === null) return { machine: [], build, open: [], overridden: [] };
+  const found: Difference[] = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
+    ([name, label, field]) => [name, `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}`],
   );
   if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid)) {
-    found.push({ name: 'gpu', text: `GPU ${a.gpuUuid} → ${b.gpuUuid}` });
+    found.push(['gpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
   }
-  const open = found.find(({ name }) => !across[name]);
-  const overridden = found.filter(({ name }) => across[name]).map(({ text }) => text);
+  const overridden = found.filter(([name]) => across[name]).map(([, text]) => text);
   return {
     machine: [...new Set([...overridden, ...environmentDifferences(a, b)])],
     build,
-    problem: open === undefined ? null : `${open.text}: compare them anyway with --across-${open.name}`,
+    open: found.filter(([name]) => !across[name]),
     overridden,
   };
 }

@@ -34,10 +34,10 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
     }
     const isStated = model.shapes !== undefined || model.harness !== undefined;
     const files = [...precisions.values()].flatMap(({ at, value }) =>
-      typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
+      typeof value === 'object' && 'onnx' in value ? [{ value: list.pathFrom(at, value.onnx), at }] : [],
     );
-    const first = onnx?.value ?? files[0];
-    const known = isStated || first === undefined ? null : readInputs(first);
+    const first = onnx ?? files[0];
+    const known = isStated || first === undefined ? null : readInputs(first.value);
     const unstated = model.harness === undefined ? shapesOfModel(known) : null;
     return {
       name,
@@ -47,6 +47,11 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
       harness: readHarness(model.harness, [...path, 'harness']),
       /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
       shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
+      /** The mistake in the file that would give the shapes. */
+      unread:
+        first === undefined || typeof known !== 'string'
+          ? null
+          : { at: first.at, problem: `${first.value}, which gives the shapes of model "${name}": ${known}` },
       inputFiles: Object.fromEntries(
         Object.entries(model.inputs ?? {}).map(([input, stated]) => [input, fileAt(stated, 'inputs', input)]),
       ),
@@ -177,15 +182,15 @@ export function inputsOf(model: MatrixModel, hashed: HashedFiles, list: MistakeL
   return { kind: 'files', sha256ByInput };
 }
 
-/** Returns the inputs of an ONNX file; null if it cannot be read. */
-export type ReadInputs = (path: string) => readonly OnnxTensorInfo[] | null;
+/** Returns the inputs of an ONNX file, or why it cannot be read; null if it is not looked at. */
+export type ReadInputs = (path: string) => readonly OnnxTensorInfo[] | string | null;
 
 /**
  * Shapes of a model without stated ones: `batch` for a first dimension if no other one is dynamic. Null for a model
  * without dynamic dimensions; undefined if the user must state the shapes.
  */
 function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefined {
-  if (inputs === null) return undefined;
+  if (inputs === null || typeof inputs === 'string') return undefined;
   const dynamic = inputs.filter(isDynamic);
   if (dynamic.length === 0) return null;
   const shapes = dynamic.map(({ name, shape }) => {

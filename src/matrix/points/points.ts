@@ -99,10 +99,11 @@ export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
 
 function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): ShapedPoint[] {
   if (model.shapes === undefined && !axes.has('shapes')) {
-    list.addAtKey(
-      model.path,
-      `model "${model.name}" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions`,
-    );
+    const { at, problem } = model.unread ?? {
+      at: list.keyAt(model.path),
+      problem: `model "${model.name}" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions`,
+    };
+    list.addAt(at, problem);
     return [];
   }
   return product(axes).flatMap((point): ShapedPoint[] => {
@@ -159,7 +160,8 @@ function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: Mist
   ];
   const symbols = new Set([
     ...places.flatMap(([axes]) => [...shapesAxisSymbols(axes ?? {})]),
-    ...models.flatMap(({ shapes }) => [...symbolsOf(Object.values(shapes ?? {}))]),
+    // Shapes that are not known yet may have the one dimension that a model file gives.
+    ...models.flatMap(({ shapes = { '': ['batch'] } }) => [...symbolsOf(Object.values(shapes ?? {}))]),
     ...models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]),
   ]);
   for (const [axes = {}, path] of places) checkAxisNames(axes, path, symbols, list);

@@ -4,6 +4,7 @@ import { PROVENANCES } from '../../records/sweep.ts';
 import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs, sweeps } from '../schema.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
@@ -53,6 +54,15 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
 /** Numbers for `runsAndBuilds`, as in a plan: an engine counts as built regardless of the sweep. */
 export function withReused({ runs: all, measured, builds, built, engines: used }: SweepNumbers) {
   return { runs: all, measured, builds: used + builds - built, built: used };
+}
+
+/** What was said of imported numbers, such as what is inside them (`bench import --note`), as one line. */
+export function importNotes(db: StoreDatabase, sweepIds: readonly SweepId[]): string[] {
+  const which = and(isAmong(runs.sweepId, sweepIds), ofSweep, eq(runs.provenance, 'imported'));
+  const rows = db.selectDistinct({ notes: runs.notes }).from(runs).where(which).all();
+  // Notes of bench on the files of a run come after the stated one.
+  const stated = new Set(rows.flatMap(({ notes }) => notes.slice(0, 1).map(printable)));
+  return stated.size === 0 ? [] : [`note of the import: ${shortList([...stated], 3, '; ')}`];
 }
 
 /** The number of measurements of each cell, the time of the last one, and the kinds of its results. */

@@ -99,8 +99,10 @@ export async function isInCommit(repository: string, commit: string, path: strin
   return (await git(repository, ['cat-file', '-e', `${commit}:${path}`])) !== null;
 }
 
-export async function isShallow(cwd: string): Promise<boolean> {
-  return (await git(cwd, ['rev-parse', '--is-shallow-repository']))?.trim() === 'true';
+/** How to get the commits that a shallow clone lacks; null for another repository, or none. */
+export async function shallowHint(cwd: string): Promise<string | null> {
+  if ((await git(cwd, ['rev-parse', '--is-shallow-repository']))?.trim() !== 'true') return null;
+  return 'this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)';
 }
 
 export async function subjectOf(cwd: string, commit: string): Promise<string> {

@@ -21,13 +21,9 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   return { ...model, externalFiles: await Promise.all(files), fileBytes };
 }
 
-/** The inputs of a model; null if there is no readable model. */
-export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
-  try {
-    return withSource(path, readModel).inputs;
-  } catch {
-    return null;
-  }
+/** @throws like `readOnnxFacts` */
+export function onnxInputs(path: string): readonly OnnxTensorInfo[] {
+  return withSource(path, readModel).inputs;
 }
 
 function withSource<Result>(path: string, read: (source: ByteSource) => Result): Result {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { obstacleOf } from '../../../src/judge/compare/differences.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 
@@ -38,6 +39,11 @@ describe('the same engines of an H100 and of an H200', () => {
     expect([code, json.counts]).toMatchObject([4, { incomparable: 4, slower: 0, faster: 0 }]);
     const text = 'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)';
     expect((await bench(['compare', 'latest~2', 'latest~1'], { cwd: folder })).stdout).toContain(text);
+    const two = obstacleOf([
+      ['provenance', 'base is imported'],
+      ['gpu', 'GPU A → B'],
+    ]);
+    expect(two).toBe('base is imported; GPU A → B: compare them anyway with --across-provenance --across-gpu');
   });
 
   test('--across-gpu compares them: medians of the logs, and the GPU as the likeliest cause', async () => {

@@ -219,7 +219,7 @@ describe('with', () => {
     const clone = join(temporaryFolder(), 'clone');
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.folder}`, clone]);
     const text =
-      'HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n';
+      'HEAD~1: not a git revision here; this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n';
     expect(await bench(['compare', 'HEAD~1..HEAD', ...MATRIX], { cwd: clone })).toEqual(refusal(`bench: ${text}`));
   });
 });

@@ -96,6 +96,18 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(forced.stdout).toContain(`baseline v1.2 is sweep ${head.slice(0, 8)}`);
   });
 
+  test('a shallow clone: commits of the store can be named, and others are refused with the way to get them', async () => {
+    const clone = join(temporaryFolder(), 'clone');
+    repository.git('clone', '--quiet', '--depth', '2', `file://${repository.folder}`, clone);
+    const inClone = (...args: string[]) => bench(['compare', ...args, '--db', db], { cwd: clone });
+    const hint = 'this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)';
+    expect(await inClone('HEAD~3')).toEqual(refusal(`(no commit here is that far before HEAD; ${hint})`));
+    const { code, stdout } = await inClone(commits[0]?.slice(0, 8) ?? '', 'HEAD', '--json');
+    expect([code, parsed(stdout).base.commit, parsed(stdout).head.commit]).toEqual([1, commits[0], commits[2]]);
+    repository.git('-C', clone, 'fetch', '--quiet', '--depth', '1');
+    expect(await inClone('HEAD')).toEqual(refusal(`neither it nor any commit before it was measured; ${hint}`));
+  });
+
   test('a range behind an option with an optional file is the sides, not a file', async () => {
     const range = `${commits[0]}..${commits[2]}`;
     const ranged = await start('report', '--md', range);

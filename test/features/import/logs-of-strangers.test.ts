@@ -68,6 +68,9 @@ describe('whose numbers they are', () => {
     }
     const text = 'names neither a model nor an engine: stored as a separate cell; to name it, remove the sweep';
     expect(stderr).toContain(`first.log and 1 more: ${text}`);
+    await bench(['import', 'first.log', '--cuda-graph', 'on', '--db', 'on.sqlite'], { cwd });
+    const { cells } = await jsonOf(OUTPUTS.cells, ['ls', 'cells', '--db', 'on.sqlite'], { cwd });
+    expect(cells).toMatchObject([{ model: 'first', cudaGraph: true, spinWait: null }]);
   });
 
   test('notes with a command above each summary are a run each', async () => {

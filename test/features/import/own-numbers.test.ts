@@ -33,6 +33,14 @@ describe('numbers of an application beside those of trtexec', () => {
     const { stdout } = await bench(['show', id, '--db', db]);
     expect(stdout).toContain('pre- and post-processing in it');
     expect(stdout).toContain('e2e_ms');
+    const line = /^(?:> |.*<\/h1><p class="about">)?note of the import: pre- and post-processing in it/m;
+    for (const args of [
+      ['show', 'app'],
+      ['report', '--md'],
+      ['report', '--html', '-'],
+    ]) {
+      expect((await bench([...args, '--db', db])).stdout).toMatch(line);
+    }
   });
 
   test('the field of that name, of one object and of JSON lines; another timer is another cell', async () => {

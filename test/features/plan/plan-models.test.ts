@@ -35,12 +35,13 @@ async function notesOf(lines: readonly string[], files: Readonly<Record<string, 
 }
 
 async function problemsOf(lines: readonly string[], files: Readonly<Record<string, string | Uint8Array>> = {}) {
-  const { code, stdout, stderr } = await plan(folderWith(lines, files));
+  const cwd = folderWith(lines, files);
+  const { code, stdout, stderr } = await plan(cwd);
   expect([code, stdout]).toEqual([2, '']);
   return stderr
     .trimEnd()
     .split('\n')
-    .map((line) => line.replace(/^bench: /, ''));
+    .map((line) => line.replace(/^bench: /, '').replace(cwd, 'CWD'));
 }
 
 const WRONG = [
@@ -133,14 +134,21 @@ describe('what is no mistake', () => {
   });
 
   test('other dynamic dimensions have to be stated', async () => {
-    const models = 'models: {text: {onnx: external.onnx}, gone: {onnx: gone.onnx}, open: {onnx: open.onnx}}';
+    const models = 'models: {text: {onnx: external.onnx}, open: {onnx: open.onnx}}';
     const open = toBytes(model(17, ...valueInfo(11, 'x', ['', '', 3])));
     const text =
       'states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions';
     expect(await problemsOf([models, 'axes: {precision: fp32}'], { 'open.onnx': open })).toEqual([
       `m.yaml:1:10: model "text" ${text}`,
-      `m.yaml:1:39: model "gone" ${text}`,
-      `m.yaml:1:64: model "open" ${text}`,
+      `m.yaml:1:39: model "open" ${text}`,
+    ]);
+  });
+
+  test('a file that would give the shapes and is missing, or no model, is the only mistake', async () => {
+    const models = 'models: {gone: {onnx: gone.onnx}, text: {precisions: {fp32: {onnx: text.onnx}}}}';
+    expect(await problemsOf([models, 'axes: {precision: fp32, batch: 8}'], { 'text.onnx': 'a model' })).toEqual([
+      'm.yaml:1:23: CWD/gone.onnx, which gives the shapes of model "gone": file not found',
+      'm.yaml:1:61: CWD/text.onnx, which gives the shapes of model "text": not readable as ONNX: byte 0: no field of a protobuf message',
     ]);
   });
 

@@ -43,6 +43,14 @@ describe('contended', () => {
   test('one very slow query is none', () => {
     expect(flagsOf(series(500, (query) => (query === 77 ? 400 : 1)))).toEqual([]);
   });
+
+  test('in a summary, low times of a tenth of the queries are some, and one low time is none', () => {
+    const log = syntheticLog({ throughputQps: 950, computeMs: 1.045 });
+    const low = (meanMs: number) =>
+      log.replace(/(Compute Time: min = )1\.045(.*) mean = 1\.045/, `$10.3$2 mean = ${meanMs}`);
+    const found = [1.0442, 0.97].map((meanMs) => named(findFlags(factsOf(low(meanMs)))));
+    expect(found).toEqual([[], ['contended excluded']]);
+  });
 });
 
 test('a run that gets 15 % slower to its end is drifting, one that gets 3 % slower is not', () => {

@@ -10,7 +10,7 @@ import type { Sweep } from '../../../records/sweep.ts';
 import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commit-checkout.ts';
 import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
-import { isShallow, mergeBase, readGitState, repositoryFolder, resolveRevision } from '../../../tools/git/git.ts';
+import { mergeBase, readGitState, repositoryFolder, resolveRevision, shallowHint } from '../../../tools/git/git.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
 import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
@@ -181,10 +181,8 @@ export function commitText({ ref, commit }: NamedCommit): string {
 async function namedCommit(ref: string, io: Io): Promise<NamedCommit> {
   const commit = await resolveRevision(io.cwd, ref);
   if (commit !== null) return { ref, commit };
-  const why = (await isShallow(io.cwd))
-    ? 'not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)'
-    : 'not a git revision here';
-  throw new UsageError(`${printable(ref)}: ${why}`);
+  const hint = await shallowHint(io.cwd);
+  throw new UsageError(`${printable(ref)}: not a git revision here${hint === null ? '' : `; ${hint}`}`);
 }
 
 async function parted(from: NamedCommit, to: NamedCommit, io: Io): Promise<NamedCommit> {

@@ -142,7 +142,7 @@ ${metaLine(data)}
 <section id="overview" aria-labelledby="headline">
 <div class="hero">
 <div>
-<h1 id="headline"><span class="${tone}">${headline[0]}</span>${headline[1]}</h1>
+<h1 id="headline"><span class="${tone}">${headline[0]}</span>${headline[1]}</h1>${data.importNotes.map((note) => markup`<p class="about">${shortened(note, 400)}</p>`)}
 <p class="lead">${lead}</p>
 </div>
 ${firstChart(data, story)}
