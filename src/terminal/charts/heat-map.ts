@@ -1,6 +1,7 @@
 import { UsageError } from '../../errors.ts';
-import { namedAxis, namedWords } from '../../records/axis.ts';
-import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
+import { axisWords, namedAxis } from '../../records/axis.ts';
+import { batchOf, type KeyedCell, PRECISIONS } from '../../records/cell.ts';
+import type { NamedShapes } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';
 import { alignPoints, padStart, textWidth, wrapHanging, wrapWords } from '../text-width.ts';
@@ -13,7 +14,7 @@ import { type MetricId, metricOf } from '../../records/metric.ts';
 
 /** A tile of a map. Its shade shows the number; color is only an aid. */
 export interface Tile {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly sign: string;
   readonly number: string;
   readonly style: (text: string) => string;
@@ -34,10 +35,10 @@ export type MapAxes = readonly [MapAxis, MapAxis];
 
 interface MapAxis {
   readonly name: string;
-  readonly textOf: (cell: Cell) => string;
+  readonly textOf: (cell: KeyedCell) => string;
   /** Order of cells whose texts are numbers; equal for all cells to sort them by text. */
-  readonly rankOf: (cell: Cell) => number;
-  readonly without: (cell: Cell) => Cell;
+  readonly rankOf: (cell: KeyedCell) => number;
+  readonly without: (cell: KeyedCell) => KeyedCell;
 }
 
 const noRank = (): number => 0;
@@ -49,7 +50,7 @@ const AXES: readonly MapAxis[] = [
     name: 'batch',
     textOf: (cell) => shapeText(cell, tailOf(cell) || null),
     rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
-    without: (cell) => cell,
+    without: (cell) => ({ ...cell, shapes: tailOf(cell) === '' ? {} : withOpen(cell.shapes, (place) => place === 0) }),
   },
   {
     name: 'streams',
@@ -65,15 +66,43 @@ const AXES: readonly MapAxis[] = [
   })),
 ];
 
+/** The size of a dimension that is an axis, in titles. */
+const OPEN = -1;
+
+function withOpen(shapes: KeyedCell['shapes'], isOpen: (place: number, input: string) => boolean) {
+  return Object.fromEntries(
+    Object.entries(shapes).map(([input, dims]) => [
+      input,
+      dims.map((size, place) => (isOpen(place, input) ? OPEN : size)),
+    ]),
+  );
+}
+
+/** A dimension that the matrix names. */
+function dimensionAxis(name: string, namedShapes: ReadonlyMap<string, NamedShapes>): MapAxis {
+  const namesOf = ({ key }: KeyedCell): NamedShapes => namedShapes.get(key) ?? {};
+  const sizeOf = (cell: KeyedCell): number | undefined =>
+    Object.entries(namesOf(cell)).flatMap(([input, dims]) => cell.shapes[input]?.[dims.indexOf(name)] ?? [])[0];
+  return {
+    name,
+    textOf: (cell) => `${name} ${sizeOf(cell) ?? '–'}`,
+    rankOf: (cell) => sizeOf(cell) ?? 0,
+    without: (cell) => ({
+      ...cell,
+      shapes: withOpen(cell.shapes, (place, input) => namesOf(cell)[input]?.[place] === name),
+    }),
+  };
+}
+
 function axisNamed(name: string): MapAxis {
-  const textOf = ({ axisFlags }: Cell): string => `${name} ${flagWord(axisFlags, name)}`;
+  const textOf = ({ axisFlags }: KeyedCell): string => `${name} ${flagWord(axisFlags, name)}`;
   return AXES.find((axis) => axis.name === name) ?? { name, textOf, rankOf: noRank, without: withoutFlag(name) };
 }
 
 /** The word of a named axis, or the value of an option or variable; a dash if the cell has none. */
-function flagWord(flags: Cell['axisFlags'], name: string): string {
-  const named = namedWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault;
-  return named ?? (flags[name] === '' ? 'on' : (flags[name] ?? '–'));
+function flagWord(flags: KeyedCell['axisFlags'], name: string): string {
+  const word = axisWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault ?? '–';
+  return word === '' ? 'on' : word;
 }
 
 function withoutFlag(name: string): MapAxis['without'] {
@@ -90,16 +119,24 @@ const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
  * Two axes such as `streams,batch`; by default precision and batch.
  * @throws UsageError with the axes that the cells have
  */
-export function mapAxes(text: string | true, cells: readonly { readonly cell: Cell }[]): MapAxes {
+export function mapAxes(
+  text: string | true,
+  cells: readonly { readonly cell: KeyedCell }[],
+  namedShapes: ReadonlyMap<string, NamedShapes>,
+): MapAxes {
   if (text === true) return BY_DEFAULT;
-  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => [
-    ...namedWords(axisFlags).map(({ name }) => name),
-    ...Object.keys(axisFlags).filter((flag) => !flag.startsWith('--')),
-  ]);
-  const known = [...new Set([...AXES.map(({ name }) => name), ...ofFlags])];
+  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => axisWords(axisFlags).map(({ name }) => name));
+  const dimensions = [...namedShapes.values()]
+    .flatMap((shapes) => Object.values(shapes).flat())
+    .filter((dimension) => typeof dimension === 'string');
+  const known = [...new Set([...AXES.map(({ name }) => name), ...ofFlags, ...dimensions])];
   const [down = '', across = '', ...more] = text.split(',').map((name) => name.trim());
   if (known.includes(down) && known.includes(across) && down !== across && more.length === 0) {
-    return [axisNamed(down), axisNamed(across)];
+    // Next to another dimension, the batch is no longer the whole shape.
+    const isOfShape = [down, across].some((name) => name !== 'batch' && dimensions.includes(name));
+    const axisOf = (name: string): MapAxis =>
+      isOfShape && dimensions.includes(name) ? dimensionAxis(name, namedShapes) : axisNamed(name);
+    return [axisOf(down), axisOf(across)];
   }
   const wrong = [down, across].find((name) => name !== '' && !known.includes(name));
   const problem = wrong === undefined ? 'name two axes, such as streams,batch' : `no axis ${printable(wrong)}`;
@@ -117,18 +154,19 @@ export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_
   ]);
 }
 
+const IN_SHAPE = new RegExp(`(?<![^x:])${OPEN}(?![^x ])`, 'g');
+
 /** The cell without the two axes, as a title. */
-function titleOf(whole: Cell, [down, across]: MapAxes): string {
+function titleOf(whole: KeyedCell, [down, across]: MapAxes): string {
   const isAxis = (name: string): boolean => down.name === name || across.name === name;
   const cell = down.without(across.without(whole));
-  const tail = tailOf(cell);
-  const shape = isAxis('batch') ? (tail === '' ? '' : `…x${tail}`) : shapeText(cell, null);
+  const shape = shapeText(cell, null).replaceAll(IN_SHAPE, '…');
   const options = optionList(cell).filter((word) => !isAxis('cudaGraph') || word !== 'options unknown');
   const parts = [cell.model, isAxis('precision') ? '' : precisionText(cell), shape, ...options];
   return printable(parts.filter((part) => part !== '').join(' '));
 }
 
-function rankOfPrecision({ precision }: Cell): number {
+function rankOfPrecision({ precision }: KeyedCell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
@@ -170,7 +208,7 @@ function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): s
 }
 
 interface ChangedCell {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly verdict: Verdict;
   readonly changePercent: number | null;
 }
@@ -197,7 +235,7 @@ function isChange(verdict: Verdict): boolean {
 }
 
 export interface MappedCell {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly value: number | null;
 }
@@ -236,6 +274,6 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   return [...heatMaps(tiles, look, axes), ...wrapWords(legend, look.columns).map(look.style.dim)];
 }
 
-function isOverlapping({ streams }: Cell, metric: MetricId): boolean {
+function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {
   return streams > 1 && OVERLAPPING.includes(metric);
 }
