@@ -75,8 +75,8 @@ export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
-  const { key, model, precision, precisionVia } = cell;
-  const about = { key, label: cellLabel(cell), model, precision, precisionVia, runs: runsQps.length };
+  const { key, model, precision, precisionVia, streams } = cell;
+  const about = { key, label: cellLabel(cell), model, precision, precisionVia, streams, runs: runsQps.length };
   // FP32 is the reference for accuracy.
   const unchecked = precision === 'fp32' ? 'reference' : 'notChecked';
   const accuracyState = accuracy === null ? unchecked : 'checked';

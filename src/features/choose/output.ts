@@ -11,6 +11,7 @@ const deployment = z.strictObject({
   model: z.string(),
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
+  streams: count,
   runs: count,
   ...deploymentSchema.shape,
   accuracyState: z.enum(['checked', 'reference', 'notChecked']),

@@ -11,9 +11,10 @@ import {
   derivedText,
   isDerived,
   count,
-  formatMs,
   formatNumber,
   formatPercent,
+  overlapNote,
+  streamMs,
 } from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
@@ -81,12 +82,13 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   const table = renderTable(styled, measured, look);
   const which = dominated === 0 ? 'all of them' : `${measured.length - dominated} of ${measured.length}`;
   const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked(measured) ? '' : ' (not checked)'}`;
-  const legend = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
+  const optimal = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
+  const derived = measured.some(isDerived) ? [DERIVED_LEGEND] : [];
+  const legends = [...derived, ...overlapNote(measured.map(({ streams }) => streams)), optimal];
   return [
     ...table,
     ...captionLines(about.caption, look),
-    ...(measured.some(isDerived) ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
-    ...wrapHanging(legend, look.columns, 2).map(style.dim),
+    ...legends.flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim)),
   ];
 }
 
@@ -99,8 +101,8 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
     numberColumn('qps', (one) => derivedText(one, one.throughputQps), 7),
     numberColumn('speed-up', ({ speedUp }) => speedUpText(speedUp)),
     numberColumn('95 % interval', ({ speedUp }) => intervalText(speedUp), 8),
-    numberColumn('latency', ({ latencyMs }) => formatMs(latencyMs), 1),
-    numberColumn('p99', ({ p99Ms }) => formatMs(p99Ms), 2),
+    numberColumn('latency', ({ latencyMs, streams }) => streamMs(latencyMs, streams), 1),
+    numberColumn('p99', ({ p99Ms, streams }) => streamMs(p99Ms, streams), 2),
     numberColumn('accuracy', (one) => (isAnyChecked(choices) ? accuracyText(one) : '')),
     numberColumn('engine MiB', ({ engineMib }) => amount(engineMib), 4),
     numberColumn('context MiB', ({ contextMib }) => amount(contextMib), 5),

@@ -5,7 +5,7 @@ import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { type KeyedCell, batchOf } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, overlapNote, streamMs } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
@@ -100,11 +100,15 @@ function sloText(
   const { maxLatencyMs, metric, minSqnrDb } = limits;
   const what = metric === 'p99' ? 'a latency p99' : 'a median latency';
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
+  const named = models.flatMap(({ winner, runnerUp, nearest }) =>
+    [winner, runnerUp, nearest].filter((one) => one !== null),
+  );
   return [
     style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
+    ...overlapNote(named.map(({ streams }) => streams)).flatMap((note) => wrapHanging(note, columns, 2).map(style.dim)),
     ...(models.length === 0 ? ['these cells have no measurement'] : []),
   ];
 }
@@ -131,7 +135,7 @@ function answerLines(
     style.good(truncate(`${printable(model)}: ${printable(winner.label)}`, columns)),
     ...below(
       `${speedWords(winner)}${ahead === null ? '' : `, ${ahead} above the next`}`,
-      `${formatMs(winner.limitedMs)}, ${headRoom}; accuracy: ${accuracyText(winner)}`,
+      `${streamMs(winner.limitedMs, winner.streams)}, ${headRoom}; accuracy: ${accuracyText(winner)}`,
       ...(runnerUp === null ? [] : [`next: ${words(runnerUp)}`]),
       `${fitting} of ${of} fit; ${runs}`,
     ),
@@ -144,7 +148,7 @@ function speedWords({ itemsPerS, throughputQps }: Candidate): string {
 }
 
 function words(candidate: Candidate): string {
-  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
+  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${streamMs(candidate.limitedMs, candidate.streams)}`;
 }
 
 function missWords({ accuracy, accuracyLimit, headRoomPercent, limitedMs }: Candidate, maxLatencyMs: number): string {

@@ -8,7 +8,7 @@ import { alignPoints, padStart, textWidth, wrapHanging, wrapWords } from '../tex
 import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
 import { type Look, plain } from '../look.ts';
 import type { Verdict } from '../../records/verdict.ts';
-import { formatPercent, formatNumber } from '../numbers.ts';
+import { formatPercent, formatNumber, overlapNote } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 
@@ -270,8 +270,15 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
   const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
   const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
-  const legend = `median ${label}, ${unit}${scale}${missing}`;
-  return [...heatMaps(tiles, look, axes), ...wrapWords(legend, look.columns).map(look.style.dim)];
+  const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
+  const legends = [
+    `median ${label}, ${unit}${scale}${missing}`,
+    ...overlapNote(overlapping.map(({ cell }) => cell.streams)),
+  ];
+  return [
+    ...heatMaps(tiles, look, axes),
+    ...legends.flatMap((legend) => wrapWords(legend, look.columns).map(look.style.dim)),
+  ];
 }
 
 function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {

@@ -73,9 +73,12 @@ describe('bench choose --search', () => {
   }, 60_000);
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
-    const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
+    const { args, db, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
     const { code, json } = await benchJson(OUTPUTS.search, args('--max-latency', '1.4', '--metric', 'latency'), here);
     expect([code, json.axis, json.groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
+    const { stdout } = await bench(['choose', '--no-chart', '--db', db], here);
+    expect(stdout).toMatch(/graph streams=4 .* ~1\.300 ms +~1\.301 ms/);
+    expect(stdout).toContain('~ 2 or 4 streams overlap: their times say little, throughput is what counts');
   });
 
   test('what fails is no answer: it is named, and the exit code says so', async () => {

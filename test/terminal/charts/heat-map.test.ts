@@ -67,8 +67,11 @@ test('shades go from light to dark in four steps, and stay at their ends', () =>
 
 test('with several streams times overlap, and counts do not; a zero has no ratio', () => {
   const cell = { ...choiceCell('fp16', 8), streams: 2 };
-  const [, , times] = valueMap([{ cell, metric: 'latencyMs', value: 2 }], PLAIN);
-  expect(times).toContain('░ ~2.000');
+  const many = { ...cell, streams: 8 };
+  const mapped = [cell, many].map((one) => ({ cell: one, metric: 'latencyMs', value: 2 }) as const);
+  const times = valueMap(mapped, PLAIN);
+  expect(times[2]).toContain('░ ~2.000');
+  expect(times.at(-1)).toBe('~ 2 or 8 streams overlap: their times say little, throughput is what counts');
   const [, , counted] = valueMap([{ cell, metric: 'throughputQps', value: 2 }], PLAIN);
   expect(counted).toContain('░ 2.000');
   const zero = { cell: choiceCell('fp16', 1), metric: 'outputErrorPercent', value: 0 } as const;
