@@ -89,6 +89,8 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
   return formatDecibels(accuracy.sqnrDb);
 }
 
+export const NOTHING_TO_CHOOSE = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
+
 export function sweepsLine(sweeps: readonly Sweep[]): string {
   return sweeps
     .map(({ sweepId, matrix, name, provenance, recordingSet }) => {

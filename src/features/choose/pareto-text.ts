@@ -4,7 +4,7 @@ import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
-import { accuracyText, sweepsLine } from './deployments.ts';
+import { accuracyText, NOTHING_TO_CHOOSE, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import {
   DERIVED_LEGEND,
@@ -54,7 +54,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
-    ...tableOf(choices, drawn, look),
+    ...(choices.length === 0 ? [style.bad(NOTHING_TO_CHOOSE)] : tableOf(choices, drawn, look)),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
     ...(details.showsScaling ? scalingLines(output, choices, look) : []),
     '',

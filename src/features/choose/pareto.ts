@@ -17,7 +17,7 @@ export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
     const { output, details } = await paretoReport(db, options, io);
     const shown = { ...details, chart: options.chart !== false, showsScaling: options.scaling === true };
     printResult(io, options, output, (_, look) => paretoText(output, shown, look));
-    return EXIT_CODES.fine;
+    return output.workloads.length === 0 ? EXIT_CODES.incomplete : EXIT_CODES.fine;
   });
 }
 

@@ -13,6 +13,7 @@ import {
   type ChosenDeployments,
   aboutSweeps,
   accuracyText,
+  NOTHING_TO_CHOOSE,
   chosenDeployments,
   deploymentOutput,
   sweepsLine,
@@ -109,7 +110,7 @@ function sloText(
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
     ...overlapNote(named.map(({ streams }) => streams)).flatMap((note) => wrapHanging(note, columns, 2).map(style.dim)),
-    ...(models.length === 0 ? ['these cells have no measurement'] : []),
+    ...(models.length === 0 ? [style.bad(NOTHING_TO_CHOOSE)] : []),
   ];
 }
 
