@@ -11,6 +11,7 @@ import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ChooseOptions } from './command.ts';
@@ -22,23 +23,35 @@ import { resolveSide } from '../../selection/sides.ts';
 export type DeploymentOptions = Partial<Pick<ChooseOptions, 'at' | 'filter' | 'branch'>>;
 export type ChosenDeployments = Awaited<ReturnType<typeof chosenDeployments>>;
 
-/** Cells of the newest sweep, or of all `--at` sweeps together, as deployments. */
+/**
+ * The cells of all `--at` sweeps together, as deployments; by default those of the newest sweep and its matrix, each in
+ * the newest sweep with a fit run of it.
+ */
 export async function chosenDeployments(db: StoreDatabase, { at, branch, filter }: DeploymentOptions, io: Io) {
   const sides = [];
   for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
-  const byId = new Map(sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]));
+  const named = sides.flatMap((side) => side.sweeps);
+  const newest = new Map(at === undefined ? named.flatMap((sweep) => [...newestFitSweeps(db, sweep)]) : []);
+  const byId = new Map([...named, ...newest.values()].map((sweep) => [sweep.sweepId, sweep]));
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
   if (provenances.length > 1) {
     throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   }
   const sweepIds = [...byId.keys()];
-  const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));
+  const planned = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned]));
+  const cells = inLabelOrder(
+    cellsOfSweeps(db, sweepIds, filter).filter(
+      (cell) => !isColdStart(cell) && (planned.has(cell.key) || newest.has(cell.key)),
+    ),
+  );
   if (cells.length === 0) {
     throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
   }
   const keys = cells.map(({ key }) => key);
-  const runs = cellRunsOf(db, sweepIds, keys);
+  const runs = cellRunsOf(db, sweepIds, keys).filter(
+    ({ cellKey, sweepId }) => (newest.get(cellKey)?.sweepId ?? sweepId) === sweepId,
+  );
   const environments = [...findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]).values()];
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(

@@ -92,6 +92,18 @@ describe('bench choose --search', () => {
     expect(stdout).toContain('4 holds (2 runs), 8 failed');
   });
 
+  test('a plain choose afterwards takes the newest value of each cell, of earlier sweeps, too', async () => {
+    const { args, db, here, matrix } = place('batch: [1, 2, 4]', 2);
+    for (const filter of ['batch=1', 'batch<4']) {
+      await bench(['run', matrix, '--filter', filter, '--trtexec', STUB, '--db', db], here);
+    }
+    await bench(args('--max-latency', '2'), here);
+    const { code, json } = await benchJson(OUTPUTS.slo, ['choose', '--max-latency', '2', '--db', db], here);
+    expect([code, json.models[0]?.candidates, json.sweepIds.length]).toEqual([0, 3, 2]);
+    const named = await benchJson(OUTPUTS.slo, ['choose', '--max-latency', '2', '--at', 'latest', '--db', db], here);
+    expect(named.json.models[0]?.candidates).toBe(1);
+  });
+
   test('a limit nearer than the noise is decided by the median, and told', async () => {
     const { args, here } = place('batch: [1, 2]', 3);
     const { stdout } = await bench(args('--max-latency', '0.7'), here);
