@@ -92,6 +92,7 @@ export const slo = output('bench choose --json', {
       model: z.string(),
       candidates: count,
       fitting: count,
+      fittingKeys: z.array(id).describe('The fastest first'),
       winner: candidate,
       runnerUp: candidate,
       nearest: candidate.describe('If nothing fits: the deployment that is nearest to the limit'),

@@ -54,7 +54,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
-    ...(choices.length === 0 ? [style.bad(NOTHING_TO_CHOOSE)] : tableOf(choices, drawn, look)),
+    ...choiceTable(choices, look, new Set(), drawn),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
     ...(details.showsScaling ? scalingLines(output, choices, look) : []),
     '',
@@ -66,14 +66,21 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
 
 const MAX_LISTED = 5;
 
-function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], look: Look): string[] {
+/** @param fitting keys of the cells within the limits */
+export function choiceTable(
+  measured: readonly Row[],
+  look: Look,
+  fitting: ReadonlySet<string>,
+  drawn: readonly (readonly Choice[])[] = [],
+): string[] {
   const { style } = look;
+  if (measured.length === 0) return [style.bad(NOTHING_TO_CHOOSE)];
   const marks = new Map(drawn.flatMap((workload) => [...marksOf(workload)]));
   const dominated = measured.filter((one) => !isFront(one)).length;
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
   const columns: Column<Row>[] = [
-    { header: '', text: ({ key }) => marks.get(key) ?? '' },
+    { header: '', text: ({ key }) => marks.get(key) ?? (fitting.has(key) ? '✓' : '') },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
     ...about.columns,
     ...choiceColumns(measured),
@@ -84,7 +91,8 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked(measured) ? '' : ' (not checked)'}`;
   const optimal = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
   const derived = measured.some(isDerived) ? [DERIVED_LEGEND] : [];
-  const legends = [...derived, ...overlapNote(measured.map(({ streams }) => streams)), optimal];
+  const within = fitting.size === 0 ? [] : ['✓ within the limits'];
+  const legends = [...within, ...derived, ...overlapNote(measured.map(({ streams }) => streams)), optimal];
   return [
     ...table,
     ...captionLines(about.caption, look),

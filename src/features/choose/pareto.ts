@@ -28,19 +28,27 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
   const output: ParetoOutput = {
     schemaVersion: 1,
     ...aboutSweeps(chosen),
-    workloads: workloadsOf(measured).map((workload) => {
-      const dominators = dominatorsOf(workload);
-      return workload.map((one) => ({
-        ...deploymentOutput(one),
-        dominatedBy: dominators.get(one)?.cell.key ?? null,
-        speedUp: speedUps.get(one.cell.key) ?? null,
-      }));
-    }),
+    workloads: workloadsOf(measured).map((workload) =>
+      choicesOf(workload, speedUps).map(({ cell: _, ...choice }) => choice),
+    ),
     precisions: tallyPrecisions(measured, speedUps),
     scaling: scalingOf(measured),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
   return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
+}
+
+/** The deployments of workloads with what dominates them and their speed-ups. */
+export function choicesOf(measured: readonly Deployment[], speedUps = speedUpsOf(measured)) {
+  return workloadsOf(measured).flatMap((workload) => {
+    const dominators = dominatorsOf(workload);
+    return workload.map((one) => ({
+      ...deploymentOutput(one),
+      cell: one.cell,
+      dominatedBy: dominators.get(one)?.cell.key ?? null,
+      speedUp: speedUps.get(one.cell.key) ?? null,
+    }));
+  });
 }
 
 /** Smallest relative gain that counts; less is noise between runs. */

@@ -3,9 +3,8 @@ import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { type KeyedCell, batchOf } from '../../records/cell.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent, overlapNote, streamMs } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
@@ -13,12 +12,12 @@ import {
   type ChosenDeployments,
   aboutSweeps,
   accuracyText,
-  NOTHING_TO_CHOOSE,
   chosenDeployments,
   deploymentOutput,
   sweepsLine,
 } from './deployments.ts';
-import { speedOf } from './pareto.ts';
+import { choicesOf, speedOf } from './pareto.ts';
+import { choiceTable } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';
 
 type Limits = SloOutput['limits'];
@@ -37,7 +36,7 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
-    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, plannedIn(chosen, options), look));
+    printResult(io, options, output, (_, look) => sloText(output, chosen, plannedIn(chosen, options), look));
     const isAnswered = models.length > 0 && models.every(({ fitting }) => fitting > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
@@ -67,6 +66,7 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): Answ
     model: example.cell.model,
     candidates: candidates.length,
     fitting: fitting.length,
+    fittingKeys: fitting.map(({ key }) => key),
     winner: fitting[0] ?? null,
     runnerUp: fitting[1] ?? null,
     nearest: fitting.length === 0 ? nearest : null,
@@ -93,24 +93,22 @@ function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolea
 
 function sloText(
   { notes, limits, models }: SloOutput,
-  sweeps: readonly Sweep[],
+  { measured, sweeps }: ChosenDeployments,
   cells: readonly KeyedCell[],
   look: Look,
 ): string[] {
   const { style, columns } = look;
+  const fitting = new Set(models.flatMap(({ fittingKeys }) => fittingKeys));
   const { maxLatencyMs, metric, minSqnrDb } = limits;
   const what = metric === 'p99' ? 'a latency p99' : 'a median latency';
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
-  const named = models.flatMap(({ winner, runnerUp, nearest }) =>
-    [winner, runnerUp, nearest].filter((one) => one !== null),
-  );
   return [
     style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
-    ...overlapNote(named.map(({ streams }) => streams)).flatMap((note) => wrapHanging(note, columns, 2).map(style.dim)),
-    ...(models.length === 0 ? [style.bad(NOTHING_TO_CHOOSE)] : []),
+    '',
+    ...choiceTable(choicesOf(measured), look, fitting),
   ];
 }
 
