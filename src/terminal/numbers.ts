@@ -140,9 +140,9 @@ export function streamMs(ms: number | null, streams: number): string {
   return `${streams > 1 && ms !== null ? '~' : ''}${formatMs(ms)}`;
 }
 
-/** Explains the `~` of these numbers of streams; nothing for single ones. */
-export function overlapNote(streams: readonly number[]): string[] {
+/** Explains the `~` of these numbers of streams; null for single ones. */
+export function overlapNote(streams: readonly number[]): string | null {
   const several = [...new Set(streams.filter((number) => number > 1))].toSorted((a, b) => a - b);
-  if (several.length === 0) return [];
-  return [`~ ${several.join(' or ')} streams overlap: their times say little, throughput is what counts`];
+  if (several.length === 0) return null;
+  return `~ ${several.join(' or ')} streams overlap: their times say little, throughput is what counts`;
 }

@@ -68,7 +68,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
   lines.push(...partsLine(statistics).map((line) => truncate(line, look.columns)));
-  lines.push(...overlapNote([streams]).map((note) => look.style.dim(`  ${note}`)));
+  const note = overlapNote([streams]);
+  if (note !== null) lines.push(look.style.dim(`  ${note}`));
   return lines;
 }
 

@@ -39,11 +39,9 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
     throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   }
   const sweepIds = [...byId.keys()];
-  const planned = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned]));
+  const own = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned, ...newest.keys()]));
   const cells = inLabelOrder(
-    cellsOfSweeps(db, sweepIds, filter).filter(
-      (cell) => !isColdStart(cell) && (planned.has(cell.key) || newest.has(cell.key)),
-    ),
+    cellsOfSweeps(db, sweepIds, filter).filter((cell) => own.has(cell.key) && !isColdStart(cell)),
   );
   if (cells.length === 0) {
     throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
@@ -67,6 +65,8 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   return {
     ...deployments,
     sweeps,
+    /** All cells of the sweeps; none where a filter hides some. */
+    planned: filter === undefined ? cells : [],
     /** Why these numbers are not fully comparable: other GPUs, other versions. */
     notes: [
       ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),

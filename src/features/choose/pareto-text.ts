@@ -54,7 +54,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
-    ...choiceTable(choices, look, new Set(), drawn),
+    ...choiceTable(choices, new Map(drawn.flatMap((workload) => [...marksOf(workload)])), look),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
     ...(details.showsScaling ? scalingLines(output, choices, look) : []),
     '',
@@ -66,21 +66,17 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
 
 const MAX_LISTED = 5;
 
-/** @param fitting keys of the cells within the limits */
-export function choiceTable(
-  measured: readonly Row[],
-  look: Look,
-  fitting: ReadonlySet<string>,
-  drawn: readonly (readonly Choice[])[] = [],
-): string[] {
+export const FITS = '✓';
+
+/** @param marks signs in front of cells, by key: their letters in charts, or {@link FITS} */
+export function choiceTable(measured: readonly Row[], marks: ReadonlyMap<string, string>, look: Look): string[] {
   const { style } = look;
   if (measured.length === 0) return [style.bad(NOTHING_TO_CHOOSE)];
-  const marks = new Map(drawn.flatMap((workload) => [...marksOf(workload)]));
   const dominated = measured.filter((one) => !isFront(one)).length;
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
   const columns: Column<Row>[] = [
-    { header: '', text: ({ key }) => marks.get(key) ?? (fitting.has(key) ? '✓' : '') },
+    { header: '', text: ({ key }) => marks.get(key) ?? '' },
     { header: '', text: (one) => (isFront(one) ? '*' : '') },
     ...about.columns,
     ...choiceColumns(measured),
@@ -90,14 +86,14 @@ export function choiceTable(
   const which = dominated === 0 ? 'all of them' : `${measured.length - dominated} of ${measured.length}`;
   const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked(measured) ? '' : ' (not checked)'}`;
   const optimal = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
-  const derived = measured.some(isDerived) ? [DERIVED_LEGEND] : [];
-  const within = fitting.size === 0 ? [] : ['✓ within the limits'];
-  const legends = [...within, ...derived, ...overlapNote(measured.map(({ streams }) => streams)), optimal];
-  return [
-    ...table,
-    ...captionLines(about.caption, look),
-    ...legends.flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim)),
+  const legends = [
+    [...marks.values()].includes(FITS) ? `${FITS} within the limits` : '',
+    measured.some(isDerived) ? DERIVED_LEGEND : '',
+    overlapNote(measured.map(({ streams }) => streams)) ?? '',
+    optimal,
   ];
+  const below = legends.filter(Boolean).flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim));
+  return [...table, ...captionLines(about.caption, look), ...below];
 }
 
 /** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */

@@ -28,9 +28,7 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
   const output: ParetoOutput = {
     schemaVersion: 1,
     ...aboutSweeps(chosen),
-    workloads: workloadsOf(measured).map((workload) =>
-      choicesOf(workload, speedUps).map(({ cell: _, ...choice }) => choice),
-    ),
+    workloads: choicesOf(measured, speedUps),
     precisions: tallyPrecisions(measured, speedUps),
     scaling: scalingOf(measured),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
@@ -38,13 +36,12 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
   return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
 }
 
-/** The deployments of workloads with what dominates them and their speed-ups. */
+/** The deployments of each workload, with what dominates them and their speed-ups. */
 export function choicesOf(measured: readonly Deployment[], speedUps = speedUpsOf(measured)) {
-  return workloadsOf(measured).flatMap((workload) => {
+  return workloadsOf(measured).map((workload) => {
     const dominators = dominatorsOf(workload);
     return workload.map((one) => ({
       ...deploymentOutput(one),
-      cell: one.cell,
       dominatedBy: dominators.get(one)?.cell.key ?? null,
       speedUp: speedUps.get(one.cell.key) ?? null,
     }));

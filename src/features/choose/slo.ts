@@ -3,6 +3,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { type KeyedCell, batchOf } from '../../records/cell.ts';
+import { withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
@@ -17,7 +18,7 @@ import {
   sweepsLine,
 } from './deployments.ts';
 import { choicesOf, speedOf } from './pareto.ts';
-import { choiceTable } from './pareto-text.ts';
+import { choiceTable, FITS } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';
 
 type Limits = SloOutput['limits'];
@@ -36,7 +37,7 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
-    printResult(io, options, output, (_, look) => sloText(output, chosen, plannedIn(chosen, options), look));
+    printResult(io, options, output, (_, look) => sloText(output, chosen, look));
     const isAnswered = models.length > 0 && models.every(({ fitting }) => fitting > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
@@ -80,11 +81,6 @@ function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null)
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';
 }
 
-/** All cells of the sweeps; none where a filter hides some. */
-function plannedIn({ ineligible, measured, unmeasured }: ChosenDeployments, { filter }: ChooseOptions): KeyedCell[] {
-  return filter === undefined ? [...[...measured, ...ineligible].map(({ cell }) => cell), ...unmeasured] : [];
-}
-
 function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolean {
   const batch = batchOf(cells.find(({ key }) => key === winner.key)?.shapes ?? {});
   const batches = cells.filter(({ model }) => model === winner.model).map(({ shapes }) => batchOf(shapes) ?? 0);
@@ -93,12 +89,12 @@ function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolea
 
 function sloText(
   { notes, limits, models }: SloOutput,
-  { measured, sweeps }: ChosenDeployments,
-  cells: readonly KeyedCell[],
+  { measured, planned, sweeps }: ChosenDeployments,
   look: Look,
 ): string[] {
   const { style, columns } = look;
-  const fitting = new Set(models.flatMap(({ fittingKeys }) => fittingKeys));
+  const choices = withCells(choicesOf(measured).flat(), new Map(measured.map(({ cell }) => [cell.key, cell])));
+  const marks = new Map(models.flatMap(({ fittingKeys }) => fittingKeys.map((key) => [key, FITS] as const)));
   const { maxLatencyMs, metric, minSqnrDb } = limits;
   const what = metric === 'p99' ? 'a latency p99' : 'a median latency';
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
@@ -106,9 +102,9 @@ function sloText(
     style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
-    ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, planned, look)]),
     '',
-    ...choiceTable(choicesOf(measured), look, fitting),
+    ...choiceTable(choices, marks, look),
   ];
 }
 

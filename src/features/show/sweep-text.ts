@@ -14,7 +14,7 @@ import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.t
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
-import { cellTable } from '../../terminal/cell-columns.ts';
+import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -30,7 +30,7 @@ import {
 } from '../../terminal/numbers.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
-import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
@@ -191,7 +191,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   return [
     ...table,
     ...(isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
-    ...overlapNote(own.map(({ cell }) => cell.streams)).flatMap((note) => wrapWords(note, look.columns).map(style.dim)),
+    ...captionLines(overlapNote(own.map(({ cell }) => cell.streams)), look),
   ];
 }
 

@@ -4,8 +4,8 @@ import { batchOf, type KeyedCell, PRECISIONS } from '../../records/cell.ts';
 import type { NamedShapes } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';
-import { alignPoints, padStart, textWidth, wrapHanging, wrapWords } from '../text-width.ts';
-import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
+import { alignPoints, padStart, textWidth, wrapHanging } from '../text-width.ts';
+import { captionLines, optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
 import { type Look, plain } from '../look.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { formatPercent, formatNumber, overlapNote } from '../numbers.ts';
@@ -37,20 +37,18 @@ interface MapAxis {
   readonly name: string;
   readonly textOf: (cell: KeyedCell) => string;
   /** Order of cells whose texts are numbers; equal for all cells to sort them by text. */
-  readonly rankOf: (cell: KeyedCell) => number;
+  readonly rankOf?: (cell: KeyedCell) => number;
   readonly without: (cell: KeyedCell) => KeyedCell;
 }
 
-const noRank = (): number => 0;
-
 const AXES: readonly MapAxis[] = [
-  { name: 'model', textOf: ({ model }) => model, rankOf: noRank, without: (cell) => ({ ...cell, model: '' }) },
+  { name: 'model', textOf: ({ model }) => model, without: (cell) => ({ ...cell, model: '' }) },
   { name: 'precision', textOf: (cell) => precisionText(cell), rankOf: rankOfPrecision, without: (cell) => cell },
   {
     name: 'batch',
     textOf: (cell) => shapeText(cell, tailOf(cell) || null),
     rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
-    without: (cell) => ({ ...cell, shapes: tailOf(cell) === '' ? {} : withOpen(cell.shapes, (place) => place === 0) }),
+    without: (cell) => (tailOf(cell) === '' ? { ...cell, shapes: {} } : withOpen(cell, (place) => place === 0)),
   },
   {
     name: 'streams',
@@ -61,7 +59,6 @@ const AXES: readonly MapAxis[] = [
   ...(['cudaGraph', 'dataTransfers', 'spinWait'] as const).map((name): MapAxis => ({
     name,
     textOf: (cell) => `${name} ${cell[name] === null ? '–' : cell[name] ? 'on' : 'off'}`,
-    rankOf: noRank,
     without: (cell) => ({ ...cell, [name]: name === 'spinWait' ? true : null }),
   })),
 ];
@@ -69,13 +66,11 @@ const AXES: readonly MapAxis[] = [
 /** The size of a dimension that is an axis, in titles. */
 const OPEN = -1;
 
-function withOpen(shapes: KeyedCell['shapes'], isOpen: (place: number, input: string) => boolean) {
-  return Object.fromEntries(
-    Object.entries(shapes).map(([input, dims]) => [
-      input,
-      dims.map((size, place) => (isOpen(place, input) ? OPEN : size)),
-    ]),
-  );
+function withOpen(cell: KeyedCell, isOpen: (place: number, input: string) => boolean): KeyedCell {
+  const opened = Object.entries(cell.shapes).map(([input, dims]): [string, number[]] => {
+    return [input, dims.map((size, place) => (isOpen(place, input) ? OPEN : size))];
+  });
+  return { ...cell, shapes: Object.fromEntries(opened) };
 }
 
 /** A dimension that the matrix names. */
@@ -87,30 +82,24 @@ function dimensionAxis(name: string, namedShapes: ReadonlyMap<string, NamedShape
     name,
     textOf: (cell) => `${name} ${sizeOf(cell) ?? '–'}`,
     rankOf: (cell) => sizeOf(cell) ?? 0,
-    without: (cell) => ({
-      ...cell,
-      shapes: withOpen(cell.shapes, (place, input) => namesOf(cell)[input]?.[place] === name),
-    }),
+    without: (cell) => withOpen(cell, (place, input) => namesOf(cell)[input]?.[place] === name),
   };
 }
 
+/** Shows the word of a named axis, or the value of an option or variable; a dash if the cell has none. */
 function axisNamed(name: string): MapAxis {
-  const textOf = ({ axisFlags }: KeyedCell): string => `${name} ${flagWord(axisFlags, name)}`;
-  return AXES.find((axis) => axis.name === name) ?? { name, textOf, rankOf: noRank, without: withoutFlag(name) };
-}
-
-/** The word of a named axis, or the value of an option or variable; a dash if the cell has none. */
-function flagWord(flags: KeyedCell['axisFlags'], name: string): string {
-  const word = axisWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault ?? '–';
-  return word === '' ? 'on' : word;
-}
-
-function withoutFlag(name: string): MapAxis['without'] {
-  const own: readonly string[] = namedAxis(name)?.flags ?? [name];
-  return (cell) => ({
-    ...cell,
-    axisFlags: Object.fromEntries(Object.entries(cell.axisFlags).filter(([flag]) => !own.includes(flag))),
-  });
+  const own = namedAxis(name);
+  const flags: readonly string[] = own?.flags ?? [name];
+  const wordOf = ({ axisFlags }: KeyedCell): string =>
+    axisWords(axisFlags).find((one) => one.name === name)?.word ?? own?.byDefault ?? '–';
+  const othersOf = ({ axisFlags }: KeyedCell) => Object.entries(axisFlags).filter(([flag]) => !flags.includes(flag));
+  return (
+    AXES.find((axis) => axis.name === name) ?? {
+      name,
+      textOf: (cell) => `${name} ${wordOf(cell) || 'on'}`,
+      without: (cell) => ({ ...cell, axisFlags: Object.fromEntries(othersOf(cell)) }),
+    }
+  );
 }
 
 const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
@@ -173,7 +162,7 @@ function rankOfPrecision({ precision }: KeyedCell): number {
 const BY_NUMBER = new Intl.Collator('en', { numeric: true });
 
 /** Tiles by their printable text on an axis, in its order. */
-function along(tiles: readonly Tile[], { rankOf, textOf }: MapAxis): Map<string, Tile[]> {
+function along(tiles: readonly Tile[], { rankOf = () => 0, textOf }: MapAxis): Map<string, Tile[]> {
   const inOrder = tiles.toSorted(
     ({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || BY_NUMBER.compare(textOf(a), textOf(b)),
   );
@@ -227,7 +216,7 @@ export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapA
   const seen = [...new Set(cells.map(({ verdict }) => verdict))];
   const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}`);
   if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
-  return [...heatMaps(tiles, look, axes), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
+  return [...heatMaps(tiles, look, axes), ...captionLines(legend.join(', '), look)];
 }
 
 function isChange(verdict: Verdict): boolean {
@@ -271,14 +260,9 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
   const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
   const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
-  const legends = [
-    `median ${label}, ${unit}${scale}${missing}`,
-    ...overlapNote(overlapping.map(({ cell }) => cell.streams)),
-  ];
-  return [
-    ...heatMaps(tiles, look, axes),
-    ...legends.flatMap((legend) => wrapWords(legend, look.columns).map(look.style.dim)),
-  ];
+  const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
+  const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);
+  return [...heatMaps(tiles, look, axes), ...legend, ...note];
 }
 
 function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {

@@ -66,8 +66,8 @@ export function paretoView(data: ReportData): Markup | null {
       .map(({ header, text }) => ({ header, show: text, kind: 'number' })),
   ];
   const optimal = '* Pareto-optimal: no other is at least as good on every axis';
-  const legends = [optimal, ...overlapNote(choices.map(({ streams }) => streams))];
-  const table = htmlTable(legends.join('. '), columns, choices);
+  const overlap = overlapNote(choices.map(({ streams }) => streams));
+  const table = htmlTable(overlap === null ? optimal : `${optimal}. ${overlap}`, columns, choices);
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
