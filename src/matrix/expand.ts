@@ -142,6 +142,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
         ...settingsOf(shaped, model, source, profiles, all),
         env: envOf(point),
         dimensions,
+        namedShapes: shaped.template ?? {},
         shapesAt: point.get('shapes')?.at ?? list.at([...model.path, 'shapes']),
         at: list.keyAt(model.path),
         precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),

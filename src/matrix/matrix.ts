@@ -3,7 +3,7 @@ import type { AbExperiment } from '../judge/experiment.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 import { type BuildShapes, type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
 import { COLD_START } from '../records/harness.ts';
-import type { PlannedHarness } from '../records/plan.ts';
+import type { NamedShapes, PlannedHarness } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
 import { cellLabel, precisionName } from '../records/cell-label.ts';
@@ -92,6 +92,7 @@ export interface MatrixCell {
   readonly env: Readonly<Record<string, string | null>>;
   /** Values of named dimensions, such as the batch. */
   readonly dimensions: Readonly<Record<string, number>>;
+  readonly namedShapes: NamedShapes;
   readonly method: RunMethod;
   readonly build: BuildRequest;
   /** Position of the shapes: those of the model, or on an axis. */

@@ -136,15 +136,17 @@ export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
   });
 }
 
-/** Options in the form of a label: the words of named axes, and other options unchanged. */
-export function flagWords(flags: AxisFlags): string[] {
+/** The words of named axes, and other options unchanged. */
+export function axisWords(flags: AxisFlags): { name: string; word: string }[] {
   const named = namedWords(flags);
   const known = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
   const others = Object.entries(flags).filter(([flag]) => !known.has(flag));
-  return [
-    ...named.map(({ name, word }) => `${name}=${word}`),
-    ...others.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`)),
-  ];
+  return [...named, ...others.map(([name, word]) => ({ name, word }))];
+}
+
+/** Options in the form of a label. */
+export function flagWords(flags: AxisFlags): string[] {
+  return axisWords(flags).map(({ name, word }) => (word === '' ? name : `${name}=${word}`));
 }
 
 /** trtexec's codes: -2 streams nothing, -1 lets TensorRT decide. A plain number is bytes in every version. */

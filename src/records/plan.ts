@@ -143,9 +143,15 @@ export function buildRefsOf({ buildRef, neighbor }: PlannedRun): string[] {
   return [buildRef, ...(neighbor === undefined ? [] : [neighbor.buildRef])];
 }
 
+const namedShapesSchema = z.record(z.string(), z.array(z.union([z.number(), z.string()])));
+
+/** The shape of each input with the names of its dimensions: `[batch, 3, height, 224]`. */
+export type NamedShapes = Immutable<z.infer<typeof namedShapesSchema>>;
+
 const plannedCellSchema = z.object({
   cell: cellSchema.extend({ key: z.string() }),
   label: z.string(),
+  namedShapes: namedShapesSchema.default({}),
   buildRef: z.string(),
 });
 

@@ -6,7 +6,7 @@ import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { gateSettingsSchema, plannedPairsSchema } from '../records/gated-metric.ts';
-import { planSchema } from '../records/plan.ts';
+import { type NamedShapes, planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
 /** The plan of a sweep as stored with it, for `--resume`. Defaults apply to plans of older versions. */
@@ -49,6 +49,12 @@ export const storedPlanSchema = z.object({
 });
 
 export type StoredPlan = Immutable<z.infer<typeof storedPlanSchema>>;
+
+/** The shapes of cells in the words of their matrices, by key. */
+export function namedShapesIn(plans: readonly (string | null)[]): Map<string, NamedShapes> {
+  const cells = plans.flatMap((text) => readStoredPlan(text)?.plan.cells ?? []);
+  return new Map(cells.map(({ cell, namedShapes }) => [cell.key, namedShapes]));
+}
 
 export function readStoredPlan(text: string | null): StoredPlan | null {
   if (text === null) return null;

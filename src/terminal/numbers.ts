@@ -134,3 +134,15 @@ export function dayText(date: string | null): string {
   const [, month, day] = /^\d{4}-(\d{2})-(\d{2})/.exec(date ?? '') ?? [];
   return month === undefined || day === undefined ? '' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? month}`;
 }
+
+/** `~0.4200 ms`: the times of several streams overlap. */
+export function streamMs(ms: number | null, streams: number): string {
+  return `${streams > 1 && ms !== null ? '~' : ''}${formatMs(ms)}`;
+}
+
+/** Explains the `~` of these numbers of streams; null for single ones. */
+export function overlapNote(streams: readonly number[]): string | null {
+  const several = [...new Set(streams.filter((number) => number > 1))].toSorted((a, b) => a - b);
+  if (several.length === 0) return null;
+  return `~ ${several.join(' or ')} streams overlap: their times say little, throughput is what counts`;
+}

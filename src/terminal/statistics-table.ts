@@ -1,7 +1,7 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatNumber, formatPercent, overlapNote, streamMs } from './numbers.ts';
 import { dotted, truncate } from './text-width.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
@@ -35,8 +35,7 @@ interface Row {
 
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const { itemsPerS, queries, rateUnit = 'queries/s', statistics, streams, throughputQps } = shown;
-  const overlap = streams > 1;
-  const ms = (value: number | null): string => (overlap && value !== null ? `~${formatMs(value)}` : formatMs(value));
+  const ms = (value: number | null): string => streamMs(value, streams);
   const rows = TIMED_METRICS.flatMap((metric) => {
     const found = statistics[metric] ?? null;
     return found === null ? [] : [{ metric, statistics: found }];
@@ -69,7 +68,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
   lines.push(...partsLine(statistics).map((line) => truncate(line, look.columns)));
-  if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
+  const note = overlapNote([streams]);
+  if (note !== null) lines.push(look.style.dim(`  ${note}`));
   return lines;
 }
 
@@ -92,10 +92,6 @@ function partsLine(statistics: ShownStatistics['statistics']): string[] {
   const bar = parts.map(({ mark, ms }) => mark.repeat(Math.round((ms / whole) * BAR_WIDTH))).join('');
   const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatPercent((ms / whole) * 100, false)}`);
   return [`  ${bar}  ${shares.join(' · ')}`];
-}
-
-export function overlapNote(streams: number): string {
-  return `~ ${streams} streams overlap: their times say little, throughput is what counts`;
 }
 
 export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): ShownStatistics['statistics'] {

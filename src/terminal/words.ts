@@ -60,6 +60,7 @@ const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
   unlikeShift: 'it moved differently from the shift that nearly all other cells share',
   smallChange: 'a real change under 0.5 %, which is never reported',
+  belowMinChange: 'a change below the smallest one that counts (--min-change, or minChange of the matrix)',
   notSureAmongMany: 'a change that would be significant in one cell, but is not among this many',
   notSureEnough: 'a change that its 95 % interval shows, but not significant enough to be reported',
   nightsDiffer: 'more runs do not settle it: sweeps differ by more than the runs explain',

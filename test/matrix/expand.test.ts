@@ -116,6 +116,7 @@ build: {opt: {batch: 8}, flags: {--avgTiming: 4}}`);
     ['bert', { ids: [1, 512], mask: [1, 512] }],
   ]);
   expect(cells[0]?.build.profiles[0]).toEqual({ input: { min: [1, 3], opt: [8, 3], max: [8, 3] } });
+  expect(cells.at(-1)?.namedShapes).toEqual({ ids: ['batch', 'seq'], mask: ['batch', 'seq'] });
 });
 
 const PROFILES = `build:

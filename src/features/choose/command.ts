@@ -32,7 +32,10 @@ function surePercent(text: string): number {
 
 const define = (command: PlainCommand) =>
   command
-    .option('--at <refs...>', 'use these sweeps, commits or baselines together (default: latest)')
+    .option(
+      '--at <refs...>',
+      'only these sweeps, commits or baselines together (default: the newest value of each cell)',
+    )
     .addOption(filterOption())
     .addOption(branchOption())
     .option('--no-chart', 'only the table')
@@ -67,7 +70,7 @@ export const chooseCommand = defineCommand({
   name: 'choose',
   summary: 'compare speed, accuracy and memory of all precisions and batches',
   examples: [
-    'bench choose                            # of the newest sweep',
+    'bench choose                            # the newest value of each cell',
     "bench choose --filter 'model=vit* & cudaGraph=on'",
     'bench choose --at fp16-night fp8-night  # these sweeps together',
     'bench choose --scaling                  # and what a larger batch gains or loses a sample',

@@ -11,6 +11,7 @@ import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ChooseOptions } from './command.ts';
@@ -22,23 +23,33 @@ import { resolveSide } from '../../selection/sides.ts';
 export type DeploymentOptions = Partial<Pick<ChooseOptions, 'at' | 'filter' | 'branch'>>;
 export type ChosenDeployments = Awaited<ReturnType<typeof chosenDeployments>>;
 
-/** Cells of the newest sweep, or of all `--at` sweeps together, as deployments. */
+/**
+ * The cells of all `--at` sweeps together, as deployments; by default those of the newest sweep and its matrix, each in
+ * the newest sweep with a fit run of it.
+ */
 export async function chosenDeployments(db: StoreDatabase, { at, branch, filter }: DeploymentOptions, io: Io) {
   const sides = [];
   for (const ref of at ?? ['latest']) sides.push(await resolveSide(db, ref, io, { branch }));
-  const byId = new Map(sides.flatMap(({ sweeps }) => sweeps).map((sweep) => [sweep.sweepId, sweep]));
+  const named = sides.flatMap((side) => side.sweeps);
+  const newest = new Map(at === undefined ? named.flatMap((sweep) => [...newestFitSweeps(db, sweep)]) : []);
+  const byId = new Map([...named, ...newest.values()].map((sweep) => [sweep.sweepId, sweep]));
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
   if (provenances.length > 1) {
     throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   }
   const sweepIds = [...byId.keys()];
-  const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));
+  const own = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned, ...newest.keys()]));
+  const cells = inLabelOrder(
+    cellsOfSweeps(db, sweepIds, filter).filter((cell) => own.has(cell.key) && !isColdStart(cell)),
+  );
   if (cells.length === 0) {
     throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
   }
   const keys = cells.map(({ key }) => key);
-  const runs = cellRunsOf(db, sweepIds, keys);
+  const runs = cellRunsOf(db, sweepIds, keys).filter(
+    ({ cellKey, sweepId }) => (newest.get(cellKey)?.sweepId ?? sweepId) === sweepId,
+  );
   const environments = [...findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]).values()];
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
@@ -54,6 +65,8 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   return {
     ...deployments,
     sweeps,
+    /** All cells of the sweeps; none where a filter hides some. */
+    planned: filter === undefined ? cells : [],
     /** Why these numbers are not fully comparable: other GPUs, other versions. */
     notes: [
       ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),
@@ -75,8 +88,8 @@ export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
-  const { key, model, precision, precisionVia } = cell;
-  const about = { key, label: cellLabel(cell), model, precision, precisionVia, runs: runsQps.length };
+  const { key, model, precision, precisionVia, streams } = cell;
+  const about = { key, label: cellLabel(cell), model, precision, precisionVia, streams, runs: runsQps.length };
   // FP32 is the reference for accuracy.
   const unchecked = precision === 'fp32' ? 'reference' : 'notChecked';
   const accuracyState = accuracy === null ? unchecked : 'checked';
@@ -88,6 +101,8 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
   if (accuracy === null) return accuracyState === 'reference' ? 'reference' : 'not checked';
   return formatDecibels(accuracy.sqnrDb);
 }
+
+export const NOTHING_TO_CHOOSE = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
 
 export function sweepsLine(sweeps: readonly Sweep[]): string {
   return sweeps

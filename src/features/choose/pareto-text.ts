@@ -4,16 +4,17 @@ import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
-import { accuracyText, sweepsLine } from './deployments.ts';
+import { accuracyText, NOTHING_TO_CHOOSE, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import {
   DERIVED_LEGEND,
   derivedText,
   isDerived,
   count,
-  formatMs,
   formatNumber,
   formatPercent,
+  overlapNote,
+  streamMs,
 } from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
@@ -53,7 +54,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
-    ...tableOf(choices, drawn, look),
+    ...choiceTable(choices, new Map(drawn.flatMap((workload) => [...marksOf(workload)])), look),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
     ...(details.showsScaling ? scalingLines(output, choices, look) : []),
     '',
@@ -65,9 +66,12 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
 
 const MAX_LISTED = 5;
 
-function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], look: Look): string[] {
+export const FITS = '✓';
+
+/** @param marks signs in front of cells, by key: their letters in charts, or {@link FITS} */
+export function choiceTable(measured: readonly Row[], marks: ReadonlyMap<string, string>, look: Look): string[] {
   const { style } = look;
-  const marks = new Map(drawn.flatMap((workload) => [...marksOf(workload)]));
+  if (measured.length === 0) return [style.bad(NOTHING_TO_CHOOSE)];
   const dominated = measured.filter((one) => !isFront(one)).length;
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
@@ -81,13 +85,15 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   const table = renderTable(styled, measured, look);
   const which = dominated === 0 ? 'all of them' : `${measured.length - dominated} of ${measured.length}`;
   const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked(measured) ? '' : ' (not checked)'}`;
-  const legend = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
-  return [
-    ...table,
-    ...captionLines(about.caption, look),
-    ...(measured.some(isDerived) ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
-    ...wrapHanging(legend, look.columns, 2).map(style.dim),
+  const optimal = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
+  const legends = [
+    [...marks.values()].includes(FITS) ? `${FITS} within the limits` : '',
+    measured.some(isDerived) ? DERIVED_LEGEND : '',
+    overlapNote(measured.map(({ streams }) => streams)) ?? '',
+    optimal,
   ];
+  const below = legends.filter(Boolean).flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim));
+  return [...table, ...captionLines(about.caption, look), ...below];
 }
 
 /** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */
@@ -99,8 +105,8 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
     numberColumn('qps', (one) => derivedText(one, one.throughputQps), 7),
     numberColumn('speed-up', ({ speedUp }) => speedUpText(speedUp)),
     numberColumn('95 % interval', ({ speedUp }) => intervalText(speedUp), 8),
-    numberColumn('latency', ({ latencyMs }) => formatMs(latencyMs), 1),
-    numberColumn('p99', ({ p99Ms }) => formatMs(p99Ms), 2),
+    numberColumn('latency', ({ latencyMs, streams }) => streamMs(latencyMs, streams), 1),
+    numberColumn('p99', ({ p99Ms, streams }) => streamMs(p99Ms, streams), 2),
     numberColumn('accuracy', (one) => (isAnyChecked(choices) ? accuracyText(one) : '')),
     numberColumn('engine MiB', ({ engineMib }) => amount(engineMib), 4),
     numberColumn('context MiB', ({ contextMib }) => amount(contextMib), 5),

@@ -17,7 +17,7 @@ export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
     const { output, details } = await paretoReport(db, options, io);
     const shown = { ...details, chart: options.chart !== false, showsScaling: options.scaling === true };
     printResult(io, options, output, (_, look) => paretoText(output, shown, look));
-    return EXIT_CODES.fine;
+    return output.workloads.length === 0 ? EXIT_CODES.incomplete : EXIT_CODES.fine;
   });
 }
 
@@ -28,19 +28,24 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
   const output: ParetoOutput = {
     schemaVersion: 1,
     ...aboutSweeps(chosen),
-    workloads: workloadsOf(measured).map((workload) => {
-      const dominators = dominatorsOf(workload);
-      return workload.map((one) => ({
-        ...deploymentOutput(one),
-        dominatedBy: dominators.get(one)?.cell.key ?? null,
-        speedUp: speedUps.get(one.cell.key) ?? null,
-      }));
-    }),
+    workloads: choicesOf(measured, speedUps),
     precisions: tallyPrecisions(measured, speedUps),
     scaling: scalingOf(measured),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
   return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
+}
+
+/** The deployments of each workload, with what dominates them and their speed-ups. */
+export function choicesOf(measured: readonly Deployment[], speedUps = speedUpsOf(measured)) {
+  return workloadsOf(measured).map((workload) => {
+    const dominators = dominatorsOf(workload);
+    return workload.map((one) => ({
+      ...deploymentOutput(one),
+      dominatedBy: dominators.get(one)?.cell.key ?? null,
+      speedUp: speedUps.get(one.cell.key) ?? null,
+    }));
+  });
 }
 
 /** Smallest relative gain that counts; less is noise between runs. */

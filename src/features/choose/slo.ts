@@ -3,9 +3,9 @@ import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { type KeyedCell, batchOf } from '../../records/cell.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import { withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
@@ -17,7 +17,8 @@ import {
   deploymentOutput,
   sweepsLine,
 } from './deployments.ts';
-import { speedOf } from './pareto.ts';
+import { choicesOf, speedOf } from './pareto.ts';
+import { choiceTable, FITS } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';
 
 type Limits = SloOutput['limits'];
@@ -36,7 +37,7 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
     const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
-    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, plannedIn(chosen, options), look));
+    printResult(io, options, output, (_, look) => sloText(output, chosen, look));
     const isAnswered = models.length > 0 && models.every(({ fitting }) => fitting > 0);
     return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
   });
@@ -66,6 +67,7 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): Answ
     model: example.cell.model,
     candidates: candidates.length,
     fitting: fitting.length,
+    fittingKeys: fitting.map(({ key }) => key),
     winner: fitting[0] ?? null,
     runnerUp: fitting[1] ?? null,
     nearest: fitting.length === 0 ? nearest : null,
@@ -79,11 +81,6 @@ function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null)
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';
 }
 
-/** All cells of the sweeps; none where a filter hides some. */
-function plannedIn({ ineligible, measured, unmeasured }: ChosenDeployments, { filter }: ChooseOptions): KeyedCell[] {
-  return filter === undefined ? [...[...measured, ...ineligible].map(({ cell }) => cell), ...unmeasured] : [];
-}
-
 function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolean {
   const batch = batchOf(cells.find(({ key }) => key === winner.key)?.shapes ?? {});
   const batches = cells.filter(({ model }) => model === winner.model).map(({ shapes }) => batchOf(shapes) ?? 0);
@@ -92,11 +89,12 @@ function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolea
 
 function sloText(
   { notes, limits, models }: SloOutput,
-  sweeps: readonly Sweep[],
-  cells: readonly KeyedCell[],
+  { measured, planned, sweeps }: ChosenDeployments,
   look: Look,
 ): string[] {
   const { style, columns } = look;
+  const choices = withCells(choicesOf(measured).flat(), new Map(measured.map(({ cell }) => [cell.key, cell])));
+  const marks = new Map(models.flatMap(({ fittingKeys }) => fittingKeys.map((key) => [key, FITS] as const)));
   const { maxLatencyMs, metric, minSqnrDb } = limits;
   const what = metric === 'p99' ? 'a latency p99' : 'a median latency';
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
@@ -104,8 +102,9 @@ function sloText(
     style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
     truncate(sweepsLine(sweeps), columns),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
-    ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, cells, look)]),
-    ...(models.length === 0 ? ['these cells have no measurement'] : []),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, planned, look)]),
+    '',
+    ...choiceTable(choices, marks, look),
   ];
 }
 
@@ -131,7 +130,7 @@ function answerLines(
     style.good(truncate(`${printable(model)}: ${printable(winner.label)}`, columns)),
     ...below(
       `${speedWords(winner)}${ahead === null ? '' : `, ${ahead} above the next`}`,
-      `${formatMs(winner.limitedMs)}, ${headRoom}; accuracy: ${accuracyText(winner)}`,
+      `${streamMs(winner.limitedMs, winner.streams)}, ${headRoom}; accuracy: ${accuracyText(winner)}`,
       ...(runnerUp === null ? [] : [`next: ${words(runnerUp)}`]),
       `${fitting} of ${of} fit; ${runs}`,
     ),
@@ -144,7 +143,7 @@ function speedWords({ itemsPerS, throughputQps }: Candidate): string {
 }
 
 function words(candidate: Candidate): string {
-  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
+  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${streamMs(candidate.limitedMs, candidate.streams)}`;
 }
 
 function missWords({ accuracy, accuracyLimit, headRoomPercent, limitedMs }: Candidate, maxLatencyMs: number): string {

@@ -8,6 +8,7 @@ import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { changeStyle, VERDICT_SIGNS, verdictWord } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
+import type { NamedShapes } from '../../records/plan.ts';
 import type { Side } from '../../selection/sides.ts';
 
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
@@ -69,6 +70,7 @@ export interface Compared {
   readonly details: {
     readonly sides: { readonly base: Side; readonly head: Side };
     readonly cells: ReadonlyMap<string, CellDetails>;
+    readonly namedShapes: ReadonlyMap<string, NamedShapes>;
   };
 }
 

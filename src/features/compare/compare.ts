@@ -29,7 +29,8 @@ import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
-import { gateOf } from '../../store/sweeps/sweeps.ts';
+import { gateOf, planOf } from '../../store/sweeps/sweeps.ts';
+import { namedShapesIn } from '../../run/stored-plan.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -132,7 +133,7 @@ type Sides = Compared['details']['sides'];
 export async function compareReport(
   db: StoreDatabase,
   sides: Sides,
-  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
+  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'branch'>,
 ): Promise<Compared> {
   const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, options.filter);
@@ -185,7 +186,11 @@ export async function compareReport(
       counts: judged.counts,
       geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
     },
-    details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
+    details: {
+      sides,
+      cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
+      namedShapes: namedShapesIn(options.map === undefined ? [] : sweepIds.map((sweepId) => planOf(db, sweepId))),
+    },
   };
 }
 

@@ -46,7 +46,7 @@ export function compareText(
     const [only] = shown;
     const isOne = shown.length === 1 && only !== undefined;
     const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
-    lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown))));
+    lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown, details.namedShapes))));
   }
   if (counts.missing > 0) lines.push('', ...missingLines(comparison, columns));
   if (otherMethods > 0) {

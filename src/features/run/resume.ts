@@ -72,13 +72,13 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }
 
-/** Keys with positions in the file, which do not affect the meaning. */
-const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
+/** Keys that do not affect the meaning: positions in the file, and names of dimensions, whose sizes do. */
+const MEANINGLESS: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt', 'namedShapes']);
 
 /** Equal for files with the same meaning: ignores comments and the order of keys. */
 export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
   const bare = JSON.stringify({ cells, profile, repeats }, (key, value: unknown) =>
-    PLACES.has(key) ? undefined : value,
+    MEANINGLESS.has(key) ? undefined : value,
   );
   return hashOf(JSON.parse(bare));
 }

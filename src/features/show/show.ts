@@ -15,7 +15,7 @@ import { type MetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { buildLabel, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
+import { namedShapesIn, readStoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellReport, cellText } from './cell-text.ts';
@@ -90,7 +90,8 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     replaced: disturbed.reduce((sum, cell) => sum + cell.replaced, 0),
   };
   const { summaries, output } = sweepReport(db, { sweep, cells, runs, plan, counts, failures }, options);
-  const axes = options.map === undefined ? undefined : mapAxes(options.map, summaries);
+  const axes =
+    options.map === undefined ? undefined : mapAxes(options.map, summaries, namedShapesIn([planOf(db, sweepId)]));
   const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweepId)) io.err(`note: ${note}\n`);
   const numbers = sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;

@@ -14,7 +14,7 @@ import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.t
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { importNotes, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
-import { cellTable } from '../../terminal/cell-columns.ts';
+import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -22,15 +22,15 @@ import {
   DERIVED_LEGEND,
   derivedText,
   isDerived,
-  formatMs,
+  overlapNote,
+  streamMs,
   formatNumber,
   formatPercent,
   runsAndBuilds,
 } from '../../terminal/numbers.ts';
-import { overlapNote } from '../../terminal/statistics-table.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
-import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
@@ -146,13 +146,10 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   const own = cells.filter((row) => !isDriven(row));
   const hasBatches = own.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const isTunedElsewhere = own.some((row) => !['', '1'].includes(optText(row)));
-  const streams = Math.max(1, ...own.map(({ cell }) => cell.streams));
   const isInDoubt = own.some(({ precisionShare }) => precisionShare?.isReal === false);
   const isExplained = own.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const dash = (row: CellRow, text: string | null): string => (isDriven(row) ? '' : (text ?? '–'));
-  // With several streams, times overlap, which `~` marks.
-  const time = (row: CellRow, ms: number | null): string =>
-    dash(row, ms === null ? null : `${row.cell.streams > 1 ? '~' : ''}${formatMs(ms)}`);
+  const time = (row: CellRow, ms: number | null): string => dash(row, streamMs(ms, row.cell.streams));
   const table = cellTable<CellRow>(
     cells,
     [
@@ -195,7 +192,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   return [
     ...table,
     ...(isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
-    ...(streams > 1 ? wrapWords(overlapNote(streams), look.columns).map(style.dim) : []),
+    ...captionLines(overlapNote(own.map(({ cell }) => cell.streams)), look),
   ];
 }
 

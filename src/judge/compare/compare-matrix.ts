@@ -67,7 +67,7 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
   const { changePercent, ciPercent, verdict } = comparison;
   const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
   const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
-  return isSmall ? { ...comparison, verdict: 'same' } : comparison;
+  return isSmall ? { ...comparison, verdict: 'same', reasons: [...comparison.reasons, 'belowMinChange'] } : comparison;
 }
 
 /** A recorded difference may be the cause of a shift if this share of the affected cells has it. */

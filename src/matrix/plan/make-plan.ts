@@ -127,7 +127,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     cells: planned.flatMap(([first]): PlannedCell[] => {
       if (first === undefined) return [];
       const { buildRef, entry } = first;
-      return [{ cell: entry.cell, label: cellLabel(entry.cell), buildRef }];
+      return [{ cell: entry.cell, label: cellLabel(entry.cell), namedShapes: entry.namedShapes, buildRef }];
     }),
     variants: [...variants.values()],
     builds: [...builds.values()],

@@ -19,8 +19,21 @@ const isFinished = eq(sweeps.state, 'finished');
 /** Excludes A/B experiments, which do not represent their commit. */
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
-function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
-  return db.select(sweepColumns).from(sweeps).where(and(ended, where)).orderBy(newestSweepFirst).limit(limit).all();
+/** Condition for a run whose numbers count: see `leftOutFor`. */
+export const FIT_RUN = `r.role = 'timed' AND r.outcome = 'measured' AND NOT EXISTS (SELECT 1 FROM run_flags f
+  WHERE f.run_id = r.run_id AND (f.flag = 'contended' OR f.effect IN ('excluded', 'barred')))`;
+
+/** 1 for a sweep of captures alone, which are never compared. */
+const isCapture = sql`(${sweeps.sweepId} IN
+  (SELECT r.sweep_id FROM run_flags f JOIN runs r USING (run_id) WHERE f.flag = 'capture')
+  AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = ${sweeps.sweepId} AND ${sql.raw(FIT_RUN)}))`;
+
+function select(db: StoreDatabase, where: SQL | undefined, limit: number, ...first: readonly SQL[]): Sweep[] {
+  const found = db.select(sweepColumns).from(sweeps).where(and(ended, where));
+  return found
+    .orderBy(...first, newestSweepFirst)
+    .limit(limit)
+    .all();
 }
 
 /**
@@ -67,10 +80,13 @@ function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | n
 
 type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
 
-/** Sweeps with equal branch, matrix and provenance, newest first. With `until` (UTC), undated ones are excluded. */
+/**
+ * Sweeps with equal branch, matrix and provenance, newest first, after all of them the captures. With `until` (UTC),
+ * undated ones are excluded.
+ */
 export function seriesOf(db: StoreDatabase, series: SeriesName, limit: number, until: string | null = null): Sweep[] {
   const dated = until === null ? undefined : lte(sweeps.startedAt, until);
-  return select(db, and(inSeriesOf(series), dated), limit);
+  return select(db, and(inSeriesOf(series), dated), limit, isCapture);
 }
 
 /** @param matrices the current and former names of its matrix */

@@ -3,7 +3,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { plannedCells } from '../cells.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { cellKeysOf } from '../runs/runs.ts';
-import { seriesUntil } from './find-sweeps.ts';
+import { FIT_RUN, seriesUntil } from './find-sweeps.ts';
 import { leftOutCellsOf } from './sweeps.ts';
 
 /**
@@ -15,13 +15,6 @@ export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId) {
   const leftOut = leftOutCellsOf(db, sweepId);
   return { planned, leftOut: leftOut === null ? null : new Set(leftOut.filter((key) => !planned.has(key))) };
 }
-
-/**
- * Condition for a run whose numbers count. A run with another process on the GPU does not, even without a visible
- * effect.
- */
-const FIT_RUN = `r.role = 'timed' AND r.outcome = 'measured'
-  AND NOT EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.flag = 'contended')`;
 
 /** IDs of the sweeps that have a fit run of any cell. */
 export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Set<SweepId> {

@@ -1,19 +1,20 @@
 import { UsageError } from '../../errors.ts';
-import { namedAxis, namedWords } from '../../records/axis.ts';
-import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
+import { axisWords, namedAxis } from '../../records/axis.ts';
+import { batchOf, type KeyedCell, PRECISIONS } from '../../records/cell.ts';
+import type { NamedShapes } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';
-import { alignPoints, padStart, textWidth, wrapHanging, wrapWords } from '../text-width.ts';
-import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
+import { alignPoints, padStart, textWidth, wrapHanging } from '../text-width.ts';
+import { captionLines, optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
 import { type Look, plain } from '../look.ts';
 import type { Verdict } from '../../records/verdict.ts';
-import { formatPercent, formatNumber } from '../numbers.ts';
+import { formatPercent, formatNumber, overlapNote } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 
 /** A tile of a map. Its shade shows the number; color is only an aid. */
 export interface Tile {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly sign: string;
   readonly number: string;
   readonly style: (text: string) => string;
@@ -34,22 +35,20 @@ export type MapAxes = readonly [MapAxis, MapAxis];
 
 interface MapAxis {
   readonly name: string;
-  readonly textOf: (cell: Cell) => string;
+  readonly textOf: (cell: KeyedCell) => string;
   /** Order of cells whose texts are numbers; equal for all cells to sort them by text. */
-  readonly rankOf: (cell: Cell) => number;
-  readonly without: (cell: Cell) => Cell;
+  readonly rankOf?: (cell: KeyedCell) => number;
+  readonly without: (cell: KeyedCell) => KeyedCell;
 }
 
-const noRank = (): number => 0;
-
 const AXES: readonly MapAxis[] = [
-  { name: 'model', textOf: ({ model }) => model, rankOf: noRank, without: (cell) => ({ ...cell, model: '' }) },
+  { name: 'model', textOf: ({ model }) => model, without: (cell) => ({ ...cell, model: '' }) },
   { name: 'precision', textOf: (cell) => precisionText(cell), rankOf: rankOfPrecision, without: (cell) => cell },
   {
     name: 'batch',
     textOf: (cell) => shapeText(cell, tailOf(cell) || null),
     rankOf: ({ shapes }) => batchOf(shapes) ?? 0,
-    without: (cell) => cell,
+    without: (cell) => (tailOf(cell) === '' ? { ...cell, shapes: {} } : withOpen(cell, (place) => place === 0)),
   },
   {
     name: 'streams',
@@ -60,28 +59,47 @@ const AXES: readonly MapAxis[] = [
   ...(['cudaGraph', 'dataTransfers', 'spinWait'] as const).map((name): MapAxis => ({
     name,
     textOf: (cell) => `${name} ${cell[name] === null ? '–' : cell[name] ? 'on' : 'off'}`,
-    rankOf: noRank,
     without: (cell) => ({ ...cell, [name]: name === 'spinWait' ? true : null }),
   })),
 ];
 
-function axisNamed(name: string): MapAxis {
-  const textOf = ({ axisFlags }: Cell): string => `${name} ${flagWord(axisFlags, name)}`;
-  return AXES.find((axis) => axis.name === name) ?? { name, textOf, rankOf: noRank, without: withoutFlag(name) };
-}
+/** The size of a dimension that is an axis, in titles. */
+const OPEN = -1;
 
-/** The word of a named axis, or the value of an option or variable; a dash if the cell has none. */
-function flagWord(flags: Cell['axisFlags'], name: string): string {
-  const named = namedWords(flags).find((one) => one.name === name)?.word ?? namedAxis(name)?.byDefault;
-  return named ?? (flags[name] === '' ? 'on' : (flags[name] ?? '–'));
-}
-
-function withoutFlag(name: string): MapAxis['without'] {
-  const own: readonly string[] = namedAxis(name)?.flags ?? [name];
-  return (cell) => ({
-    ...cell,
-    axisFlags: Object.fromEntries(Object.entries(cell.axisFlags).filter(([flag]) => !own.includes(flag))),
+function withOpen(cell: KeyedCell, isOpen: (place: number, input: string) => boolean): KeyedCell {
+  const opened = Object.entries(cell.shapes).map(([input, dims]): [string, number[]] => {
+    return [input, dims.map((size, place) => (isOpen(place, input) ? OPEN : size))];
   });
+  return { ...cell, shapes: Object.fromEntries(opened) };
+}
+
+/** A dimension that the matrix names. */
+function dimensionAxis(name: string, namedShapes: ReadonlyMap<string, NamedShapes>): MapAxis {
+  const namesOf = ({ key }: KeyedCell): NamedShapes => namedShapes.get(key) ?? {};
+  const sizeOf = (cell: KeyedCell): number | undefined =>
+    Object.entries(namesOf(cell)).flatMap(([input, dims]) => cell.shapes[input]?.[dims.indexOf(name)] ?? [])[0];
+  return {
+    name,
+    textOf: (cell) => `${name} ${sizeOf(cell) ?? '–'}`,
+    rankOf: (cell) => sizeOf(cell) ?? 0,
+    without: (cell) => withOpen(cell, (place, input) => namesOf(cell)[input]?.[place] === name),
+  };
+}
+
+/** Shows the word of a named axis, or the value of an option or variable; a dash if the cell has none. */
+function axisNamed(name: string): MapAxis {
+  const own = namedAxis(name);
+  const flags: readonly string[] = own?.flags ?? [name];
+  const wordOf = ({ axisFlags }: KeyedCell): string =>
+    axisWords(axisFlags).find((one) => one.name === name)?.word ?? own?.byDefault ?? '–';
+  const othersOf = ({ axisFlags }: KeyedCell) => Object.entries(axisFlags).filter(([flag]) => !flags.includes(flag));
+  return (
+    AXES.find((axis) => axis.name === name) ?? {
+      name,
+      textOf: (cell) => `${name} ${wordOf(cell) || 'on'}`,
+      without: (cell) => ({ ...cell, axisFlags: Object.fromEntries(othersOf(cell)) }),
+    }
+  );
 }
 
 const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
@@ -90,16 +108,24 @@ const BY_DEFAULT: MapAxes = [axisNamed('precision'), axisNamed('batch')];
  * Two axes such as `streams,batch`; by default precision and batch.
  * @throws UsageError with the axes that the cells have
  */
-export function mapAxes(text: string | true, cells: readonly { readonly cell: Cell }[]): MapAxes {
+export function mapAxes(
+  text: string | true,
+  cells: readonly { readonly cell: KeyedCell }[],
+  namedShapes: ReadonlyMap<string, NamedShapes>,
+): MapAxes {
   if (text === true) return BY_DEFAULT;
-  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => [
-    ...namedWords(axisFlags).map(({ name }) => name),
-    ...Object.keys(axisFlags).filter((flag) => !flag.startsWith('--')),
-  ]);
-  const known = [...new Set([...AXES.map(({ name }) => name), ...ofFlags])];
+  const ofFlags = cells.flatMap(({ cell: { axisFlags } }) => axisWords(axisFlags).map(({ name }) => name));
+  const dimensions = [...namedShapes.values()]
+    .flatMap((shapes) => Object.values(shapes).flat())
+    .filter((dimension) => typeof dimension === 'string');
+  const known = [...new Set([...AXES.map(({ name }) => name), ...ofFlags, ...dimensions])];
   const [down = '', across = '', ...more] = text.split(',').map((name) => name.trim());
   if (known.includes(down) && known.includes(across) && down !== across && more.length === 0) {
-    return [axisNamed(down), axisNamed(across)];
+    // Next to another dimension, the batch is no longer the whole shape.
+    const isOfShape = [down, across].some((name) => name !== 'batch' && dimensions.includes(name));
+    const axisOf = (name: string): MapAxis =>
+      isOfShape && dimensions.includes(name) ? dimensionAxis(name, namedShapes) : axisNamed(name);
+    return [axisOf(down), axisOf(across)];
   }
   const wrong = [down, across].find((name) => name !== '' && !known.includes(name));
   const problem = wrong === undefined ? 'name two axes, such as streams,batch' : `no axis ${printable(wrong)}`;
@@ -117,25 +143,26 @@ export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_
   ]);
 }
 
+const IN_SHAPE = new RegExp(`(?<![^x:])${OPEN}(?![^x ])`, 'g');
+
 /** The cell without the two axes, as a title. */
-function titleOf(whole: Cell, [down, across]: MapAxes): string {
+function titleOf(whole: KeyedCell, [down, across]: MapAxes): string {
   const isAxis = (name: string): boolean => down.name === name || across.name === name;
   const cell = down.without(across.without(whole));
-  const tail = tailOf(cell);
-  const shape = isAxis('batch') ? (tail === '' ? '' : `…x${tail}`) : shapeText(cell, null);
+  const shape = shapeText(cell, null).replaceAll(IN_SHAPE, '…');
   const options = optionList(cell).filter((word) => !isAxis('cudaGraph') || word !== 'options unknown');
   const parts = [cell.model, isAxis('precision') ? '' : precisionText(cell), shape, ...options];
   return printable(parts.filter((part) => part !== '').join(' '));
 }
 
-function rankOfPrecision({ precision }: Cell): number {
+function rankOfPrecision({ precision }: KeyedCell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
 const BY_NUMBER = new Intl.Collator('en', { numeric: true });
 
 /** Tiles by their printable text on an axis, in its order. */
-function along(tiles: readonly Tile[], { rankOf, textOf }: MapAxis): Map<string, Tile[]> {
+function along(tiles: readonly Tile[], { rankOf = () => 0, textOf }: MapAxis): Map<string, Tile[]> {
   const inOrder = tiles.toSorted(
     ({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || BY_NUMBER.compare(textOf(a), textOf(b)),
   );
@@ -170,7 +197,7 @@ function heatMap(tiles: readonly Tile[], look: Look, [down, across]: MapAxes): s
 }
 
 interface ChangedCell {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly verdict: Verdict;
   readonly changePercent: number | null;
 }
@@ -189,7 +216,7 @@ export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapA
   const seen = [...new Set(cells.map(({ verdict }) => verdict))];
   const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}`);
   if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
-  return [...heatMaps(tiles, look, axes), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
+  return [...heatMaps(tiles, look, axes), ...captionLines(legend.join(', '), look)];
 }
 
 function isChange(verdict: Verdict): boolean {
@@ -197,7 +224,7 @@ function isChange(verdict: Verdict): boolean {
 }
 
 export interface MappedCell {
-  readonly cell: Cell;
+  readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly value: number | null;
 }
@@ -232,10 +259,12 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
   const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
   const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
-  const legend = `median ${label}, ${unit}${scale}${missing}`;
-  return [...heatMaps(tiles, look, axes), ...wrapWords(legend, look.columns).map(look.style.dim)];
+  const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
+  const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
+  const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);
+  return [...heatMaps(tiles, look, axes), ...legend, ...note];
 }
 
-function isOverlapping({ streams }: Cell, metric: MetricId): boolean {
+function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {
   return streams > 1 && OVERLAPPING.includes(metric);
 }

@@ -59,6 +59,8 @@ describe('the pair of the guide of TensorRT, imported', () => {
     const text = (await bench([...slo, '--max-latency', '30'])).stdout;
     expect(text).toContain('4432 items/s (34.63 qps)');
     expect(text).toContain('28.90 ms, 3.7 % below the limit; no larger batch in the matrix; accuracy: not checked');
+    expect(text).toMatch(/^ *\* +vit_large +fp16 /m);
+    expect(text).toMatch(/^✓ +\* +vit_large +fp8 .*\n(?:.*\n)*✓ within the limits$/m);
   });
 
   test('under 28 ms nothing fits: exit code 4 and the nearest', async () => {

@@ -73,9 +73,12 @@ describe('bench choose --search', () => {
   }, 60_000);
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
-    const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
+    const { args, db, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');
     const { code, json } = await benchJson(OUTPUTS.search, args('--max-latency', '1.4', '--metric', 'latency'), here);
     expect([code, json.axis, json.groups.map(({ highest }) => highest?.at ?? null)]).toEqual([4, 'streams', [4, null]]);
+    const { stdout } = await bench(['choose', '--no-chart', '--db', db], here);
+    expect(stdout).toMatch(/graph streams=4 .* ~1\.300 ms +~1\.301 ms/);
+    expect(stdout).toContain('~ 2 or 4 streams overlap: their times say little, throughput is what counts');
   });
 
   test('what fails is no answer: it is named, and the exit code says so', async () => {
@@ -87,6 +90,18 @@ describe('bench choose --search', () => {
     });
     expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining('small fp16 4x3 graph: batch 4') });
     expect(stdout).toContain('4 holds (2 runs), 8 failed');
+  });
+
+  test('a plain choose afterwards takes the newest value of each cell, of earlier sweeps, too', async () => {
+    const { args, db, here, matrix } = place('batch: [1, 2, 4]', 2);
+    for (const filter of ['batch=1', 'batch<4']) {
+      await bench(['run', matrix, '--filter', filter, '--trtexec', STUB, '--db', db], here);
+    }
+    await bench(args('--max-latency', '2'), here);
+    const { code, json } = await benchJson(OUTPUTS.slo, ['choose', '--max-latency', '2', '--db', db], here);
+    expect([code, json.models[0]?.candidates, json.sweepIds.length]).toEqual([0, 3, 2]);
+    const named = await benchJson(OUTPUTS.slo, ['choose', '--max-latency', '2', '--at', 'latest', '--db', db], here);
+    expect(named.json.models[0]?.candidates).toBe(1);
   });
 
   test('a limit nearer than the noise is decided by the median, and told', async () => {

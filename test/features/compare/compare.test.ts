@@ -102,8 +102,9 @@ describe('on a repository in which one commit made two cells slower', () => {
     const inClone = (...args: string[]) => bench(['compare', ...args, '--db', db], { cwd: clone });
     const hint = 'this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)';
     expect(await inClone('HEAD~3')).toEqual(refusal(`(no commit here is that far before HEAD; ${hint})`));
-    const { code, stdout } = await inClone(commits[0]?.slice(0, 8) ?? '', 'HEAD', '--json');
-    expect([code, parsed(stdout).base.commit, parsed(stdout).head.commit]).toEqual([1, commits[0], commits[2]]);
+    const sides = ['compare', commits[0]?.slice(0, 8) ?? '', 'HEAD', '--db', db];
+    const { code, json } = await benchJson(OUTPUTS.compare, sides, { cwd: clone });
+    expect([code, json.base.commit, json.head.commit]).toEqual([1, commits[0], commits[2]]);
     repository.git('-C', clone, 'fetch', '--quiet', '--depth', '1');
     expect(await inClone('HEAD')).toEqual(refusal(`neither it nor any commit before it was measured; ${hint}`));
   });

@@ -34,11 +34,16 @@ test.each([
   const { cells } = json;
   expect([ended.code, cells.map(({ verdict }) => verdict)]).toEqual([code, verdicts]);
   // The change and its interval stay.
-  for (const { changePercent, ciPercent } of cells) {
+  for (const { changePercent, ciPercent, reasons, verdict } of cells) {
+    expect(reasons.includes('belowMinChange')).toBe(verdict === 'same');
     expect(changePercent).toBeGreaterThan(10);
     expect(ciPercent?.[0]).toBeGreaterThan(10);
   }
-  expect((await bench(sides, { cwd })).stdout.split(' · ')[0]).toBe(headline);
+  const { stdout } = await bench(sides, { cwd });
+  expect(stdout.split(' · ')[0]).toBe(headline);
+  const small = cells.filter(({ verdict }) => verdict === 'same').length;
+  const why = 'a change below the smallest one that counts (--min-change, or minChange of the matrix)';
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`${why} (${small} cell${small === 1 ? '' : 's'})`);
   const judged = (await jsonOf(OUTPUTS.check, ['check', ...args], { cwd })).series[0]?.cells ?? [];
   const [expected, found] = [cells, judged].map((all) => new Map(all.map(({ key, verdict }) => [key, verdict])));
   expect(found).toEqual(expected);

@@ -16,7 +16,7 @@ import {
 } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { queryStore } from '../../support/store-dump.ts';
-import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 
 /** Batch 8 scatters, batch 1 does not. */
 const NOISE = { STUB_NOISE: '{"when": "input:8x3", "percent": 4}' };
@@ -137,19 +137,29 @@ describe('captures', () => {
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('excludes warmUpMs')]);
   });
 
-  test('captures are marked, and never compared, judged or a baseline', async () => {
+  test('captures are marked, and never compared, judged, chosen, a baseline or the newest sweep', async () => {
     const db = join(folder, 'bench.sqlite');
     const run = (path: string) =>
       bench(['run', path, '--trtexec', STUB, '--no-telemetry', '--db', db], { cwd: folder });
-    await run(matrix('usual', 'name: stub', 'repeats: 2'));
-    const { stdout } = await run(matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}'));
+    const capture = (): string => matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}');
+    const { stdout } = await run(capture());
     expect(stdout).toContain('capture (4 runs; this is one of them): 64 queries without a warm-up, as for a profiler');
-    const compared = await jsonOf(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+    const nothing = await bench(['choose', '--db', db]);
+    const why = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
+    expect([nothing.code, nothing.stdout.includes('excluded: small fp16 1x3 graph: capture\n')]).toEqual([4, true]);
+    expect(nothing.stdout.trimEnd().endsWith(why)).toBe(true);
+    expect((await bench(['show', 'latest', '--db', db])).stdout).toContain('capture (4 runs');
+    await run(matrix('usual', 'name: stub', 'repeats: 2'));
+    await run(capture());
+    const { sweeps } = await jsonOf(OUTPUTS.sweeps, ['ls', 'sweeps', '--db', db]);
+    const [newest = '', usual = ''] = sweeps.map(({ sweepId }) => sweepId);
+    const compared = await jsonOf(OUTPUTS.compare, ['compare', usual, newest, '--db', db]);
     expect(compared.counts).toMatchObject({ incomparable: 2, same: 0 });
-    const failed = { verdict: 'noResult', reason: 'failed' };
-    const series = [{ cells: [failed, failed] }];
-    expect(await jsonOf(OUTPUTS.check, ['check', '--db', db])).toMatchObject({ series });
-    const baseline = await bench(['baseline', 'set', 'v1', 'latest', '--db', db]);
+    const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
+    expect([code, json.series.map(({ sweepId, cells }) => [sweepId, cells.length])]).toEqual([0, [[usual, 2]]]);
+    const chosen = await benchJson(OUTPUTS.pareto, ['choose', '--db', db]);
+    expect([chosen.code, chosen.json.sweepIds, chosen.json.workloads[0]?.length]).toEqual([0, [usual], 2]);
+    const baseline = await bench(['baseline', 'set', 'v1', newest, '--db', db]);
     expect(baseline).toEqual(refusal('cannot be a baseline: capture'));
   });
 });

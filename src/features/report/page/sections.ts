@@ -2,7 +2,7 @@ import { type HtmlColumn, type Markup, htmlTable, markup, shortened } from '../.
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
-import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { formatNumber, formatPercent, overlapNote } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
 import { type Row, cellLink, cellWords, factList, isChange, namesOf, rowsByKey } from './cell-rows.ts';
@@ -65,7 +65,9 @@ export function paretoView(data: ReportData): Markup | null {
       .filter(({ text }) => choices.some((choice) => text(choice) !== ''))
       .map(({ header, text }) => ({ header, show: text, kind: 'number' })),
   ];
-  const table = htmlTable('* Pareto-optimal: no other is at least as good on every axis', columns, choices);
+  const optimal = '* Pareto-optimal: no other is at least as good on every axis';
+  const overlap = overlapNote(choices.map(({ streams }) => streams));
+  const table = htmlTable(overlap === null ? optimal : `${optimal}. ${overlap}`, columns, choices);
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
