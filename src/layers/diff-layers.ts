@@ -70,7 +70,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
 
 /** The launch dominates shorter layers, so that their time does not show a change of the clock. */
 const LEAST_MS = 0.003;
-const LEAST_LAYERS = 8;
+const LEAST_LAYERS = 2;
 /**
  * A clock changes all layers by the same factor: this share of them is within `UNIFORM` of the median, or within
  * `UNIFORM_SHARE` of the shift.
