@@ -196,6 +196,21 @@ describe('layers of files', () => {
   });
 });
 
+test('two cells are compared by their newest profiles, whatever their sweeps, and by their runs', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const night = (nth: number, run: string) => join(ROOT, 'recordings', `night${nth}`, `nights_${nth}${run}`);
+  const profiles = ['fp16', 'fp8'].map((precision) => night(1, `-profile_vit_small.${precision}.b8`));
+  for (const [place, path] of [...profiles, night(2, '_vit_small.fp16.b8.graph1')].entries()) {
+    await bench(['import', path, '--sweep', `s${place}`, '--db', db]);
+  }
+  const diff = (...args: string[]) => jsonOf(OUTPUTS['layers-diff'], ['layers', ...args, '--db', db]);
+  const { base, head, deltaMs } = await diff('vit_small', '--diff', 'precision=fp16', 'precision=fp8');
+  expect([base.layers, head.layers, deltaMs]).toEqual([141, 190, expect.closeTo(0.5608, 4)]);
+  for (const cell of [[], ['vit_small']]) {
+    expect(await diff(...cell, '--diff', base.runId, head.runId)).toMatchObject({ deltaMs });
+  }
+});
+
 describe('imports that differ in what the engine was tuned for', () => {
   const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
   const SLOWER = SUMMARY.replace('Throughput: 19.2498', 'Throughput: 17.4998').replaceAll(/\d+\.\d+(?= m?s)/g, (time) =>
