@@ -4,8 +4,8 @@ import { count, type Immutable, textOrNull } from '../records/scalars.ts';
 import type { JoinedLayer } from './profiled-engine.ts';
 import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
-/** Purpose of a layer. Format copies and casts are overhead, not work of the network. */
-const LAYER_KINDS = ['compute', 'reformat', 'cast', 'shape'] as const;
+/** Purpose of a layer. Format copies, Q/DQ nodes and casts are overhead, not work of the network. */
+const LAYER_KINDS = ['compute', 'reformat', 'quantize', 'cast', 'shape'] as const;
 
 export type LayerKind = (typeof LAYER_KINDS)[number];
 
@@ -64,9 +64,13 @@ function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
   };
 }
 
-function kindOf({ name, type }: JoinedLayer): LayerKind {
+function kindOf({ name, origins, type }: JoinedLayer): LayerKind {
   const lower = type?.toLowerCase() ?? '';
-  if (lower === 'reformat' || name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (/^(?:de)?quantize/.test(lower) || (origins.length > 0 ? origins : [name]).every(isQuantizeNode)) {
+    return 'quantize';
+  }
+  if (lower === 'reformat') return 'reformat';
   if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name)) return 'cast';
   if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
     return 'shape';

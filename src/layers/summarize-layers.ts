@@ -52,7 +52,7 @@ const shareOfTime = z.number().min(0).max(1);
 export const layersSummarySchema = z.strictObject({
   layers: count,
   totalMs: z.number(),
-  overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
+  overheadMs: z.strictObject({ reformat: z.number(), quantize: z.number(), cast: z.number(), shape: z.number() }),
   /** Share of the time in layers whose content is not visible. */
   opaqueShare: shareOfTime,
   /** Shares of the time by the input type of the layers. */
@@ -82,7 +82,12 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
   return {
     layers: layers.length,
     totalMs,
-    overheadMs: { reformat: kindMs('reformat'), cast: kindMs('cast'), shape: kindMs('shape') },
+    overheadMs: {
+      reformat: kindMs('reformat'),
+      quantize: kindMs('quantize'),
+      cast: kindMs('cast'),
+      shape: kindMs('shape'),
+    },
     opaqueShare: share(({ isOpaque }) => isOpaque),
     precisionShares: groupLayers(layers, ['precision'], 1).map(({ key, totalMs: ms }) => ({
       precision: key,
