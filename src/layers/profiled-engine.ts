@@ -28,7 +28,7 @@ export interface ProfiledEngine {
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
   /** Sum over all layers of one query, if not all of them are listed. */
-  readonly total?: LayerProfile['total'] | undefined;
+  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'> | undefined;
   /** Null if nothing was timed, so that only names and kernels are known. */
   readonly iterations: number | null;
   /** Median GPU compute time without the profiler in ms, of the same run or of the timed runs of the cell. */

@@ -44,8 +44,8 @@ export interface LayerProfile {
   /** Profiled iterations, including warmup. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
-  /** Averages of one whole query, if the table is an excerpt whose last row states them. */
-  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'>;
+  /** Times of all layers, if the table is an excerpt whose last row states them. */
+  readonly total?: Pick<LayerTime, 'timeMs' | 'averageMs' | 'medianMs'>;
 }
 
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
