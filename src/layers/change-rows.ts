@@ -95,6 +95,7 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number) {
 function detailOf({ base, change, head }: ChangedLayers, parts: readonly ChangedLayers[]): string | null {
   switch (change) {
     case 'same':
+      return formatChange(parts[0]).join(', ') || null;
     case 'unknown':
     case 'new':
     case 'gone':
@@ -118,8 +119,18 @@ function precisionChange(part: ChangedLayers): string {
   return `${was?.precisionIn ?? '?'} → ${is?.precisionIn ?? '?'}, ${tacticChange(part)}`;
 }
 
-function tacticChange({ base, head }: ChangedLayers): string {
-  return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
+function tacticChange(part: ChangedLayers): string {
+  const { base, head } = part;
+  const tactics = describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
+  return [tactics, ...formatChange(part)].join(', ');
+}
+
+/** `inputs: Row major linear FP16 format → Channel major …`: other memory layouts of the first tensors. */
+function formatChange(part: ChangedLayers | undefined): string[] {
+  return (['inputs', 'outputs'] as const).flatMap((side) => {
+    const [was, is] = [part?.base[0]?.[side][0]?.format, part?.head[0]?.[side][0]?.format];
+    return was && is && was !== is ? [`${side}: ${was} → ${is}`] : [];
+  });
 }
 
 /** The kernel change that costs most in a row, with its number of layers. */

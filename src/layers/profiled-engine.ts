@@ -88,6 +88,8 @@ function inspected(layer: EngineLayer | undefined) {
     precisionIn: precisionOf(layer?.inputs ?? []),
     precisionOut: precisionOf(layer?.outputs ?? []),
     channels: layer === undefined ? null : channelsOf(layer),
+    inputs: layer?.inputs ?? [],
+    outputs: layer?.outputs ?? [],
     origins: layer?.origins ?? [],
   };
 }

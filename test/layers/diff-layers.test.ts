@@ -101,10 +101,8 @@ describe('the parts of a difference', () => {
             ...layer,
             averageMs: layer.averageMs * (factors.get(index) ?? 1),
           }));
-          const slower = NORMAL.filter(({ averageMs }, index) => {
-            const grewBy = (factors.get(index) ?? 1) - 1;
-            return grewBy >= 0.1 && grewBy * averageMs >= 0.003;
-          });
+          const grewBy = (index: number): number => (factors.get(index) ?? 1) - 1;
+          const slower = NORMAL.filter((layer, at) => grewBy(at) >= 0.1 && grewBy(at) * layer.averageMs >= 0.003);
           const found = causes(diffLayers(NORMAL, head)).flatMap(({ parts }) => parts.flatMap(({ base }) => base));
           expect(new Set(found)).toEqual(new Set(slower));
         },
@@ -172,11 +170,17 @@ describe('what a row says of its layers', () => {
     [[0.5, 0.4], ['blocks.1.mlp.fc2/MatMul 0.5→0.4 true']],
     [[0.6, 0.61, 0.6], []],
     [[0.6, 0.6], []],
-    [[0.54, 0.5], []],
   ])('of 0.5 ms layers with the same kernel, those of %j ms', (times, named) => {
     const before = blocks(times.map(() => ['a', 0.5]));
     const { rows } = changeRows(diffLayers(before, blocks(times.map((ms) => ['a', ms]))));
     expect(rows.map(({ label, baseMs, headMs, isCause }) => `${label} ${baseMs}→${headMs} ${isCause}`)).toEqual(named);
+  });
+
+  test('another memory layout of a tensor is part of how', () => {
+    const before = blocks([['a', 0.5]]);
+    const tensor = { name: '', dimensions: [], type: 'fp16', format: 'Row major' };
+    const after = before.map((layer) => ({ ...layer, tactic: 'b', inputs: [tensor] }));
+    expect(changeRows(diffLayers(before, after)).rows[0]?.detail).toMatch(/^a → b, inputs: .+ → Row major$/);
   });
 
   test('a cast that a tool added and one without a name are the same work', () => {
