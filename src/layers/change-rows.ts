@@ -16,22 +16,26 @@ export function changeRows(diff: LayersDiff) {
     row = [],
   } = Object.groupBy(diff.parts, (part) => {
     if (isLoose(part)) return 'loose';
-    return part.change === 'same' || part.change === 'unknown' ? part.change : 'row';
+    if (part.change === 'same') return isOnItsOwn(part, diff, scatter) ? 'row' : 'same';
+    return part.change === 'unknown' ? 'unknown' : 'row';
   });
-  const sum = (parts: readonly ChangedLayers[]): ChangeRow | null =>
-    parts.length === 0 ? null : rowOf(parts, scatter);
   return {
     /** Largest contribution first. */
     rows: [...Map.groupBy(row, rowKey).values()]
       .map((parts) => rowOf(parts, scatter))
       .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)),
     /** Layers with unknown kernels on at least one side, whose times do not show the reason. */
-    unknown: sum(unknown),
-    /** Layers with the same kernel on both sides: the noise of the profiler, or an effect that scales all layers. */
-    unchanged: sum(same),
+    unknown: sumOfAll(unknown),
+    /** Other layers with the same kernel on both sides: the noise of the profiler, or an effect that scales them all. */
+    unchanged: sumOfAll(same),
     /** Layers on one side only that no ONNX node links to others, so that they cannot be attributed. */
-    unattributed: sum(loose),
+    unattributed: sumOfAll(loose),
   };
+}
+
+/** With this scatter, the sum is no cause. */
+function sumOfAll(parts: readonly ChangedLayers[]): ChangeRow | null {
+  return parts.length === 0 ? null : rowOf(parts, Infinity);
 }
 
 function isLoose({ change, base, head }: ChangedLayers): boolean {
@@ -39,6 +43,17 @@ function isLoose({ change, base, head }: ChangedLayers): boolean {
     (change === 'new' || change === 'gone') &&
     [...base, ...head].every(({ kind, origins }) => kind === 'compute' && origins.length === 0)
   );
+}
+
+/** Least change, as a share of its time, for which a layer with the same kernel has a row. */
+const LEAST_SAME_SHARE = 0.1;
+
+/** Whether the time of a layer changed, and not by the factor that all layers share. */
+function isOnItsOwn(part: ChangedLayers, { commonPercent }: LayersDiff, scatter: number): boolean {
+  const { baseMs, deltaMs, headMs } = part;
+  const apartMs = headMs - baseMs * (1 + (commonPercent ?? 0) / 100);
+  const least = Math.max(noiseMs([part], scatter), LEAST_SAME_SHARE * baseMs, LEAST_MS);
+  return Math.min(baseMs, headMs) > 0 && Math.min(Math.abs(deltaMs), Math.abs(apartMs)) >= least;
 }
 
 function rowKey(part: ChangedLayers): string {
@@ -60,15 +75,14 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number) {
   const change = first?.change ?? 'same';
   const deltaMs = sum((part) => part.deltaMs);
   const layers = first === undefined || first.base.length > 0 ? first?.base : first.head;
-  const isSettled = change === 'same' || change === 'unknown';
   return {
     change,
     /** The nodes of one part, or the common names of several: `blocks.*.attn: AV, QK, Scale, Softmax`. */
     label: nodesLabel(namesOf(layers ?? [], parts.length > 1)),
     /** How the kernels changed; null if there is nothing to report. */
     detail: first === undefined ? null : detailOf(first, parts),
-    /** The kernels changed, and the time changed by more than that of equal kernels varies. Only such rows are causes. */
-    isCause: !isSettled && Math.abs(deltaMs) > noiseMs(parts, scatter),
+    /** The time changed by more than that of equal kernels varies. Only such rows are causes. */
+    isCause: Math.abs(deltaMs) > noiseMs(parts, scatter),
     baseLayers: sum(({ base }) => base.length),
     headLayers: sum(({ head }) => head.length),
     baseMs: sum(({ baseMs }) => baseMs),
@@ -81,6 +95,7 @@ function rowOf(parts: readonly ChangedLayers[], scatter: number) {
 function detailOf({ base, change, head }: ChangedLayers, parts: readonly ChangedLayers[]): string | null {
   switch (change) {
     case 'same':
+      return formatChange(parts[0]).join(', ') || null;
     case 'unknown':
     case 'new':
     case 'gone':
@@ -104,8 +119,18 @@ function precisionChange(part: ChangedLayers): string {
   return `${was?.precisionIn ?? '?'} → ${is?.precisionIn ?? '?'}, ${tacticChange(part)}`;
 }
 
-function tacticChange({ base, head }: ChangedLayers): string {
-  return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
+function tacticChange(part: ChangedLayers): string {
+  const { base, head } = part;
+  const tactics = describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
+  return [tactics, ...formatChange(part)].join(', ');
+}
+
+/** `inputs: Row major linear FP16 format → Channel major …`: other memory layouts of the first tensors. */
+function formatChange(part: ChangedLayers | undefined): string[] {
+  return (['inputs', 'outputs'] as const).flatMap((side) => {
+    const [was, is] = [part?.base[0]?.[side][0]?.format, part?.head[0]?.[side][0]?.format];
+    return was && is && was !== is ? [`${side}: ${was} → ${is}`] : [];
+  });
 }
 
 /** The kernel change that costs most in a row, with its number of layers. */

@@ -70,6 +70,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
 
 /** The launch dominates shorter layers, so that their time does not show a change of the clock. */
 const LEAST_MS = 0.003;
+/** Fewer layers show only a common change beyond `UNIFORM`, and one layer shows none. */
 const LEAST_LAYERS = 8;
 /**
  * A clock changes all layers by the same factor: this share of them is within `UNIFORM` of the median, or within
@@ -84,9 +85,10 @@ function commonPercent(parts: readonly ChangedLayers[]): number | null {
     .filter(({ change, baseMs }) => change === 'same' && baseMs >= LEAST_MS)
     .flatMap(({ baseMs, headMs }) => (headMs > 0 ? [headMs / baseMs] : []))
     .toSorted((a, b) => a - b);
-  if (ratios.length < LEAST_LAYERS) return null;
   const middle = ratios[Math.floor(ratios.length / 2)] ?? 1;
-  const tolerance = Math.max(UNIFORM, UNIFORM_SHARE * Math.abs(Math.log(middle)));
+  const size = Math.abs(Math.log(middle));
+  if (ratios.length < 2 || (ratios.length < LEAST_LAYERS && size <= UNIFORM)) return null;
+  const tolerance = Math.max(UNIFORM, UNIFORM_SHARE * size);
   const uniform = ratios.filter((ratio) => Math.abs(Math.log(ratio / middle)) <= tolerance);
   return uniform.length >= UNIFORM_LAYERS * ratios.length ? (middle - 1) * 100 : null;
 }

@@ -1,11 +1,12 @@
 import * as z from 'zod';
 
+import { layerTensorSchema } from '../records/layer-info.ts';
 import { count, type Immutable, textOrNull } from '../records/scalars.ts';
 import type { JoinedLayer } from './profiled-engine.ts';
 import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
-/** Purpose of a layer. Format copies and casts are overhead, not work of the network. */
-const LAYER_KINDS = ['compute', 'reformat', 'cast', 'shape'] as const;
+/** Purpose of a layer. Format copies, Q/DQ nodes and casts are overhead, not work of the network. */
+const LAYER_KINDS = ['compute', 'reformat', 'quantize', 'cast', 'shape'] as const;
 
 export type LayerKind = (typeof LAYER_KINDS)[number];
 
@@ -19,6 +20,8 @@ export const layerFactsSchema = z.strictObject({
   precisionIn: textOrNull,
   precisionOut: textOrNull,
   channels: z.tuple([z.number(), z.number()]).nullable(),
+  inputs: z.array(layerTensorSchema),
+  outputs: z.array(layerTensorSchema),
   /** ONNX nodes according to the inspector; without them, those in the name. */
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
   nodes: z.array(z.string()).describe('The same without Q/DQ nodes and added casts'),
@@ -40,8 +43,8 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
     const isInspected = layer.type !== null || layer.origins.length > 0;
     const names = (isInspected ? undefined : byName.get(layer.name)) ?? namesOf(layer, areNamesNodes);
     if (!isInspected) byName.set(layer.name, names);
-    const { index, name, type, tactic, precisionIn, precisionOut, channels, averageMs } = layer;
-    const stated = { index, name, type, tactic, precisionIn, precisionOut, channels };
+    const { index, name, type, tactic, precisionIn, precisionOut, channels, inputs, outputs, averageMs } = layer;
+    const stated = { index, name, type, tactic, precisionIn, precisionOut, channels, inputs, outputs };
     return { ...stated, ...names, averageMs: averageMs ?? 0 };
   });
 }
@@ -64,9 +67,13 @@ function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
   };
 }
 
-function kindOf({ name, type }: JoinedLayer): LayerKind {
+function kindOf({ name, origins, type }: JoinedLayer): LayerKind {
   const lower = type?.toLowerCase() ?? '';
-  if (lower === 'reformat' || name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (name.startsWith('Reformatting CopyNode')) return 'reformat';
+  if (/^(?:de)?quantize/.test(lower) || (origins.length > 0 ? origins : [name]).every(isQuantizeNode)) {
+    return 'quantize';
+  }
+  if (lower === 'reformat') return 'reformat';
   if (lower === 'cast' || name.startsWith('cast_') || /^__myl_Cas(?:_myl|$)/.test(name)) return 'cast';
   if (['shape_call', 'reshape', 'shuffle', 'noop', 'shape', 'signal', 'wait'].includes(lower)) {
     return 'shape';

@@ -46,7 +46,7 @@ export function isOpaque(name: string): boolean {
 
 /** Whether quantization added a node. Such nodes differ between the precisions of a network. */
 export function isQuantizeNode(origin: string): boolean {
-  return /(?:Quantize|Dequantize)Linear(?:_\d+)?$/.test(origin);
+  return /(?:Quantize|Dequantize)Linear(?:_\d+)?(?:_(?:de)?quantize_scale_node)?$/.test(origin);
 }
 
 /** Whether a precision tool added a cast. It belongs to the variant, not to the network. */

@@ -28,7 +28,7 @@ export interface ProfiledEngine {
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
   /** Sum over all layers of one query, if not all of them are listed. */
-  readonly total?: LayerProfile['total'] | undefined;
+  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'> | undefined;
   /** Null if nothing was timed, so that only names and kernels are known. */
   readonly iterations: number | null;
   /** Median GPU compute time without the profiler in ms, of the same run or of the timed runs of the cell. */
@@ -88,6 +88,8 @@ function inspected(layer: EngineLayer | undefined) {
     precisionIn: precisionOf(layer?.inputs ?? []),
     precisionOut: precisionOf(layer?.outputs ?? []),
     channels: layer === undefined ? null : channelsOf(layer),
+    inputs: layer?.inputs ?? [],
+    outputs: layer?.outputs ?? [],
     origins: layer?.origins ?? [],
   };
 }

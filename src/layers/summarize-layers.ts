@@ -52,7 +52,7 @@ const shareOfTime = z.number().min(0).max(1);
 export const layersSummarySchema = z.strictObject({
   layers: count,
   totalMs: z.number(),
-  overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
+  overheadMs: z.strictObject({ reformat: z.number(), quantize: z.number(), cast: z.number(), shape: z.number() }),
   /** Share of the time in layers whose content is not visible. */
   opaqueShare: shareOfTime,
   /** Shares of the time by the input type of the layers. */
@@ -73,7 +73,7 @@ const LAUNCH_MS = [0.005, 0.015] as const;
 export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
-  const kindMs = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
+  const msOf = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
   const newest = layers.reduce<number | null>((found, layer) => {
     const of = architecture(layer);
     return of === null ? found : Math.max(found ?? 0, of);
@@ -82,7 +82,7 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
   return {
     layers: layers.length,
     totalMs,
-    overheadMs: { reformat: kindMs('reformat'), cast: kindMs('cast'), shape: kindMs('shape') },
+    overheadMs: { reformat: msOf('reformat'), quantize: msOf('quantize'), cast: msOf('cast'), shape: msOf('shape') },
     opaqueShare: share(({ isOpaque }) => isOpaque),
     precisionShares: groupLayers(layers, ['precision'], 1).map(({ key, totalMs: ms }) => ({
       precision: key,

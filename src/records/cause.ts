@@ -6,6 +6,7 @@ const CAUSE_KINDS = [
   'tactics',
   'fusion',
   'precision',
+  'sameKernel',
   'engineBuild',
   'clocks',
   'powerLimit',

@@ -1,13 +1,17 @@
+import * as z from 'zod';
+
+import { type Immutable, textOrNull } from './scalars.ts';
+
 /** An input or output tensor of an engine layer, from either inspector schema. */
-export interface LayerTensor {
-  readonly name: string;
-  /** -1 for a dynamic dimension. */
-  readonly dimensions: readonly number[];
+export const layerTensorSchema = z.strictObject({
+  name: z.string(),
+  dimensions: z.array(z.number()).describe('-1 for a dynamic dimension'),
   /** `fp32 fp16 bf16 fp8 fp4 int64 int32 int8 int4 uint8 bool`, or the inspector's text. */
-  readonly type: string | null;
-  /** Memory layout in the inspector's words; null if it printed only the type. */
-  readonly format: string | null;
-}
+  type: textOrNull,
+  format: textOrNull.describe('Memory layout; null if only the type is known'),
+});
+
+export type LayerTensor = Immutable<z.infer<typeof layerTensorSchema>>;
 
 export interface EngineLayer {
   readonly index: number;
@@ -44,8 +48,8 @@ export interface LayerProfile {
   /** Profiled iterations, including warmup. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
-  /** Averages of one whole query, if the table is an excerpt whose last row states them. */
-  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'>;
+  /** Times of all layers, if the table is an excerpt whose last row states them. */
+  readonly total?: Pick<LayerTime, 'timeMs' | 'averageMs' | 'medianMs'>;
 }
 
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;

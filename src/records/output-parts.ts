@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { cellSchema } from './cell.ts';
 import { methodSchema, timeStatisticsSchema } from './harness.ts';
+import { layerTensorSchema } from './layer-info.ts';
 import { metricSchema } from './metric.ts';
 import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES, sweepSchema } from './sweep.ts';
@@ -64,6 +65,8 @@ export const layer = z.strictObject({
     .tuple([z.number(), z.number()])
     .nullable()
     .describe('Input and output channels of a convolution, or K and N of a matrix product; -1 if dynamic'),
+  inputs: z.array(layerTensorSchema),
+  outputs: z.array(layerTensorSchema),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
 });
 

@@ -40,7 +40,8 @@ export async function resolvePoints(
     'base' in sides
       ? [inSweeps(db, named, sides.base), inSweeps(db, named, sides.head)]
       : [await placeOf(db, named, sides[0], io), await placeOf(db, named, sides[1], io)];
-  if (base.isOfCells || head.isOfCells) {
+  const areRuns = base.runId !== null && head.runId !== null;
+  if (areRuns || base.isOfCells || head.isOfCells) {
     return inOneSweep(db, pointOf(base, name, named), pointOf(head, name, named));
   }
   const cells = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));

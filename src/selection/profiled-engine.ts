@@ -39,10 +39,11 @@ export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): Profi
   return run && profiledFrom(db, run, ref);
 }
 
-export function profiledPoint(db: StoreDatabase, { cell, sweeps, runId, ref }: CellPoint): ProfiledEngine | null {
+/** A side that names a cell alone may have its newest profile in another sweep. */
+export function profiledPoint(db: StoreDatabase, { cell, isOfCells, sweeps, runId, ref }: CellPoint) {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const own = runId === null ? null : profiledRun(db, runId, ref);
-  return own ?? profiledCell(db, cell, ids, ref);
+  return own ?? profiledCell(db, cell, ids, ref) ?? (isOfCells ? profiledCell(db, cell, null, ref) : null);
 }
 
 /**

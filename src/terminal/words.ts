@@ -217,6 +217,7 @@ export function verdictStyle(verdict: Verdict, style: Style): (text: string) => 
 export const PURPOSE_WORDS: Readonly<Record<LayerKind, string>> = {
   compute: "the network's own work",
   reformat: 'copies between formats',
+  quantize: 'Q/DQ layers',
   cast: 'casts',
   shape: 'shape work',
 };

@@ -16,10 +16,12 @@ async function layersOf(...args: readonly string[]): Promise<string> {
   return args.length > 0 ? printed() : (whole ??= printed());
 }
 
-test('what is no work of the network: copies between formats, casts, shapes', async () => {
+test('what is no work of the network: copies between formats, Q/DQ nodes, casts, shapes', async () => {
   expect(await layersOf()).toContain(
-    "in addition to the network's own work: copies between formats 0.00580 ms (1.6 %), casts 0.00755 ms (2.1 %), shape work 0.00386 ms (1.1 %)",
+    "in addition to the network's own work: copies between formats 0.00580 ms (1.6 %), Q/DQ layers 0.00669 ms (1.8 %), casts 0.00755 ms (2.1 %), shape work 0.00386 ms (1.1 %)",
   );
+  const { stdout } = await bench(['layers', RESNET.replace('fp8', 'int8')], { env: { COLUMNS: '200' } });
+  expect(stdout).toContain("network's own work: Q/DQ layers 0.01058 ms (5.1 %), shape work 0.00125 ms (0.61 %)");
 });
 
 test('large layers that were left in 16 bits are named', async () => {
@@ -121,6 +123,8 @@ test('a layer for a whole region shows nothing of what is in it: how much of the
     tactic: null,
     precisionIn: 'fp16',
     channels: null,
+    inputs: [],
+    outputs: [],
   };
   const [region, other] = ['{ForeignNode[/loop/a.../loop/b]}', '/head/Gemm'].map((name, index) => ({
     ...layer,

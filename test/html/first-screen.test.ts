@@ -147,7 +147,7 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     );
     expect(rows).toEqual([
       ['/attn: MatMul, MatMul_1, Softmax', '+0.300', '1.80', '2.10', 'fusion lost'],
-      ['all layers that kept their kernels', '0', '4.20', '4.20', 'same kernel'],
+      ['all other layers that kept their kernels', '0', '4.20', '4.20', 'same kernel'],
     ]);
     const lost = await page.$eval('#findings .fusions', (node) => node.textContent);
     expect(lost).toBe('fusion lost: mha_v2 → 3 layers: qk, softmax, av');

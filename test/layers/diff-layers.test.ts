@@ -88,7 +88,7 @@ describe('the parts of a difference', () => {
     }
   });
 
-  test('a layer that is slower with the same tactic is never a cause', () => {
+  test('a layer with the same tactic is a cause if its time alone changed by a tenth, and beyond the timer', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(NORMAL.length - 1), fc.double({ min: 1.05, max: 20, noNaN: true })), {
@@ -101,7 +101,10 @@ describe('the parts of a difference', () => {
             ...layer,
             averageMs: layer.averageMs * (factors.get(index) ?? 1),
           }));
-          expect(causes(diffLayers(NORMAL, head))).toEqual([]);
+          const grewBy = (index: number): number => (factors.get(index) ?? 1) - 1;
+          const slower = NORMAL.filter((layer, at) => grewBy(at) >= 0.1 && grewBy(at) * layer.averageMs >= 0.003);
+          const found = causes(diffLayers(NORMAL, head)).flatMap(({ parts }) => parts.flatMap(({ base }) => base));
+          expect(new Set(found)).toEqual(new Set(slower));
         },
       ),
       { numRuns: 50 },
@@ -155,11 +158,22 @@ describe('what a row says of its layers', () => {
         [small, 0.021],
         [large, 0.03],
         [large, 0.027],
-      ]),
+      ]).map((layer) => ({ ...layer, inputs: [{ name: '', dimensions: [], type: 'fp16', format: 'Row major' }] })),
     );
     const [row] = changeRows(diff).rows;
     expect(row?.label).toBe('blocks.*.mlp.fc2/MatMul');
-    expect(row?.detail).toBe('tile 64x64x64 → 256x64x32 (2 of 3)');
+    expect(row?.detail).toMatch(/^tile 64x64x64 → 256x64x32, inputs: Channel major .* → Row major \(2 of 3\)$/);
+  });
+
+  test.each([
+    [[0.77, 0.5, 0.5], ['blocks.0.mlp.fc2/MatMul 0.5→0.77 true']],
+    [[0.5, 0.4], ['blocks.1.mlp.fc2/MatMul 0.5→0.4 true']],
+    [[0.6, 0.61, 0.6], []],
+    [[0.6, 0.6], []],
+  ])('of 0.5 ms layers with the same kernel, those of %j ms', (times, named) => {
+    const before = blocks(times.map(() => ['a', 0.5]));
+    const { rows } = changeRows(diffLayers(before, blocks(times.map((ms) => ['a', ms]))));
+    expect(rows.map(({ label, baseMs, headMs, isCause }) => `${label} ${baseMs}→${headMs} ${isCause}`)).toEqual(named);
   });
 
   test('a cast that a tool added and one without a name are the same work', () => {

@@ -71,6 +71,8 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
   const block = 'layer.21/attention';
   expect(attention).toMatchObject({ stableName: '_gemm_mha_v2', type: 'kgen', precisionIn: 'fp8', block });
   expect(attention?.origins).toHaveLength(9);
+  const format = '(Arbitrary) Format with stride order = [1,2,0]';
+  expect(attention?.outputs).toEqual([{ name: '__mye200290_myl0', dimensions: [2048, 197, 64], type: 'fp8', format }]);
   expect(attention?.nodes).toContain('/vit/encoder/layer.21/attention/attention/Softmax');
 });
 
@@ -83,6 +85,7 @@ test("TensorRT's guide, listing 27: the FP16 attention in Torch-TensorRT's schem
     tactic: '_gemm_mha_v2_0x226b3a133b14795c1848781b9b93fa43',
     precisionIn: 'fp16',
     precisionOut: 'fp16',
+    outputs: [{ dimensions: [2048, 197, 64], type: 'fp16', format: null }],
     origins: [],
   });
 });

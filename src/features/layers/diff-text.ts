@@ -120,14 +120,11 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
   if (unknown !== null) {
     lines.push(
       `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${unknown.deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
-      ...namedEqually(unknown, 'by its name alone'),
+      ...namedEqually(unknown),
     );
   }
   if (unchanged !== null) {
-    lines.push(
-      `same kernels on both sides:${sumText(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`,
-      ...namedEqually(unchanged, 'in the same kernel'),
-    );
+    lines.push(`same kernels on both sides:${sumText(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`);
   }
   if (unattributed !== null) {
     const layers = unattributed.baseLayers + unattributed.headLayers;
@@ -141,24 +138,21 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
   return lines;
 }
 
-/** Lists layers whose times differ by this factor and by more than the timer: the three largest changes. */
+/** Lists layers with equal names whose times differ by this factor: the three largest changes. */
 const NAMED_FROM = 1.1;
-const LEAST_MS = 0.003;
 const NAMED = 3;
 
 /**
- * Pairs of layers with the same kernel, or that share only a name, such as those of two harnesses. The kernel has that
- * name in any precision.
+ * Pairs of layers that share only a name, such as those of two harnesses. The kernel has that name in any precision.
  */
-function namedEqually({ parts }: DiffRow, because: string): string[] {
+function namedEqually({ parts }: DiffRow): string[] {
   return parts
     .flatMap(({ base: [was, ...more], head: [is, ...others], baseMs, headMs, deltaMs }) => {
       const factor = Math.max((baseMs ?? 0) / (headMs ?? 0), (headMs ?? 0) / (baseMs ?? 0));
       const isPair = was !== undefined && is !== undefined && more.length + others.length === 0;
-      if (!isPair || deltaMs === null || !Number.isFinite(factor)) return [];
-      if (factor < NAMED_FROM || Math.abs(deltaMs) < LEAST_MS) return [];
+      if (!isPair || deltaMs === null || !Number.isFinite(factor) || factor < NAMED_FROM) return [];
       const times = `${formatNumber(baseMs)} → ${formatMs(headMs)}`;
-      const how = `${factor.toFixed(2)}x as ${deltaMs > 0 ? 'long' : 'fast'}, ${because}`;
+      const how = `${factor.toFixed(2)}x as ${deltaMs > 0 ? 'long' : 'fast'}, by its name alone`;
       return [{ line: `  ${printable(stableName(is))}: ${times}, ${how}`, size: Math.abs(deltaMs) }];
     })
     .toSorted((a, b) => b.size - a.size)

@@ -122,7 +122,7 @@ async function showDiff(
     : await withStore(options, io, async ({ db }) => {
         // Builds belong to no cell.
         const runIds = name === undefined ? refs.flatMap((ref) => runByPrefix(db, ref) ?? []) : [];
-        const [was, is] = runIds.filter((runId) => layerRun(db, runId)?.role === 'build');
+        const [was, is] = runIds.filter((runId) => layerRun(db, runId) !== null);
         if (was !== undefined && is !== undefined) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])];
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         return [profiledPoint(db, base), profiledPoint(db, head)];

@@ -66,7 +66,7 @@ const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),
   detail: z.string().nullable(),
-  isCause: z.boolean().describe('True if kernels changed and the time changed by more than chance'),
+  isCause: z.boolean().describe('True if the time changed by more than chance'),
   baseLayers: count,
   headLayers: count,
   baseMs: milliseconds,

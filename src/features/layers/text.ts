@@ -182,7 +182,7 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
   const { summary } = report;
   const lines: string[] = [];
   if (report.totalMs !== null) {
-    const named = (['reformat', 'cast', 'shape'] as const).flatMap((kind) => {
+    const named = (['reformat', 'quantize', 'cast', 'shape'] as const).flatMap((kind) => {
       const ms = summary.overheadMs[kind];
       return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${sharePercent(ms, summary)})`] : [];
     });

@@ -54,6 +54,7 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
   const measurement = log.measurement ?? log.excerpt;
+  const profile = profileOf(run);
   return {
     file: path,
     outcome: {
@@ -92,7 +93,7 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
     harness: harness === null ? null : { method: harness.method, values: harness.values },
     notes,
     layers: layersOf({ log, exports }),
-    layersTotal: profileOf({ log, exports })?.total ?? null,
+    layersTotal: profile?.total === undefined ? null : { queries: profile.iterations, ...profile.total },
   };
 }
 
@@ -180,9 +181,10 @@ export const parseOutput = outputSchema('bench parse --json', {
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
       layersTotal: layer
-        .pick({ averageMs: true, medianMs: true })
+        .pick({ timeMs: true, averageMs: true, medianMs: true })
+        .extend({ queries: count })
         .nullable()
-        .describe('Time of all layers per query, if the log lists only some of them; otherwise null'),
+        .describe('Time of all layers, if the log lists only some of them; otherwise null'),
     }),
   ),
 });

@@ -70,7 +70,7 @@ function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows) {
     ...rows,
     ...(unattributed === null ? [] : [{ ...unattributed, label: 'without any ONNX node' }]),
     ...(unknown === null ? [] : [{ ...unknown, label: 'kernels without a name' }]),
-    ...(unchanged === null ? [] : [{ ...unchanged, label: 'all layers that kept their kernels' }]),
+    ...(unchanged === null ? [] : [{ ...unchanged, label: 'all other layers that kept their kernels' }]),
   ]
     .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
     .map(({ baseMs, change, deltaMs, detail, headMs, label }) => ({

@@ -4,7 +4,7 @@ import type { LayerChange } from '../../layers/diff-layers.ts';
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 import { kernelName } from '../../layers/layer-facts.ts';
 import type { Cause } from '../../records/cause.ts';
-import { count } from '../../terminal/numbers.ts';
+import { count, formatPercent } from '../../terminal/numbers.ts';
 import { type CauseName, type WhyContext, cause, diffCommand, newest, round, uncounted } from './context.ts';
 import type { WhyLayers, WhySides } from './why-sides.ts';
 
@@ -91,13 +91,14 @@ function engineRoot({ base, head, isSameCell }: WhySides): string | null {
     : 'the engine was rebuilt, from inputs that are not known';
 }
 
-type LayerKind = 'fusion' | 'precision' | 'tactics';
+type LayerKind = 'fusion' | 'precision' | 'tactics' | 'sameKernel';
 
 const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]])[] = [
   ['fusion', ['split', 'merged', 'regrouped']],
   ['newLayers', ['new', 'gone']],
   ['precision', ['precision']],
   ['tactics', ['tactic', 'otherHash']],
+  ['sameKernel', ['same']],
 ];
 
 /** Least share of the end-to-end change that a profile must show. */
@@ -123,7 +124,7 @@ export function layerCauses(context: WhyContext): Cause[] {
   if (layers === null) return [];
   const root = engineRoot(context.sides);
   return groupsOf(context, layers).map(({ kind, rows, share, gained }) => {
-    const evidence = [...(root === null ? [] : [root]), ...listed(rows, layers.isTimed, '')];
+    const evidence = [...(root === null || kind === 'sameKernel' ? [] : [root]), ...listed(rows, layers.isTimed, '')];
     const found = cause(kind, share * 100, titleOf(kind, rows), evidence, share > 1 ? gained * 100 : null);
     return layers.isTimed && layers.otherCell === null ? found : uncounted(found, layers.otherCell);
   });
@@ -140,7 +141,7 @@ export function otherChangedLayers(context: WhyContext, isExplained: boolean): s
 }
 
 function layersIn(rows: readonly ChangeRow[]): number {
-  return rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  return sum(rows, ({ headLayers }) => headLayers);
 }
 
 /** Rows by cost, largest first; without times, by number of layers. */
@@ -173,6 +174,7 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
   const { rows: changed, unattributed, unchanged, unknown } = layers.rows;
   const all = [...changed, unattributed, unchanged, unknown].filter((row) => row !== null);
   const shareOf = (ms: number): number => (ms / wholeMs) * context.gpuPart;
+  const costOf = (some: readonly ChangeRow[]): number => sign * sum(some, ({ deltaMs }) => deltaMs);
   const causing = byCost(layers, sign).filter(({ isCause }) => isCause);
   return KINDS.flatMap(([kind, changes]) => {
     const ofKind = causing.filter(({ change }) => changes.includes(change));
@@ -180,15 +182,15 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
     // Removed and new layers do the same work, so only their difference is a change.
     const counted = kind === 'newLayers' ? ofKind : rows;
     const gaining = all.filter((row) => !counted.includes(row) && sign * row.deltaMs < 0);
-    const [costMs, gainedMs] = [sumOf(counted, sign), sumOf(gaining, -sign)];
+    const [costMs, gainedMs] = [costOf(counted), -costOf(gaining)];
     const isNamed = kind === 'newLayers' ? costMs > LEAST_NET_SHARE * ofProfile : shareOf(costMs) >= LEAST_SHARE;
     if (!isNamed || rows.length === 0) return [];
     return [{ kind: kind === 'newLayers' ? 'fusion' : kind, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
   });
 }
 
-function sumOf(rows: readonly ChangeRow[], sign: number): number {
-  return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
+function sum(rows: readonly ChangeRow[], value: (row: ChangeRow) => number): number {
+  return rows.reduce((total, row) => total + value(row), 0);
 }
 
 function listed(rows: readonly ChangeRow[], isTimed: boolean, rest: string): string[] {
@@ -197,13 +199,16 @@ function listed(rows: readonly ChangeRow[], isTimed: boolean, rest: string): str
   return more > 0 ? [...lines, `and ${more} more${rest}`] : lines;
 }
 
-function titleOf(kind: LayerKind, [first, ...others]: readonly ChangeRow[]): string {
+function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
+  const [first] = rows;
   if (first === undefined) return kind;
   if (kind === 'fusion') return fusionTitle(first);
-  const what = kind === 'precision' ? 'other precision' : 'other tactics';
+  const [baseMs, headMs] = [sum(rows, (row) => row.baseMs), sum(rows, (row) => row.headMs)];
+  const slower = `${formatPercent((headMs / baseMs - 1) * 100)} with the same kernel`;
+  const what = kind === 'precision' ? 'other precision' : kind === 'tactics' ? 'other tactics' : slower;
   // The scope of the largest part, such as `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
-  return `${what} in ${count(layersIn([first, ...others]), 'layer')}: ${where}`;
+  return `${what} in ${count(layersIn(rows), 'layer')}: ${where}`;
 }
 
 function fusionTitle({ change, parts, label }: ChangeRow): string {

@@ -2,7 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 import * as z from 'zod';
 
-import type { EngineLayer, LayerProfile, LayerTime } from '../../records/layer-info.ts';
+import type { EngineLayer, LayerTime } from '../../records/layer-info.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { joinPieces, packedPieces, unpackTimes } from '../../trtexec/samples/sample-codec.ts';
 
@@ -89,7 +89,7 @@ function decodeFirstFormat(bytes: Buffer): QueryTimes {
 export interface StoredLayers {
   readonly profile: readonly LayerTime[] | null;
   readonly layers: readonly EngineLayer[];
-  readonly total?: LayerProfile['total'];
+  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'> | undefined;
 }
 
 export function encodeLayers(layers: StoredLayers): Buffer {

@@ -242,6 +242,7 @@ export class ProfileTable {
     const sumMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
     const isExcerpt = total !== null && sumMs < total.averageMs * LEAST_LISTED;
     if (!isExcerpt) return { iterations, layers };
-    return { iterations, layers, total: { averageMs: total.averageMs, medianMs: total.medianMs } };
+    const { timeMs, averageMs, medianMs } = total;
+    return { iterations, layers, total: { timeMs, averageMs, medianMs } };
   }
 }

@@ -93,6 +93,16 @@ test('what costs more than the change is counted in full, with what others gaine
   expect(shareText(causes[0], ', accounts for', 'of it')).toMatch(pattern);
 });
 
+test('a layer that takes longer in the same kernel is a cause of its own', () => {
+  const isSlower = ({ nodes }: LayerFacts): boolean => nodes.some((node) => node.startsWith('blocks.3.mlp.fc1'));
+  const head = BASE.map((layer) => ({ ...layer, averageMs: (isSlower(layer) ? 1.54 : 1) * layer.averageMs }));
+  const { causes, layers } = explain(head);
+  expect([causes.map(({ kind, title }) => [kind, title]), layers]).toEqual([
+    [['sameKernel', '+54.0 % with the same kernel in 1 layer: blocks.3.mlp.fc1']],
+    [],
+  ]);
+});
+
 describe('every changed layer is named, by cost', () => {
   const faint = BASE.map((layer) => ({ ...layer, tactic: layer.tactic?.replace('64x64x64', '256x64x32') ?? null }));
 

@@ -180,6 +180,18 @@ describe('layers of files', () => {
   });
 });
 
+test('two cells are compared by their newest profiles, whatever their sweeps, and by their runs', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  for (const run of ['1-profile_vit_small.fp16.b8', '1-profile_vit_small.fp8.b8', '2_vit_small.fp16.b8.graph1']) {
+    const path = join(ROOT, 'recordings', `night${run[0]}`, `nights_${run}`);
+    await bench(['import', path, '--sweep', run, '--db', db]);
+  }
+  const diff = (...sides: string[]) => jsonOf(OUTPUTS['layers-diff'], ['layers', '--diff', ...sides, '--db', db]);
+  const { base, head, deltaMs } = await diff('precision=fp16', 'precision=fp8');
+  expect([base.layers, head.layers, deltaMs]).toEqual([141, 190, expect.closeTo(0.5608, 4)]);
+  expect(await diff(base.runId, head.runId)).toMatchObject({ deltaMs });
+});
+
 describe('imports that differ in what the engine was tuned for', () => {
   const SUMMARY = readFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), 'utf8');
   const SLOWER = SUMMARY.replace('Throughput: 19.2498', 'Throughput: 17.4998').replaceAll(/\d+\.\d+(?= m?s)/g, (time) =>
