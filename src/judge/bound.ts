@@ -104,16 +104,19 @@ const BUSY = 0.965;
 /** Without a CUDA graph, GPU times include the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
+export const GRAPH_ADVICE: readonly string[] = [LAUNCH_ADVICE, NEAR_LAUNCH_ADVICE];
+
 const SHARED_MEMORY_ADVICE =
   'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
 const LEAST_GRAPH_GAIN = 1;
 
-export function withGraphGain(bound: CellBound | null, gainPercent: number): CellBound | null {
-  if (bound === null || gainPercent >= LEAST_GRAPH_GAIN) return bound;
+export function withGraphGain(bound: CellBound, gainPercent: number): CellBound {
+  if (gainPercent >= LEAST_GRAPH_GAIN) return bound;
   if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };
-  const isGraphAdvice = bound.advice === LAUNCH_ADVICE || bound.advice === NEAR_LAUNCH_ADVICE;
-  return isGraphAdvice ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' } : bound;
+  return GRAPH_ADVICE.includes(bound.advice)
+    ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' }
+    : bound;
 }
 
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {
