@@ -3,14 +3,15 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { GRAPH_ADVICE, withGraphGain } from '../../judge/bound.ts';
 import { axisTwinKey } from '../../judge/latency-search.ts';
-import type { SwitchedCell } from '../../judge/summarize-cells.ts';
+import { isStarved } from '../../judge/run-trust.ts';
+import { valuesOf } from '../../judge/value-rule.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import { BOUND_WORDS, type CellBound } from '../../records/bound.ts';
 import { type KeyedCell, batchOf, keyedCell } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import { isMeasured } from '../../records/run.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
@@ -133,19 +134,15 @@ const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
 /** Batches to look for among left-out cells, of which only the keys are stored. */
 const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
 
-type Swept = Pick<SwitchedCell, 'cell' | 'runsQps'>;
-
 /**
  * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain. Drops a
  * CUDA graph that gains nothing.
  */
-export function remediesIn(db: StoreDatabase, sweepId: SweepId, swept: readonly Swept[]) {
+export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly CellRun[]) {
   const { leftOut, planned } = matrixCellsOf(db, sweepId);
   const matrix = new Set([...planned, ...(leftOut ?? [])]);
   const known = [...findCells(db, [...matrix]).values()];
-  const rates = new Map(
-    swept.map(({ cell, runsQps }) => [cell.key, (batchOf(cell.shapes) ?? 1) * (median(runsQps) ?? 0)]),
-  );
+  const rates = ratesOf(known, runs);
   return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
     const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
     if (bound === null || !own || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
@@ -155,8 +152,8 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, swept: readonly 
       if (best === undefined) return add === false || leftOut === null ? [] : [`not in the matrix: add ${add}`];
       const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
       const gained = `${formatPercent(gain)} items/s in this sweep: cell ${name}`;
-      const what = cellDifference(cell, best);
-      return [`${what}: ${gain > -100 ? gained : `not measured: \`bench run MATRIX --filter ${name}\``}`];
+      const run = `not measured: \`bench run MATRIX --filter ${name}\``;
+      return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
     };
     const graph = keyedCell({ ...cell, cudaGraph: true });
     const proven = withGraphGain(bound, rates.get(graph.key) ? gainOf(graph) : Infinity);
@@ -166,7 +163,7 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, swept: readonly 
       ),
       ...TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch)),
     ];
-    const isBatch = proven.advice.includes('larger batch') && batch > 0;
+    const isBatch = batch > 0 && proven.advice.includes('larger batch');
     const remedies = [
       ...(GRAPH_ADVICE.includes(proven.advice) ? remedy([graph], 'the axis `cudaGraph: [on, off]`') : []),
       ...(isBatch ? remedy(larger(), known.length === matrix.size && `${2 * batch} to the axis \`batch\``) : []),
@@ -180,24 +177,34 @@ function withBatch({ shapes, ...cell }: KeyedCell, batch: number): KeyedCell {
   return keyedCell({ ...cell, shapes: Object.fromEntries(resized) });
 }
 
+/** Items a second by the key of the cell; queries without a batch. Runs in which the host starved the GPU do not count. */
+function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): Map<CellKey, number> {
+  const byCell = Map.groupBy(
+    runs.filter((run) => isMeasured(run) && !isStarved(run)),
+    ({ cellKey }) => cellKey,
+  );
+  const qpsOf = ({ key }: KeyedCell): number => median(valuesOf(byCell.get(key) ?? [], 'throughputQps')) ?? 0;
+  return new Map(cells.map((cell) => [cell.key, (batchOf(cell.shapes) ?? 1) * qpsOf(cell)]));
+}
+
 /** The bottleneck of a cell in a sweep, with the remedies there. */
 export function remediedBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
   if (cell === null || !IS_OF_LAUNCHES.test(bound?.advice ?? '')) return bound;
-  const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
-  const swept = [...findCells(db, [...runs.keys()]).values()].map((each) => ({
-    cell: each,
-    runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
-  }));
-  return remediesIn(db, sweepId, swept)(cell, bound);
+  return remediesIn(db, sweepId, cellRunsOf(db, [sweepId]))(cell, bound);
 }
 
 /** An engine is fastest at the shapes that it is tuned for. */
-function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string | null {
+function tunedShape(db: StoreDatabase, { buildId, sweepId }: ShownRun, cell: KeyedCell): string | null {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
   if (batch === null || !tuned || batch === tuned) return null;
-  const ratio = formatNumber(batch / tuned, 2);
-  return `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`;
+  const twin = withBatch(cell, tuned);
+  const rates = ratesOf([cell, twin], cellRunsOf(db, [sweepId], [cell.key, twin.key]));
+  const [own, atOpt] = [rates.get(cell.key), rates.get(twin.key)];
+  // A tenth more time for an item is worth a try.
+  const help =
+    !own || !atOpt || atOpt / own >= 1.1 ? ': another optimization profile (build.profiles) may be faster' : '';
+  return `its batch is ${formatNumber(batch / tuned, 2)} times the opt batch of its engine (${tuned})${help}`;
 }
 
 function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {

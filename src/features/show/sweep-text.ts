@@ -59,7 +59,7 @@ export function sweepReport(
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   );
-  const remedied = remediesIn(db, sweep.sweepId, summarized);
+  const remedied = remediesIn(db, sweep.sweepId, runs);
   const summaries = summarized.map(({ cell, others, noEngine, runsQps, ...numbers }) => ({
     cell,
     runsQps,

@@ -109,6 +109,23 @@ describe('what comes next', () => {
     );
   });
 
+  test('another profile is suggested unless an item takes as long as at opt', async () => {
+    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 graph', '--db', db]);
+    const about = async (cell: string): Promise<string | undefined> => {
+      const { findings } = await jsonOf(OUTPUTS.explain, [
+        'show',
+        `vit_small fp16 graph ${cell}`,
+        '--next',
+        '--db',
+        db,
+      ]);
+      return findings.find((finding) => finding.includes('opt batch'));
+    };
+    const text = 'its batch is 4.0 times the opt batch of its engine (8)';
+    expect([await about('b32'), await about('b8')]).toEqual([text, undefined]);
+    expect(await about('b1')).toContain('(8): another optimization profile');
+  });
+
   test('whether copies and compute overlap', async () => {
     const text = 'copies and compute overlap: the longest of them goes on for 99.6 % of the time';
     expect(await findingsOf(0)).toContain(text);
