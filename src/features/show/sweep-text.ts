@@ -195,8 +195,10 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
     look,
   );
   const isMarked = cells.some((row) => isDriven(row) && row.itemsPerS !== null && isDerived(row));
+  const opts = [...new Set(own.flatMap(({ tunedBatch }) => tunedBatch ?? []))].join(', ');
   return [
     ...table,
+    ...(isTunedElsewhere && !table[0]?.includes('opt×') ? [style.dim(`opt batch of the engines: ${opts}`)] : []),
     ...(isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
     ...(streams > 1 ? wrapWords(overlapNote(streams), look.columns).map(style.dim) : []),
   ];

@@ -109,21 +109,18 @@ describe('what comes next', () => {
     );
   });
 
-  test('another profile is suggested unless an item takes as long as at opt', async () => {
-    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), '--filter', 'vit_small fp16 graph', '--db', db]);
-    const about = async (cell: string): Promise<string | undefined> => {
-      const { findings } = await jsonOf(OUTPUTS.explain, [
-        'show',
-        `vit_small fp16 graph ${cell}`,
-        '--next',
-        '--db',
-        db,
-      ]);
-      return findings.find((finding) => finding.includes('opt batch'));
-    };
+  test('another profile is suggested unless an item takes as long as at opt, as a chart shows', async () => {
+    const filter = ['--filter', 'vit_small fp16 graph', '--db', db];
+    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), ...filter]);
+    const about = async (cell: string): Promise<string | undefined> =>
+      (await jsonOf(OUTPUTS.explain, ['show', `${cell} graph`, '--next', '--db', db])).findings.find((finding) =>
+        finding.includes('opt batch'),
+      );
     const text = 'its batch is 4.0 times the opt batch of its engine (8)';
     expect([await about('b32'), await about('b8')]).toEqual([text, undefined]);
     expect(await about('b1')).toContain('(8): another optimization profile');
+    const { stdout } = await bench(['choose', '--scaling', ...filter]);
+    expect(stdout).toMatch(/ms per item, \* at opt .*\n +0\.3597 ┤a\n[ ┤\n]+\*\n +┤\n0\.02603 ┤ +c\n/);
   });
 
   test('whether copies and compute overlap', async () => {
