@@ -46,9 +46,20 @@ export function boundOfRead({ derived, flags, log: { device, measurement, option
 
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
-  if (!was || !is || was === is) return [];
+  if (!was || !is) return [];
+  if (was === is) return enqueueReasons(medianIn(base, 'enqueueRatio'), medianIn(head, 'enqueueRatio'));
   const own = head.filter(({ boundBy }) => boundBy === is);
   return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
+}
+
+/** Smallest change of the ratio that is a turn, so that noise at a limit is none. */
+const LEAST_TURN = 0.05;
+
+function enqueueReasons(was: number | null, is: number | null): string[] {
+  if (was === null || is === null || enqueueClass(was) === enqueueClass(is) || Math.abs(is - was) < LEAST_TURN)
+    return [];
+  const ratios = `enqueue takes ${is.toFixed(2)} times the GPU time, before ${was.toFixed(2)}`;
+  return [`enqueue time now ${enqueueClass(is)}, before ${enqueueClass(was)}: ${ratios}`];
 }
 
 export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
@@ -104,16 +115,19 @@ const BUSY = 0.965;
 /** Without a CUDA graph, GPU times include the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
+export const GRAPH_ADVICE: readonly string[] = [LAUNCH_ADVICE, NEAR_LAUNCH_ADVICE];
+
 const SHARED_MEMORY_ADVICE =
   'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
 const LEAST_GRAPH_GAIN = 1;
 
-export function withGraphGain(bound: CellBound | null, gainPercent: number): CellBound | null {
-  if (bound === null || gainPercent >= LEAST_GRAPH_GAIN) return bound;
+export function withGraphGain(bound: CellBound, gainPercent: number): CellBound {
+  if (gainPercent >= LEAST_GRAPH_GAIN) return bound;
   if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };
-  const isGraphAdvice = bound.advice === LAUNCH_ADVICE || bound.advice === NEAR_LAUNCH_ADVICE;
-  return isGraphAdvice ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' } : bound;
+  return GRAPH_ADVICE.includes(bound.advice)
+    ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' }
+    : bound;
 }
 
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {

@@ -8,7 +8,7 @@ import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellComparison } from '../records/verdict.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
-import { boundOf, withGraphGain } from './bound.ts';
+import { boundOf } from './bound.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { isStarved, leftOutFor } from './run-trust.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
@@ -23,7 +23,7 @@ export function summarizeCells(
   tuned: ReadonlyMap<string, number>,
 ) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
-  const summaries = cells.map((cell) => {
+  return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
@@ -59,12 +59,6 @@ export function summarizeCells(
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
     };
   });
-  const pairs = switchGains(summaries, 'cudaGraph')?.pairs ?? [];
-  const gains = new Map(pairs.map(({ without, gainPercent }) => [without.cell.key, gainPercent]));
-  return summaries.map((summary) => ({
-    ...summary,
-    bound: withGraphGain(summary.bound, gains.get(summary.cell.key) ?? Number.POSITIVE_INFINITY),
-  }));
 }
 
 function countFlags(flags: readonly RunFlag[]) {

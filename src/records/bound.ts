@@ -27,6 +27,7 @@ export const cellBoundSchema = z
     by: z.enum(BOUNDS),
     evidence: z.string().describe('The numbers that show it'),
     advice: z.string().describe('Advice for this bottleneck'),
+    remedies: z.array(z.string()).describe('Cells of the matrix that have what helps').exactOptional(),
   })
   .nullable()
   .describe('What limits throughput, in most of the runs; null where it is not known');

@@ -131,23 +131,30 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   warmUpUnknown: 'keep the whole log: a cold GPU is slower at first',
 };
 
-/** @param bound bottleneck of the same runs, whose advice also applies to the corresponding flag */
-export function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>, bound: CellBound | null): string {
-  if (bound !== null && FLAG_OF_BOUND[bound.by] === id) return bound.advice;
-  return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
+/**
+ * What helps, and the cells that have it.
+ * @param bound bottleneck of the same runs, whose advice also applies to the corresponding flag
+ */
+export function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>, bound: CellBound | null): string[] {
+  if (bound !== null && FLAG_OF_BOUND[bound.by] === id) return [bound.advice, ...(bound.remedies ?? [])];
+  return [id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id]];
 }
 
 /** `contended: 9 % of the queries ...`, then the advice. */
 export function flagLines(
   flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>,
   look: Look,
-  advice = adviceOf(flag, null),
+  advice: readonly string[],
   times = '',
 ): string[] {
   const { columns, style } = look;
   const color = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
-  return [color(truncate(text, columns)), ...wrapHanging(`    → ${advice}`, columns, 6).map(style.dim)];
+  return [color(truncate(text, columns)), ...adviceLines(advice, look)];
+}
+
+function adviceLines(advice: readonly string[], { columns, style }: Look): string[] {
+  return advice.flatMap((text) => wrapHanging(`    → ${printable(text)}`, columns, 6).map(style.dim));
 }
 
 /**
@@ -157,16 +164,16 @@ export function flagLines(
 export function boundLines(
   bound: CellBound | null,
   flags: readonly Pick<RunFlag, 'id'>[],
-  { columns, style }: Look,
+  look: Look,
   times = '',
 ): string[] {
+  const { columns, style } = look;
   if (bound === null) return [style.dim('  bound by: not known')];
-  const { advice, by, evidence } = bound;
+  const { advice, by, evidence, remedies = [] } = bound;
   const says = `  bound by ${BOUND_WORDS[by]}${times}`;
   if (flags.some(({ id }) => id === FLAG_OF_BOUND[by])) return [truncate(says, columns)];
   const because = by === 'compute' ? '' : `: ${printable(evidence)}`;
-  const what = wrapHanging(`    → ${advice}`, columns, 6).map(style.dim);
-  return [...wrapHanging(`${says}${because}`, columns, 4), ...what];
+  return [...wrapHanging(`${says}${because}`, columns, 4), ...adviceLines([advice, ...remedies], look)];
 }
 
 /** Each verdict has its own sign, so that none depends on color alone. */

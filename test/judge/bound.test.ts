@@ -68,6 +68,9 @@ test('a cell that turned from one to another is told, even when its time did not
   ]);
   expect(boundReasons(after, before)[0]).toMatch(/^now bound by GPU compute, before by the host/);
   expect([boundReasons(before, before), boundReasons([run(null)], after)]).toEqual([[], []]);
+  const at = (enqueueRatio: number) => [run('compute', { enqueueRatio })];
+  const turned = 'enqueue time now near, before free: enqueue takes 0.62 times the GPU time, before 0.41';
+  expect([boundReasons(at(0.41), at(0.62)), boundReasons(at(0.49), at(0.51))]).toEqual([[turned], []]);
 });
 
 test('a GPU that is idle far longer than launches take is no case for a CUDA graph', () => {
@@ -88,13 +91,13 @@ test('a busy GPU: a CUDA graph may help, and under a profiler nothing says that 
 });
 
 test('a CUDA graph that was measured to gain nothing is not advised', () => {
-  const [host, compute] = (['host', 'compute'] as const).map((by) =>
-    boundOf(NO_GRAPH, [run(by, { gpuBusy: 0.9, enqueueRatio: 0.95 })]),
-  );
-  expect(withGraphGain(host ?? null, -0.02)?.advice).toBe('use a larger batch: a CUDA graph gains nothing here');
-  expect(withGraphGain(compute ?? null, -0.02)?.advice).not.toContain('graph');
-  expect(withGraphGain(host ?? null, 30)).toBe(host);
-  expect(withGraphGain(null, -0.02)).toBeNull();
+  const adviceAt = (by: BoundBy, gainPercent: number): string | undefined => {
+    const bound = boundOf(NO_GRAPH, [run(by, { gpuBusy: 0.9, enqueueRatio: 0.95 })]);
+    return bound === null ? undefined : withGraphGain(bound, gainPercent).advice;
+  };
+  expect(adviceAt('host', -0.02)).toBe('use a larger batch: a CUDA graph gains nothing here');
+  expect(adviceAt('compute', -0.02)).not.toContain('graph');
+  expect(adviceAt('host', 30)).toBe('use a CUDA graph or a larger batch');
 });
 
 test('copies that take longer than the GPU in both directions are both named', () => {

@@ -1,4 +1,4 @@
-import type { KeyedCell } from '../../records/cell.ts';
+import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { type NamedAxisName, namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -47,7 +47,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
   const choices = withCells(workloads.flat(), details.cells);
   // None if there are too many, or too few points.
   const charts = workloads.filter((workload) => details.chart && workload.length > 2);
-  const drawn = charts.length > MAX_CHARTS ? [] : charts;
+  const drawn = charts.length > MAX_CHARTS ? [] : charts.map((workload) => withCells(workload, details.cells));
   const missing = unmeasured.slice(0, MAX_LISTED).map(({ label }) => `no measurement of ${printable(label)}`);
   if (unmeasured.length > MAX_LISTED) missing.push(`and of ${unmeasured.length - MAX_LISTED} more`);
   return [
@@ -56,7 +56,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     '',
     ...choiceTable(choices, new Map(drawn.flatMap((workload) => [...marksOf(workload)])), look),
     ...drawn.flatMap((workload) => chartOf(workload, look)),
-    ...(details.showsScaling ? scalingLines(output, choices, look) : []),
+    ...(details.showsScaling ? scalingLines(output, choices, drawn, look) : []),
     '',
     ...precisions.flatMap((tally) => tallyLines(tally, look)),
     ...uncheckedLines(choices, look),
@@ -184,20 +184,24 @@ function intervalText(speedUp: Choice['speedUp']): string {
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
 }
 
-function chartOf(workload: readonly Choice[], look: Look): string[] {
+/** @param isOfBatch time of an item over the batch, with `*` at `opt`; else items/s over latency */
+function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): string[] {
   const marks = marksOf(workload);
   const lines = renderScatter({
     points: workload.flatMap((one) => {
-      const { itemsPerS: y, key, latencyMs: x } = one;
-      const style = isFront(one) ? look.style.strong : look.style.dim;
-      return x === null || y === null ? [] : [{ x, y, mark: marks.get(key) ?? '?', style }];
+      const { cell, itemsPerS, key, latencyMs, tunedBatch } = one;
+      const batch = batchOf(cell.shapes);
+      const [x, y] = isOfBatch ? [batch, itemsPerS && 1000 / itemsPerS] : [latencyMs, itemsPerS];
+      const mark = isOfBatch && batch === tunedBatch ? '*' : (marks.get(key) ?? '?');
+      return x === null || y === null ? [] : [{ x, y, mark, style: isFront(one) ? look.style.strong : look.style.dim }];
     }),
     height: CHART_HEIGHT,
-    xLabel: 'median latency, ms',
+    xLabel: isOfBatch ? 'batch' : 'median latency, ms',
     format: (value) => formatNumber(value),
     look,
   });
-  const title = `${printable(workload[0]?.model ?? '')}: items/s (logarithmic scales)`;
+  const what = isOfBatch ? 'ms per item, * at opt' : 'items/s';
+  const title = `${printable(workload[0]?.model ?? '')}: ${what} (logarithmic scales)`;
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 
@@ -239,7 +243,7 @@ type StepRow = ParetoOutput['scaling'][number] & { readonly from: Row; readonly 
 /** Enough digits to distinguish neighbors. */
 const DIGITS = 5;
 
-function scalingLines({ scaling }: ParetoOutput, rows: readonly Row[], look: Look): string[] {
+function scalingLines({ scaling }: ParetoOutput, rows: readonly Row[], drawn: readonly Row[][], look: Look): string[] {
   const byKey = new Map(rows.map((row) => [row.key, row]));
   const steps = scaling.flatMap((step): StepRow[] => {
     const [from, to] = [byKey.get(step.fromKey), byKey.get(step.toKey)];
@@ -264,7 +268,8 @@ function scalingLines({ scaling }: ParetoOutput, rows: readonly Row[], look: Loo
   ];
   const title = 'items/s from each batch to the next (- a sample takes longer in the larger one)';
   const below = [...captionLines(caption, look), ...legends.map(look.style.dim)];
-  return ['', truncate(title, look.columns), ...renderTable(shown, steps, look), ...below];
+  const charts = drawn.flatMap((workload) => chartOf(workload, look, true));
+  return ['', truncate(title, look.columns), ...renderTable(shown, steps, look), ...below, ...charts];
 }
 
 const TUNED_LEGEND = '* the batch that the engine is tuned for (build.opt)';

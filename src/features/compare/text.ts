@@ -165,7 +165,7 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
 
 const MAX_REASON_LINES = 8;
 /** Matches the point after which a reason is specific to the cell. */
-const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
+const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*|enqueue time now [^:]*): /;
 
 /** Reasons for the verdicts, each once with its number of cells. A reason that the cause names is omitted. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {

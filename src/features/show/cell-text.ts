@@ -21,7 +21,7 @@ import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { provenBound } from './next-steps.ts';
+import { remediedBound } from './next-steps.ts';
 import type { ShownCell } from './output.ts';
 
 type CellReport = ReturnType<typeof cellReport>;
@@ -55,7 +55,7 @@ function newestBound(db: StoreDatabase, cell: KeyedCell, measured: readonly Cell
   const { environmentId, sweepId } = newest;
   const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
   const own = measured.filter((run) => run.sweepId === sweepId);
-  return provenBound(db, sweepId, cell, boundOf(cell, own, gpuName));
+  return remediedBound(db, sweepId, cell, boundOf(cell, own, gpuName));
 }
 
 export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: Look): string[] {

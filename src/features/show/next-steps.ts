@@ -1,29 +1,31 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { withGraphGain } from '../../judge/bound.ts';
+import { GRAPH_ADVICE, withGraphGain } from '../../judge/bound.ts';
 import { axisTwinKey } from '../../judge/latency-search.ts';
-import { switchGains } from '../../judge/summarize-cells.ts';
+import { isStarved } from '../../judge/run-trust.ts';
+import { valuesOf } from '../../judge/value-rule.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import { BOUND_WORDS, type CellBound } from '../../records/bound.ts';
-import { type KeyedCell, batchOf, itemsPerS } from '../../records/cell.ts';
+import { type KeyedCell, batchOf, keyedCell } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import { isMeasured } from '../../records/run.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
-import { findCells } from '../../store/cells.ts';
 import { median } from '../../statistics/order-statistics.ts';
+import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
+import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT } from '../../terminal/words.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellDifference, cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import type { ShowOptions } from './command.ts';
@@ -39,7 +41,7 @@ export async function explainRun(name: string, options: Pick<ShowOptions, 'json'
 function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
   const { cellKey, outcome, provenance, role, runId, sweepId } = stored;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
-  const run = { ...stored, bound: provenBound(db, sweepId, cell, stored.bound) };
+  const run = { ...stored, bound: remediedBound(db, sweepId, cell, stored.bound) };
   const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
   const layers = engine === null || engine.iterations === null ? [] : layerFactsOf(engine.layers);
   const isProfiled = layers.length > 0;
@@ -125,64 +127,84 @@ const MARKS: Readonly<Record<ProfilerStep['state'], string>> = { done: '✓', ne
 /** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
 function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): (string | null)[] {
   if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
-  const advice = run.bound?.advice ?? '';
-  const gained = advice.includes('CUDA graph') ? graphPair(db, run.sweepId, cell) : undefined;
-  const graph = gained && `${formatPercent(gained.gainPercent)} queries/s in this sweep: ${nameOf(gained.with.cell)}`;
-  return [
-    graph === undefined ? null : `with a CUDA graph it has ${graph}`,
-    advice.includes('larger batch') ? largerBatch(db, run, cell) : null,
-    tunedShape(db, run, cell),
-    ...overlap(run, cell),
-  ];
+  return [...(run.bound?.remedies ?? []), tunedShape(db, run, cell), ...overlap(run, cell)];
 }
 
-function nameOf({ key }: KeyedCell): string {
-  return `cell ${key.slice(0, 8)}`;
+const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
+/** Batches to look for among left-out cells, of which only the keys are stored. */
+const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
+
+/**
+ * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain. Drops a
+ * CUDA graph that gains nothing.
+ */
+export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly CellRun[]) {
+  const { leftOut, planned } = matrixCellsOf(db, sweepId);
+  const matrix = new Set([...planned, ...(leftOut ?? [])]);
+  const known = [...findCells(db, [...matrix]).values()];
+  const rates = ratesOf(known, runs);
+  return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
+    const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
+    if (bound === null || !own || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
+    const gainOf = ({ key }: KeyedCell): number => ((rates.get(key) ?? 0) / own - 1) * 100;
+    const remedy = (twins: readonly KeyedCell[], add: string | false): string[] => {
+      const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
+      if (best === undefined) return add === false || leftOut === null ? [] : [`not in the matrix: add ${add}`];
+      const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
+      const gained = `${formatPercent(gain)} items/s in this sweep: cell ${name}`;
+      const run = `not measured: \`bench run MATRIX --filter ${name}\``;
+      return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
+    };
+    const graph = keyedCell({ ...cell, cudaGraph: true });
+    const proven = withGraphGain(bound, rates.get(graph.key) ? gainOf(graph) : Infinity);
+    const larger = () => [
+      ...known.filter(
+        (one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === axisTwinKey('batch', cell),
+      ),
+      ...TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch)),
+    ];
+    const isBatch = batch > 0 && proven.advice.includes('larger batch');
+    const remedies = [
+      ...(GRAPH_ADVICE.includes(proven.advice) ? remedy([graph], 'the axis `cudaGraph: [on, off]`') : []),
+      ...(isBatch ? remedy(larger(), known.length === matrix.size && `${2 * batch} to the axis \`batch\``) : []),
+    ];
+    return remedies.length === 0 ? proven : { ...proven, remedies };
+  };
 }
 
-/** The larger batch of the same sweep that has the most items a second. */
-function largerBatch(db: StoreDatabase, { sweepId }: ShownRun, cell: KeyedCell): string | null {
-  const twins = sweptCells(db, sweepId).flatMap(({ cell: twin, runsQps }) => {
-    const items = itemsPerS(twin.shapes, median(runsQps));
-    const isTwin = axisTwinKey('batch', twin) === axisTwinKey('batch', cell);
-    return items === null || !isTwin ? [] : [{ cell: twin, batch: batchOf(twin.shapes) ?? 0, items }];
-  });
-  const own = twins.find((twin) => twin.cell.key === cell.key);
-  if (own === undefined) return null;
-  const [best] = twins.filter(({ batch }) => batch > own.batch).toSorted((a, b) => b.items - a.items);
-  if (best === undefined) return null;
-  const gained = formatPercent((best.items / own.items - 1) * 100);
-  return `with batch ${best.batch} it has ${gained} items/s in this sweep: ${nameOf(best.cell)}`;
+function withBatch({ shapes, ...cell }: KeyedCell, batch: number): KeyedCell {
+  const resized = Object.entries(shapes).map(([input, dims]) => [input, [batch, ...dims.slice(1)]] as const);
+  return keyedCell({ ...cell, shapes: Object.fromEntries(resized) });
 }
 
-/** Drops advice that the same cell with a CUDA graph disproves. */
-export function provenBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
-  const gained = bound === null || cell?.cudaGraph !== false ? undefined : graphPair(db, sweepId, cell);
-  return gained === undefined ? bound : withGraphGain(bound, gained.gainPercent);
+/** Items a second by the key of the cell; queries without a batch. Runs in which the host starved the GPU do not count. */
+function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): Map<CellKey, number> {
+  const byCell = Map.groupBy(
+    runs.filter((run) => isMeasured(run) && !isStarved(run)),
+    ({ cellKey }) => cellKey,
+  );
+  const qpsOf = ({ key }: KeyedCell): number => median(valuesOf(byCell.get(key) ?? [], 'throughputQps')) ?? 0;
+  return new Map(cells.map((cell) => [cell.key, (batchOf(cell.shapes) ?? 1) * qpsOf(cell)]));
 }
 
-function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
-  const pairs = switchGains(sweptCells(db, sweepId), 'cudaGraph')?.pairs;
-  return pairs?.find(({ without }) => without.cell.key === cell.key);
-}
-
-/** The measured cells of a sweep, with the throughput of each run. */
-function sweptCells(db: StoreDatabase, sweepId: SweepId) {
-  const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
-  return [...findCells(db, [...runs.keys()]).values()].map((each) => ({
-    cell: each,
-    runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
-    latencyMs: null,
-  }));
+/** The bottleneck of a cell in a sweep, with the remedies there. */
+export function remediedBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
+  if (cell === null || !IS_OF_LAUNCHES.test(bound?.advice ?? '')) return bound;
+  return remediesIn(db, sweepId, cellRunsOf(db, [sweepId]))(cell, bound);
 }
 
 /** An engine is fastest at the shapes that it is tuned for. */
-function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string | null {
+function tunedShape(db: StoreDatabase, { buildId, sweepId }: ShownRun, cell: KeyedCell): string | null {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
   if (batch === null || !tuned || batch === tuned) return null;
-  const ratio = formatNumber(batch / tuned, 2);
-  return `its batch is ${ratio} times the opt batch of its engine (${tuned}): another optimization profile (build.profiles) may be faster`;
+  const twin = withBatch(cell, tuned);
+  const rates = ratesOf([cell, twin], cellRunsOf(db, [sweepId], [cell.key, twin.key]));
+  const [own, atOpt] = [rates.get(cell.key), rates.get(twin.key)];
+  // A tenth more time for an item is worth a try.
+  const help =
+    !own || !atOpt || atOpt / own >= 1.1 ? ': another optimization profile (build.profiles) may be faster' : '';
+  return `its batch is ${formatNumber(batch / tuned, 2)} times the opt batch of its engine (${tuned})${help}`;
 }
 
 function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import { attachFile } from '../../artefacts/attached.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { disturbedCells } from '../../judge/run-trust.ts';
-import { provenBound } from './next-steps.ts';
+import { remediedBound } from './next-steps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -131,7 +131,7 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
   const plan = run.role === 'build' ? readStoredPlan(planOf(db, run.sweepId))?.plan : undefined;
   const build = run.role === 'build' ? buildLabel(plan ?? null, run) : null;
-  const bound = provenBound(db, run.sweepId, cell, run.bound);
+  const bound = remediedBound(db, run.sweepId, cell, run.bound);
   const metric = metricNamed(db, options.metric);
   // By default GPU compute time, or latency for runs without it.
   const queries =

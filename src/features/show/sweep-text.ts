@@ -34,6 +34,7 @@ import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
+import { remediesIn } from './next-steps.ts';
 
 interface SweptCells extends Pick<ShownSweep, 'counts' | 'failures'> {
   readonly sweep: Sweep;
@@ -49,7 +50,7 @@ export function sweepReport(
   { sweep, cells, runs, plan, counts, failures }: SweptCells,
   { precisionShare = LEAST_PRECISION_SHARE }: { readonly precisionShare?: number | undefined },
 ) {
-  const summaries = summarizeCells(
+  const summarized = summarizeCells(
     cells,
     runs,
     plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan),
@@ -57,12 +58,15 @@ export function sweepReport(
     precisionShare,
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
-  ).map(({ cell, others, noEngine, runsQps, ...numbers }) => ({
+  );
+  const remedied = remediesIn(db, sweep.sweepId, runs);
+  const summaries = summarized.map(({ cell, others, noEngine, runsQps, ...numbers }) => ({
     cell,
     runsQps,
     key: cell.key,
     label: cellLabel(cell),
     ...numbers,
+    bound: remedied(cell, numbers.bound),
     noEngine: noEngine === null ? null : outcomeReason(noEngine),
     others: others.map(({ role, outcome, times }) => {
       const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
@@ -189,8 +193,10 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
     look,
   );
   const isMarked = cells.some((row) => isDriven(row) && row.itemsPerS !== null && isDerived(row));
+  const opts = [...new Set(own.flatMap(({ tunedBatch }) => tunedBatch ?? []))].join(', ');
   return [
     ...table,
+    ...(isTunedElsewhere && !table[0]?.includes('opt×') ? [style.dim(`opt batch of the engines: ${opts}`)] : []),
     ...(isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
     ...captionLines(overlapNote(own.map(({ cell }) => cell.streams)), look),
   ];
@@ -260,10 +266,13 @@ function flagSection(cells: readonly CellRow[], look: Look): string[] {
   const all = cells.flatMap(({ bound, flags, label }) =>
     flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
   );
-  const byKind = Map.groupBy(all, ({ advice, effect, id }) => `${id} ${effect} ${advice}`);
+  const byKind = Map.groupBy(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`);
   return [...byKind.values()].flatMap((same) => {
     const runs = same.reduce((sum, { times }) => sum + times, 0);
     const times = runs === 1 ? '' : ` (${runs} runs; this is one of them)`;
-    return same.slice(0, 1).flatMap((first) => flagLines(first, look, named(first.label, first.advice), times));
+    return same.slice(0, 1).flatMap((first) => {
+      const [advice = '', ...remedies] = first.advice;
+      return flagLines(first, look, [named(first.label, advice), ...remedies], times);
+    });
   });
 }

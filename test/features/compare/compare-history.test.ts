@@ -12,6 +12,7 @@ import { syntheticLog } from '../../support/fitness-facts.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { sharedStore } from '../../support/made-stores.ts';
+import { change as changeStore } from '../../support/store-dump.ts';
 
 const SIDES = ['latest~1', 'latest'];
 
@@ -89,6 +90,8 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
       return { qps, boundBy: isSlow ? 'host' : 'compute' };
     },
   });
+  const isLast = 'run_id IN (SELECT run_id FROM runs WHERE sweep_id = (SELECT max(sweep_id) FROM sweeps))';
+  changeStore(db, `UPDATE measurements SET enqueue_ratio = CASE WHEN ${isLast} THEN 0.6 ELSE 0.4 END`);
   const compared = await newestCompared(db);
   const checked = await benchJson(OUTPUTS.check, ['check', '--db', db]);
   const { stdout: text } = await bench(['compare', ...SIDES, '--db', db]);
@@ -97,12 +100,15 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
 }
 
 test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
-  const { checked, codes, compared } = await hostSlows(3, 1, 3);
+  const { checked, codes, compared, text } = await hostSlows(3, 1, 3);
   expect([codes, compared.counts]).toMatchObject([[1, 1], { slower: 1, same: 2 }]);
   const [cell] = compared.cells;
   expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
   expect(cell?.changePercent).toBeCloseTo(-20, 0);
   expect(cell?.reasons.join()).toContain('now bound by the host, before by GPU compute');
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(
+    'enqueue time now near, before free: enqueue takes 0.60 times the GPU time, before 0.40 (2 cells)',
+  );
   expect(checked.map(({ metric, verdict }) => [metric, verdict]).toSorted()).toEqual([
     ['gpuComputeMs', 'same'],
     ['gpuComputeMs', 'same'],

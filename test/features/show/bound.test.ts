@@ -36,11 +36,21 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   const shown = async (what: string): Promise<string> =>
     (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
   const helps = 'use a CUDA graph or a larger batch';
+  const graph = `→ no-graph → graph: +25.0 % items/s in this sweep: cell ${cells[0]?.key.slice(0, 8)}`;
   const gainsNothing = 'use a larger batch: a CUDA graph gains nothing here';
-  expect(await shown('latest')).toContain(`→ vit fp16 1x3x224x224 no-graph: ${helps} bound by the host`);
+  expect(await shown('latest')).toContain(`→ vit fp16 1x3x224x224 no-graph: ${helps} ${graph} bound by the host`);
   expect(await shown('latest')).toContain(`→ resnet fp16 1x3x224x224 no-graph: ${gainsNothing}`);
   expect(await shown('vit no-graph')).toContain(`→ ${helps}`);
   expect(await shown('resnet no-graph')).toContain(`→ ${gainsNothing}`);
+  // Of cells that --filter left out, the plan has the keys.
+  const planned = (...leftOut: readonly string[]) =>
+    change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ leftOut })}'`);
+  planned();
+  expect(await shown('vit no-graph')).toContain(`${graph} → not in the matrix: add 2 to the axis \`batch\``);
+  const { key } = imageCell({ model: 'vit', precision: 'fp16', batch: 8, cudaGraph: false });
+  planned(key);
+  const run = `1x3x224x224 → 8x3x224x224: not measured: \`bench run MATRIX --filter ${key.slice(0, 8)}\``;
+  expect(await shown('vit no-graph')).toContain(`${graph} → ${run}`);
 });
 
 test('of sweeps that share a name an id is asked for', async () => {
@@ -81,15 +91,29 @@ describe('what comes next', () => {
 
   test('a cell that a CUDA graph would help names the one that has it, and what that gained', async () => {
     expect(await findingsOf(0)).toContainEqual(
-      expect.stringMatching(/^with a CUDA graph it has \+17\.0 % queries\/s in this sweep: cell [0-9a-f]{8}$/),
+      expect.stringMatching(/^no-graph → graph: \+17\.0 % items\/s in this sweep: cell [0-9a-f]{8}$/),
     );
-    expect((await findingsOf(1)).join('\n')).not.toContain('with a CUDA graph');
+    expect((await findingsOf(1)).join('\n')).not.toContain('→ graph');
   });
 
   test('how far a batch is from that which the engine is tuned for', async () => {
     expect(await findingsOf(1)).toContain(
       'its batch is 0.13 times the opt batch of its engine (8): another optimization profile (build.profiles) may be faster',
     );
+  });
+
+  test('another profile is suggested unless an item takes as long as at opt, as a chart shows', async () => {
+    const filter = ['--filter', 'vit_small fp16 graph', '--db', db];
+    await bench(['run', join(ROOT, 'matrices', 'quickstart.yaml'), ...filter]);
+    const about = async (cell: string): Promise<string | undefined> =>
+      (await jsonOf(OUTPUTS.explain, ['show', `${cell} graph`, '--next', '--db', db])).findings.find((finding) =>
+        finding.includes('opt batch'),
+      );
+    const text = 'its batch is 4.0 times the opt batch of its engine (8)';
+    expect([await about('b32'), await about('b8')]).toEqual([text, undefined]);
+    expect(await about('b1')).toContain('(8): another optimization profile');
+    const { stdout } = await bench(['choose', '--scaling', ...filter]);
+    expect(stdout).toMatch(/ms per item, \* at opt .*\n +0\.3597 ┤a\n[ ┤\n]+\*\n +┤\n0\.02603 ┤ +c\n/);
   });
 
   test('whether copies and compute overlap', async () => {
@@ -126,7 +150,7 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
     return (await jsonOf(OUTPUTS.explain, ['show', id, '--next', '--db', db])).findings;
   };
   // 8 items in twice the time.
-  const text = `with batch 8 it has +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`;
+  const text = `1x3x224x224 → 8x3x224x224: +300 % items/s in this sweep: cell ${cells[3]?.key.slice(0, 8)}`;
   expect(await findings(1)).toContain(text);
 });
 
