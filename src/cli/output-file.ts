@@ -22,8 +22,8 @@ export async function writeOutput(
   try {
     const { kept, target } = await placeOf(resolve(io.cwd, file));
     if (kept !== 'device') {
-      await rm(temporaryPath(target), { force: true });
       temporary = temporaryPath(target);
+      await rm(temporary, { force: true });
     }
     const handle = await open(temporary ?? target, temporary === null ? 'w' : 'wx', mode);
     let bytes = 0;

@@ -91,8 +91,9 @@ async function copyVariant(path: string, output: string): Promise<void> {
     for (const { location } of (await readOnnxFacts(path)).externalFiles) {
       await copyFile(join(dirname(path), location), join(dirname(output), location));
     }
-    await copyFile(path, temporaryPath(output));
-    await rename(temporaryPath(output), output);
+    const temporary = temporaryPath(output);
+    await copyFile(path, temporary);
+    await rename(temporary, output);
   } catch (error) {
     throw cannotWrite(output, error);
   }
