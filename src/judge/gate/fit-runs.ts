@@ -43,12 +43,11 @@ function atTheirClock<Run extends FitRun>(
   const known = runsBySweep.flatMap((latest) => latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   // Usually all clocks are close, so that no run is off its level.
   if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;
+  const clocks = runsBySweep.map(clockOf);
   const { neighborSweeps: near } = CLOCK_LEVEL;
   return runsBySweep.map((latest, place) => {
-    const neighbors = runsBySweep
-      .slice(Math.max(0, place - near), place + 1 + near)
-      .toSpliced(Math.min(place, near), 1);
-    const level = clockLevelMhz(neighbors.flat().map(({ smClockMhz }) => smClockMhz));
+    const neighbors = [...clocks.slice(Math.max(0, place - near), place), ...clocks.slice(place + 1, place + 1 + near)];
+    const level = clockLevelMhz(neighbors);
     return latest.filter((run) => {
       const off = clockOffLevel(run, level);
       if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });

@@ -61,15 +61,17 @@ const UNREPORTED_ERRORS = 5;
 
 function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
-  const state = facts.measured(about)?.of.isLeftOut === true ? facts.newestOf(about) : facts.stateOf(about);
+  const now = facts.stateOf(about);
+  const state = now ?? (facts.measured(about)?.of.isLeftOut === true ? facts.newestOf(about) : null);
   if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
   const { change, reported, verdict } = state;
   // A step towards the reference is not a new finding: the earlier finding ends or continues.
-  const isStep =
-    reported !== null && state.place === facts.judged && Math.sign(reported.change.log) === Math.sign(change.log);
-  const isKnown = facts.known.some(
-    (finding) => finding.state === 'open' && finding.direction === verdict && cellIn(finding, about) !== undefined,
-  );
+  const isStep = now !== null && reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
+  const reports = facts.known.filter((one) => one.direction === verdict && cellIn(one, about) !== undefined);
+  const isKnown = reports.some((one) => one.state === 'open');
+  // Of a cell that a filter left out, only a slow-down that was never reported is new.
+  const isSaid = reports.some(({ reportedSweepId }) => facts.placeOf(reportedSweepId) >= state.place);
+  if (now === null && (isSaid || verdict === 'faster')) return [];
   if (!isStep && (isKnown || Math.abs(change.log) < UNREPORTED_ERRORS * change.error)) return [];
   const step = isKnown ? reported : null;
   const place = step?.first ?? state.since;

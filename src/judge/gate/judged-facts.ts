@@ -180,7 +180,8 @@ export function judgedCell(
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
   const own = findings.filter((finding) => cellIn(finding, about) !== undefined);
   const open = own.filter(({ state }) => state === 'open');
-  const mark = open.find(({ findingId }) => !facts.accepted.has(findingId));
+  const marks = open.filter(({ findingId }) => !facts.accepted.has(findingId));
+  const mark = marks.find(({ direction }) => direction === 'slower') ?? marks[0];
   const state = facts.newestOf(about);
   const accepted = mark === undefined && open[0] !== undefined ? cellIn(open[0], about) : undefined;
   if (!isMeasured) {

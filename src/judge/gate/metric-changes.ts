@@ -98,7 +98,7 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
-/** The first sweeps of a level are its reference. Of them the first half counts, so that a drift does not raise it. */
+/** Range of the last sweeps, or of the first half of a level's first sweeps if that is lower: a drift does not raise it. */
 const REFERENCE_SWEEPS = 20;
 const LEAST_REFERENCE = 3;
 const BOUND = {
@@ -171,9 +171,12 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
   if (last === undefined || past.length < leastPast) return [];
   const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
-  const values = past.slice(0, Math.max(LEAST_REFERENCE, half)).map(({ value }) => value);
-  const isMore = now > Math.max(...values);
-  const edge = isMore ? Math.max(...values) : Math.min(...values);
+  const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
+  const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
+  const most = Math.min(Math.max(...recent), Math.max(...begin));
+  const isMore = now > most;
+  const values = isMore && Math.max(...recent) > most ? begin : recent;
+  const edge = isMore ? most : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];

@@ -54,7 +54,9 @@ function continued(
   const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
   const isBack = (cell: FindingCell): boolean | null => {
-    const state = facts.standingOf(cell);
+    // A slow machine, and an improvement, say nothing about the cells that were not measured again.
+    const isOfCell = direction === 'slower' && cause !== 'machine';
+    const state = isOfCell ? facts.standingOf(cell) : facts.stateOf(cell);
     if (state === null) {
       const measured = facts.measured(cell);
       const value = measured?.history.values.at(-1);

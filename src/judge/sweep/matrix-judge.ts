@@ -183,7 +183,7 @@ class CellReference {
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;
     const isUnknown = isOneAgainstOne && Math.abs(log) >= RULES.offRunLeast;
     const verdictOf = (): CellJudgement['verdict'] => {
-      if (isUnknown) return 'unclear';
+      if (isUnknown && reported === null && !this.#isOpen) return 'unclear';
       // A cell reported with its group may be less certain on its own. A step back to the reference is not a change
       // from it.
       if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;

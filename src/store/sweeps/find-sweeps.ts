@@ -19,14 +19,15 @@ const isFinished = eq(sweeps.state, 'finished');
 /** Excludes A/B experiments, which do not represent their commit. */
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
-/** Condition for a run whose numbers count: see `leftOutFor`. */
+/** Condition for a run that was measured alone, and for its times. */
 export const FIT_RUN = `r.role = 'timed' AND r.outcome = 'measured' AND NOT EXISTS (SELECT 1 FROM run_flags f
-  WHERE f.run_id = r.run_id AND (f.flag = 'contended' OR f.effect IN ('excluded', 'barred')))`;
+  WHERE f.run_id = r.run_id AND f.flag IN ('contended', 'capture'))`;
 
 /** 1 for a sweep of captures alone, which are never compared. */
 const isCapture = sql`(${sweeps.sweepId} IN
   (SELECT r.sweep_id FROM run_flags f JOIN runs r USING (run_id) WHERE f.flag = 'capture')
-  AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = ${sweeps.sweepId} AND ${sql.raw(FIT_RUN)}))`;
+  AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.sweep_id = ${sweeps.sweepId} AND r.role = 'timed'
+    AND NOT EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.flag = 'capture')))`;
 
 function select(db: StoreDatabase, where: SQL | undefined, limit: number, ...first: readonly SQL[]): Sweep[] {
   const found = db.select(sweepColumns).from(sweeps).where(and(ended, where));

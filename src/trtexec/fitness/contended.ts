@@ -74,10 +74,7 @@ function mayHoldLaunches(facts: FitnessFacts): boolean {
   return facts.log.options.cudaGraph !== true && othersOf(facts).length === 0;
 }
 
-/**
- * Of fast queries and slow ones, the mean is this far from the median if at least a tenth of them are fast. One low time
- * moves neither.
- */
+/** Times that are all this close to their median, as a share of its distance from the lowest one, have one low time. */
 const FAST_SHARE = 0.1;
 
 /** Without the times of single queries, only certain cases count. The fastest query represents the undisturbed ones. */
@@ -85,7 +82,9 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   const times = facts.log.measurement?.gpuComputeMs;
   const mean = times?.mean ?? null;
   if (compute !== null || !isAlone(facts) || times === undefined || mean === null) return null;
-  if (times.min <= 0 || Math.abs(mean - times.median) < FAST_SHARE * (mean - times.min)) return null;
+  const slowest = times.percentiles['99'] ?? times.max;
+  const farthest = Math.max(Math.abs(mean - times.median), slowest - times.median);
+  if (times.min <= 0 || farthest < FAST_SHARE * (times.median - times.min)) return null;
   const queries = facts.derived.queries ?? 0;
   // With few queries, one slow query moves the mean.
   const slowestShare = mean > 0 ? times.max / (queries * mean) : 1;

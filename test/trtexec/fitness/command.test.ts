@@ -66,12 +66,6 @@ describe('bench check', () => {
     expect(failed.map((cell) => cell.notes)).toEqual(CELLS.map(() => notes));
   });
 
-  test('three runs of one sweep are a level, as in compare', async () => {
-    const clock = (_: number, night: number) => (night === 1 ? 1650 : 1980);
-    const { alarms, failed } = await checked(store({ nights: 2, repeats: 3, value: quiet, clock }));
-    expect([alarms, failed.length]).toEqual([[], CELLS.length]);
-  });
-
   test('at a clock that came to stay the cells are slower: told once it is no state that passes', async () => {
     // The clock wanders, falls by 15 % on night 30 for good, and the times follow it.
     const clock = (_: number, night: number): number => (night < 30 ? 1980 : 1680) - 15 * ((night * 7) % 5);
