@@ -7,6 +7,13 @@ export abstract class BenchError extends Error {
 
   /** Each line is complete on its own: what is wrong, where, and what to do. */
   get lines(): readonly string[] {
+    return [this.message];
+  }
+}
+
+/** A reason, and the last lines that a program printed. */
+export abstract class ProgramError extends BenchError {
+  override get lines(): readonly string[] {
     return this.message.split('\n');
   }
 }

@@ -27,7 +27,7 @@ const looseCellSchema = z.object({
   model: z.string().optional(),
   precision: z.string().optional(),
   shapes: shapesSchema.optional(),
-  cudaGraph: z.boolean().optional(),
+  cudaGraph: z.boolean().optional().catch(undefined),
 });
 
 const LONGEST_PATTERN = 200;

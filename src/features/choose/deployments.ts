@@ -1,13 +1,14 @@
 import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { formatDecibels } from '../../terminal/numbers.ts';
+import { count, formatDecibels } from '../../terminal/numbers.ts';
 import { dotted } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
 import { UsageError } from '../../errors.ts';
+import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -47,10 +48,18 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
     throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
   }
   const keys = cells.map(({ key }) => key);
-  const runs = cellRunsOf(db, sweepIds, keys).filter(
-    ({ cellKey, sweepId }) => (newest.get(cellKey)?.sweepId ?? sweepId) === sweepId,
+  const all = cellRunsOf(db, sweepIds, keys).filter(
+    ({ cellKey, sweepId }) => at !== undefined || (newest.get(cellKey) ?? named[0])?.sweepId === sweepId,
   );
-  const environments = [...findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]).values()];
+  const machines = findEnvironments(db, [...new Set(all.map((run) => run.environmentId))]);
+  // By default, one table is of one GPU model: that of the newest sweep.
+  const gpuOf = (run: CellRun | undefined) => machines.get(run?.environmentId ?? '')?.gpuName;
+  const gpuName = at === undefined ? gpuOf(all.find(({ sweepId }) => sweepId === named[0]?.sweepId)) : undefined;
+  const runs = all.filter((run) => gpuName === undefined || gpuOf(run) === gpuName);
+  const environments = [...new Set(runs.map((run) => machines.get(run.environmentId)))].filter(
+    (one) => one !== undefined,
+  );
+  const others = new Set(all.filter((run) => !runs.includes(run)).map(({ cellKey }) => cellKey)).size;
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
     ([key, { timeShares, layerShares }]) =>
@@ -71,6 +80,7 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
     notes: [
       ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
+      ...(others === 0 ? [] : [`${count(others, 'cell')} on another GPU model left out: --at names their sweep`]),
       ...mixedNotes('GPU models', environments, 'gpuName'),
       ...mixedNotes('TensorRT versions', environments, 'tensorrt'),
     ],

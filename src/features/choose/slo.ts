@@ -100,7 +100,7 @@ function sloText(
   const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
   return [
     style.strong(truncate(`most throughput with ${what} of at most ${formatMs(maxLatencyMs)}${accuracy}`, columns)),
-    truncate(sweepsLine(sweeps), columns),
+    ...wrapHanging(sweepsLine(sweeps), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     ...models.flatMap((answer) => ['', ...answerLines(answer, maxLatencyMs, planned, look)]),
     '',

@@ -39,6 +39,7 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
 }
 
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
+const UNBOUND = 'numa: runs are not bound where numactl or that node is missing';
 
 function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy): PlanOutput {
   const numa = program?.provenance === 'recorded' ? 'off' : stated;
@@ -75,7 +76,7 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy)
       },
     ),
     merged,
-    notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : [])],
+    notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : prefix.length > 0 ? [UNBOUND] : [])],
   };
 }
 

@@ -151,8 +151,10 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly C
       const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
       if (best === undefined) return add === false || leftOut === null ? [] : [`not in the matrix: add ${add}`];
       const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
+      // A cell without a result here needs something else than another run.
+      if (gain <= -100 && leftOut?.has(best.key) !== true) return [];
       const gained = `${formatPercent(gain)} items/s in this sweep: cell ${name}`;
-      const run = `not measured: \`bench run MATRIX --filter ${name}\``;
+      const run = `not measured in this sweep: \`bench run MATRIX --filter ${name}\``;
       return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
     };
     const graph = keyedCell({ ...cell, cudaGraph: true });

@@ -72,7 +72,7 @@ const CAUSES = {
   tactics: ['tactics', 'shown', 0.95, LAYER_DIFF],
   fusion: ['fusion', 'shown', 0.95, LAYER_DIFF],
   precision: ['precision', 'shown', 0.95, LAYER_DIFF],
-  sameKernel: ['sameKernel', 'shown', 0.95, `${LAYER_DIFF}; bench profile --ncu shows why one kernel is slow`],
+  sameKernel: ['sameKernel', 'shown', 0.38, `${LAYER_DIFF}; bench profile CELL --ncu shows why one kernel is slow`],
   enqueueBound: ['enqueueBound', 'shown', 0.94, GRAPH],
   nearEnqueueBound: ['enqueueBound', 'likely', 0.94, GRAPH],
   otherProcess: ['contention', 'likely', 72, IDLE_GPU],

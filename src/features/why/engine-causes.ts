@@ -124,7 +124,7 @@ export function layerCauses(context: WhyContext): Cause[] {
   if (layers === null) return [];
   const root = engineRoot(context.sides);
   return groupsOf(context, layers).map(({ kind, rows, share, gained }) => {
-    const evidence = [...(root === null || kind === 'sameKernel' ? [] : [root]), ...listed(rows, layers.isTimed, '')];
+    const evidence = [...(root === null ? [] : [root]), ...listed(rows, layers.isTimed, '')];
     const found = cause(kind, share * 100, titleOf(kind, rows), evidence, share > 1 ? gained * 100 : null);
     return layers.isTimed && layers.otherCell === null ? found : uncounted(found, layers.otherCell);
   });

@@ -80,7 +80,7 @@ function sizeOf({ changePercent }: ValueChange): number {
   return Math.abs(Math.log1p(changePercent / 100));
 }
 
-const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision', 'sameKernel']);
+const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
 /** Causes of a different engine, whose effect layers show. */
 const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
 

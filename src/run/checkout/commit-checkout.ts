@@ -6,14 +6,14 @@ import { lastLinesOf } from '../../files/files.ts';
 import { readJson } from '../../files/folders.ts';
 import { isInside } from '../../files/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { BenchError, InterruptedError } from '../../errors.ts';
+import { InterruptedError, ProgramError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { endOrphan, identityOf, identitySchema } from '../../process/process-identity.ts';
 import { printable } from '../../text/printable.ts';
 import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 
 /** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
-class BrokenSubjectError extends BenchError {
+class BrokenSubjectError extends ProgramError {
   override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
 }

@@ -19,7 +19,7 @@ export interface ScatterChart {
 const MAX_COLUMNS = 72;
 const SHARED = '+';
 
-/** A chart of points on log scales, for values above 0. Several points in one place show `+`. */
+/** A chart of points on log scales, for values above 0. Different marks in one place show `+`. */
 export function renderScatter(chart: ScatterChart): string[] {
   const { height, format, look, xLabel } = chart;
   const points = chart.points.filter(({ x, y }) => x > 0 && y > 0);
@@ -35,8 +35,9 @@ export function renderScatter(chart: ScatterChart): string[] {
     const row = Math.round((1 - ys.place(y)) * (height - 1));
     const place = `${row} ${column}`;
     const target = canvas[row];
-    if (target !== undefined) target[column] = taken.has(place) ? SHARED : style(mark);
-    taken.set(place, mark);
+    const other = taken.get(place) ?? mark;
+    if (target !== undefined) target[column] = other === mark ? style(mark) : SHARED;
+    taken.set(place, other === mark ? mark : SHARED);
   }
   const lines = canvas.map((row, index) => {
     const label = index === 0 ? format(ys.high) : index === height - 1 ? format(ys.low) : '';

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
-import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { EnvironmentLackingError, InterruptedError, UsageError, ProgramError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
@@ -161,7 +161,7 @@ const CAPTURE_TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
 /** nsys failed; its last lines say why. */
-export class CaptureError extends BenchError {
+export class CaptureError extends ProgramError {
   override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
 }

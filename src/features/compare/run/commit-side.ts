@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
-import { BenchError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
+import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -44,7 +44,7 @@ export interface TurnSide {
 }
 
 /** A mistake in a commit. Each line starts with the commit. */
-class CommitError extends BenchError {
+class CommitError extends ProgramError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
 
