@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { valueRule } from '../../src/judge/value-rule.ts';
-import { bench, refusal, temporaryFolder } from '../support/bench.ts';
+import { bench, refusal } from '../support/bench.ts';
+import { importedStore, simulatedStore } from '../support/made-stores.ts';
 import { NO_VALUES } from '../support/no-values.ts';
 import { jsonOf, OUTPUTS } from '../support/outputs.ts';
 import { FIXTURES } from '../support/recordings.ts';
-import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
+import { normals, simulatedCells } from '../support/simulated-store.ts';
 import { change, firstId } from '../support/store-dump.ts';
 
 const CELLS = simulatedCells(1);
@@ -17,17 +18,22 @@ const SWITCHED = 30;
 const NOISE = Array.from({ length: BETWEEN_SWEEPS }, normals(7)).map((z) => 0.001 * z);
 const PAIRS = 'level0/pairs/vit_small.fp16.b8.graph1';
 
+const LOWER_CENTRES = 'UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms';
+
+/** As if nobody had kept samples of these runs. */
+const forgetCentres = (db: string, runs: string): void => {
+  const runIds = `SELECT run_id FROM runs WHERE ${runs}`;
+  change(db, `UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (${runIds})`);
+};
+
 /** A history of one level; its centres lie 2 % below the medians, as in a skewed cell, until they are kept no more. */
 function switchedStore(): string {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const value = (_: number, night: number) => 0.5 * Math.exp(NOISE[night] ?? 0);
-  simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 1, value });
-  change(
+  const db = simulatedStore({ cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 1, value });
+  change(db, LOWER_CENTRES);
+  forgetCentres(
     db,
-    `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
-    UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
-      SELECT run_id FROM runs WHERE sweep_id IN (
-        SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED}))`,
+    `sweep_id IN (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT ${BETWEEN_SWEEPS - SWITCHED})`,
   );
   return db;
 }
@@ -42,28 +48,19 @@ describe('centres of samples and printed medians in one cell', () => {
   });
 
   test('compare: one run without samples, 26 nights ago, leaves the other nights their say', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
     const normal = normals(8);
     const value = () => 0.5 * Math.exp(0.001 * normal());
-    simulateNights(db, { cells: simulatedCells(6), nights: 30, repeats: 3, value });
-    change(
-      db,
-      `UPDATE measurements SET gpu_compute_centre_ms = 0.98 * gpu_compute_centre_ms;
-      UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
-        SELECT run_id FROM runs WHERE repeat = 0 AND sweep_id = (
-          SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`,
-    );
+    const db = simulatedStore({ cells: simulatedCells(6), nights: 30, repeats: 3, value });
+    change(db, LOWER_CENTRES);
+    const sweepOf = (night: number) =>
+      `sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET ${night})`;
+    forgetCentres(db, `repeat = 1 AND ${sweepOf(3)}`);
     const expectNights = async () => {
       const { cells } = await jsonOf(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
       for (const { noise } of cells) expect(noise?.nights).toBeGreaterThan(20);
     };
     await expectNights();
-    change(
-      db,
-      `UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
-      SELECT run_id FROM runs WHERE sweep_id = (
-        SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 20))`,
-    );
+    forgetCentres(db, sweepOf(20));
     await expectNights();
   });
 
@@ -82,11 +79,7 @@ describe('centres of samples and printed medians in one cell', () => {
 });
 
 describe('what the store says and bench does not know', () => {
-  async function recordedStore(): Promise<string> {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    expect(await bench(['import', join(FIXTURES, PAIRS, '01-normal'), '--db', db])).toMatchObject({ code: 0 });
-    return db;
-  }
+  const recordedStore = () => importedStore(join(FIXTURES, PAIRS, '01-normal'));
 
   test('a reason is unknown, and not one that is known', async () => {
     const db = await recordedStore();

@@ -5,6 +5,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { bench, startBench, temporaryFolder, temporaryStore } from '../support/bench.ts';
+import { jsonOf, OUTPUTS } from '../support/outputs.ts';
 import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
 import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -94,11 +95,8 @@ describe('a sweep', () => {
 
     for (const [metric, value] of Object.entries({ temperature: 51, 'sm-clock': 1590, power: 412.5 })) {
       // They shared their GPU: their own numbers are there all the same.
-      const { stdout } = await bench(['trend', '--metric', metric, '--json', '--db', db]);
-      expect([metric, JSON.parse(stdout).cells[0]?.points.map((point: { value: number }) => point.value)]).toEqual([
-        metric,
-        [value],
-      ]);
+      const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--metric', metric, '--db', db]);
+      expect([metric, cells[0]?.points.map((point) => point.value)]).toEqual([metric, [value]]);
     }
     const again = join(folder, 'again.sqlite');
     expect((await bench(['import', join(folder, 'artefacts'), '--db', again])).code).toBe(0);

@@ -2,9 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
+import type * as z from 'zod';
 
 import { bench, temporaryFolder } from '../support/bench.ts';
-import { OUTPUTS, benchJson } from '../support/outputs.ts';
+import { OUTPUTS, benchJson, jsonOf } from '../support/outputs.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 import { queryStore } from '../support/store-dump.ts';
 
@@ -16,18 +17,18 @@ function place(env: Record<string, string> = {}) {
   const db = join(cwd, 'bench.sqlite');
   const here = { cwd, env: { STUB_LOAD_S: '0.25', ...env } };
   const run = () => bench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '1'], here);
-  return { cwd, db, matrix, run, type: (...args: string[]) => bench([...args, '--db', db], { cwd }) };
+  const json = <Json>(schema: z.ZodType<Json>, ...args: string[]) => jsonOf(schema, [...args, '--db', db], { cwd });
+  return { cwd, db, json, matrix, run, type: (...args: string[]) => bench([...args, '--db', db], { cwd }) };
 }
 
 test('cells of their own with repeats of their own, never among the steady times', async () => {
-  const { db, run, type } = place();
+  const { db, json, run, type } = place();
   const { code, stdout, stderr } = await run();
   expect(code).toBe(0);
   expect(stderr).toContain('small fp16 8x3 cold-start #4: first inference 1.560 ms');
   expect(stdout).toMatch(/small +fp16 +b8 +cold-start +first infere\S* +1\.560 +ms +0\.00 % +4/);
-  const json = JSON.parse((await type('ls', 'cells', '--json')).stdout);
-  const cells = OUTPUTS.cells.parse(json).cells.map(({ label }) => label);
-  expect(cells.toSorted()).toEqual([
+  const { cells } = await json(OUTPUTS.cells, 'ls', 'cells');
+  expect(cells.map(({ label }) => label).toSorted()).toEqual([
     'small fp16 1x3 cold-start',
     'small fp16 1x3 graph',
     'small fp16 1x3 no-graph',
@@ -51,23 +52,20 @@ test('cells of their own with repeats of their own, never among the steady times
 });
 
 test('its metrics are those of trend, compare, check and filters; no deployment is chosen by it', async () => {
-  const { db, cwd, run, type } = place();
+  const { db, cwd, json, run, type } = place();
   await run();
   await run();
-  const { stdout } = await type('compare', '--filter', 'cold-start', '--json');
-  const { cells } = OUTPUTS.compare.parse(JSON.parse(stdout));
+  const { cells } = await json(OUTPUTS.compare, 'compare', '--filter', 'cold-start');
   expect(cells.map(({ base, metric, verdict }) => [metric, base, verdict])).toEqual([
     ['firstInferenceMs', expect.closeTo(0.72, 6), 'same'],
     ['firstInferenceMs', expect.closeTo(1.56, 6), 'same'],
   ]);
-  const all = await type('compare', '--metric', 'first-inference', '--json');
-  const compared = OUTPUTS.compare.parse(JSON.parse(all.stdout));
-  expect([all.code, compared.counts.incomparable, compared.counts.failed]).toEqual([0, 4, 0]);
+  const all = await benchJson(OUTPUTS.compare, ['compare', '--metric', 'first-inference', '--db', db], { cwd });
+  expect([all.code, all.json.counts]).toMatchObject([0, { incomparable: 4, failed: 0 }]);
   // It is no latency of an application, next to that of trtexec.
-  const shown = await type('show', 'small fp16 b8 cold-start', '--json');
-  expect(OUTPUTS['show-cell'].parse(JSON.parse(shown.stdout))).toMatchObject({ latencyGaps: [] });
-  const loads = await type('compare', '--metric', 'load-time', '--filter', 'cold-start', '--json');
-  expect(OUTPUTS.compare.parse(JSON.parse(loads.stdout)).cells.map(({ head }) => head)).toEqual([0.25, 0.25]);
+  expect((await json(OUTPUTS['show-cell'], 'show', 'small fp16 b8 cold-start')).latencyGaps).toEqual([]);
+  const loads = await json(OUTPUTS.compare, 'compare', '--metric', 'load-time', '--filter', 'cold-start');
+  expect(loads.cells.map(({ head }) => head)).toEqual([0.25, 0.25]);
   const trend = await type('trend', '--metric', 'first-inference', '--filter', 'cold-start & first-inference>1');
   expect(trend.stdout).toContain('same: 0.00 % from 1.560 ms');
   expect(trend.stdout).not.toContain('0.7200');

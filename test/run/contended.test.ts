@@ -5,9 +5,10 @@ import { expect, test } from 'vitest';
 import type { UnfitReason } from '../../src/records/outcome.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
-import { temporaryFolder, temporaryStore } from '../support/bench.ts';
+import { temporaryStore } from '../support/bench.ts';
+import { simulatedStore } from '../support/made-stores.ts';
 import { benchJson, OUTPUTS } from '../support/outputs.ts';
-import { normals, simulatedCells, simulateNights } from '../support/simulated-store.ts';
+import { normals, simulatedCells } from '../support/simulated-store.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB } from '../support/stub.ts';
 import { batchMatrix } from '../support/trouble.ts';
@@ -27,11 +28,10 @@ async function checked(db: string) {
  * @param isShared the runs of the last sweep that shared the GPU
  */
 function stored(isShared: (cell: number, repeat: number) => boolean, effect: RunFlag['effect'] = 'explained'): string {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(7);
   const isOff = (cell: number, night: number, repeat: number): boolean =>
     night === BETWEEN_SWEEPS - 1 && isShared(cell, repeat);
-  simulateNights(db, {
+  return simulatedStore({
     cells: simulatedCells(4),
     nights: BETWEEN_SWEEPS,
     repeats: 3,
@@ -41,7 +41,6 @@ function stored(isShared: (cell: number, repeat: number) => boolean, effect: Run
     }),
     flags: (cell, night, repeat) => (isOff(cell, night, repeat) ? [contended(effect)] : []),
   });
-  return db;
 }
 
 test.each(['explained', 'widened'] as const)(

@@ -9,7 +9,7 @@ import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
-import { dumpStore, queryStore, firstId } from '../support/store-dump.ts';
+import { queryStore, resultsOf, firstId } from '../support/store-dump.ts';
 import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trouble.ts';
 
 /** `node benchmarks/kills.ts` does 200 of each. */
@@ -61,12 +61,6 @@ function nightOn(disk: string): Night {
       bench([...start, '--db', db], { env: troubleEnv(folder, troubles, { TROUBLE_FILL: fill }) }),
     resume: () => bench(['run', '--resume', '--db', db]),
   };
-}
-
-/** What the store says, without hashes of logs: command lines with folders stand in them. */
-function resultsOf(db: string): unknown {
-  const dump = dumpStore(db);
-  return typeof dump === 'object' ? { ...dump, artefacts: null } : dump;
 }
 
 let whole: string | null = null;

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, finished, sharedFolder, startBench, temporaryStore } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
-import { dumpStore, queryStore } from '../support/store-dump.ts';
+import { dumpStore, queryStore, resultsOf } from '../support/store-dump.ts';
 import { batchMatrix, TROUBLED, troubleEnv } from '../support/trouble.ts';
 
 const SWEEP = ['--trtexec', TROUBLED, '--seed', '5', '--no-telemetry', '--db'];
@@ -54,12 +54,6 @@ async function expectBroughtBack({ db }: Night, store: string): Promise<void> {
   const resumed = await bench(['run', '--resume', sweep?.slice(0, 8) ?? '', '--db', store]);
   expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
   expect(resultsOf(store)).toEqual(resultsOf(whole));
-}
-
-/** Without hashes of logs: command lines with folders stand in them. */
-function resultsOf(db: string): unknown {
-  const dump = dumpStore(db);
-  return typeof dump === 'object' ? { ...dump, artefacts: null } : dump;
 }
 
 describe('the store, while bench run works', () => {

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder, refusal } from '../support/bench.ts';
+import { bench, temporaryStore, refusal } from '../support/bench.ts';
 import { queryStore, firstId } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
 function place(more: readonly string[]) {
-  const folder = temporaryFolder();
+  const { folder, db } = temporaryStore();
   const matrix = stubMatrix(folder, ['repeats: 2', ...more]);
-  const db = join(folder, 'bench.sqlite');
   return { folder, db, args: ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'] };
 }
 

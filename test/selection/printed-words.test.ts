@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { bench } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
-import { OUTPUTS } from '../support/outputs.ts';
+import { jsonOf, OUTPUTS } from '../support/outputs.ts';
 
 const WIDE = { COLUMNS: '200' };
 
@@ -21,10 +21,8 @@ async function rowsOf(...args: string[]): Promise<string[][]> {
   });
 }
 
-async function trendOf(...words: string[]): Promise<string[]> {
-  const { stdout } = await inStore('trend', ...words, '--json');
-  return OUTPUTS.trend.parse(JSON.parse(stdout)).cells.map(({ label }) => label);
-}
+const trendOf = async (...words: string[]): Promise<string[]> =>
+  (await jsonOf(OUTPUTS.trend, ['trend', ...words, '--db', db])).cells.map(({ label }) => label);
 
 test.each([
   ['ls cells', ['ls', 'cells'], 24],

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder, temporaryFolder, refusal } from '../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, temporaryStore, refusal } from '../support/bench.ts';
 import { queryStore, firstId } from '../support/store-dump.ts';
 import { rowsOf } from '../support/stores.ts';
 
@@ -25,9 +25,8 @@ beforeAll(async () => {
 
 /** Four sweeps of one matrix, to be pruned; with the ids, the oldest first. */
 function fourSweeps(): { db: string; ids: string[]; foldersOf: (sweepId: string) => number } {
-  const folder = temporaryFolder();
+  const { folder, db } = temporaryStore();
   cpSync(measured, folder, { recursive: true });
-  const db = join(folder, 'bench.sqlite');
   return {
     db,
     ids: queryStore<{ id: string }>(db, SWEEPS).map(({ id }) => id),

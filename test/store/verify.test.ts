@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../support/bench.ts';
+import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { queryStore } from '../support/store-dump.ts';
@@ -23,9 +23,8 @@ interface Store {
 }
 
 function storeToDamage(): Store {
-  const folder = temporaryFolder();
+  const { folder, db } = temporaryStore();
   cpSync(measured, folder, { recursive: true });
-  const db = join(folder, 'bench.sqlite');
   const [row] = queryStore<{ sweep: string; run: string }>(
     db,
     'SELECT sweep_id AS sweep, run_id AS run FROM samples JOIN runs USING (run_id) ORDER BY run_id',

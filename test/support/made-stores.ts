@@ -1,9 +1,10 @@
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 
-import { bench, ROOT, sharedFolder } from './bench.ts';
+import { bench, ROOT, sharedFolder, temporaryStore } from './bench.ts';
+import { type SimulatedNights, simulateNights } from './simulated-store.ts';
 
 const PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')];
 const OTHER_PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair-opt32.yaml')];
@@ -53,4 +54,18 @@ async function make(place: string, commands: readonly (readonly string[])[]): Pr
     if (!existsSync(place)) throw error;
     rmSync(folder, { recursive: true });
   }
+}
+
+/** A store of made-up nights, in a folder of its own. */
+export function simulatedStore(simulated: SimulatedNights): string {
+  const { db } = temporaryStore();
+  simulateNights(db, simulated);
+  return db;
+}
+
+/** The same, of what `bench import` takes. */
+export async function importedStore(...args: readonly string[]): Promise<string> {
+  const { db } = temporaryStore();
+  expect(await bench(['import', ...args, '--db', db])).toMatchObject({ code: 0 });
+  return db;
 }

@@ -10,6 +10,8 @@ import { emptyManifest } from '../../../src/artefacts/run-manifest.ts';
 import { silentRun } from '../../../src/trtexec/log/run-builder.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { importedStore } from '../../support/made-stores.ts';
+import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { SMI_FIXTURES } from '../../support/nvidia-smi.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
 import { queryStore, firstId } from '../../support/store-dump.ts';
@@ -51,8 +53,7 @@ test('of GPUs that another harness used together its own speaks for the run', as
 
 describe('what somebody let nvidia-smi print beside a run', () => {
   test('is imported with it: 689.5 W of 700 W, held by the power cap all the time', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    expect((await bench(['import', SUSTAINED, '--db', db])).code).toBe(0);
+    const db = await importedStore(SUSTAINED);
     const columns = `samples, sm_clock_mhz, sm_clock_min_mhz, power_w, power_max_w, temperature_max_c,
       gpu_utilisation_percent, clock_reasons, host_load`;
     expect(queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`).map((row) => Object.values(row))).toEqual([
@@ -65,16 +66,13 @@ describe('what somebody let nvidia-smi print beside a run', () => {
   });
 
   test('gives the energy of a query and of an item: 689.53 W over 315.32 queries a second of 32 images', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    await bench(['import', SUSTAINED, '--db', db]);
-    const now = async (metric: string): Promise<number> => {
-      return JSON.parse((await bench(['trend', '--metric', metric, '--db', db, '--json'])).stdout).cells[0].now;
-    };
+    const db = await importedStore(SUSTAINED);
+    const now = async (metric: string) =>
+      (await jsonOf(OUTPUTS.trend, ['trend', '--metric', metric, '--db', db])).cells[0]?.now;
     expect(await now('energy')).toBeCloseTo((689.53 / 315.325) * 1000, 1);
     expect(await now('item-energy')).toBeCloseTo((689.53 / 315.325 / 32) * 1000, 2);
-    const cells = async (filter: string): Promise<number> => {
-      return JSON.parse((await bench(['ls', 'cells', '--filter', filter, '--db', db, '--json'])).stdout).cells.length;
-    };
+    const cells = async (filter: string) =>
+      (await jsonOf(OUTPUTS.cells, ['ls', 'cells', '--filter', filter, '--db', db])).cells.length;
     expect([await cells('energy>2100 & energy<2200'), await cells('item-energy>100')]).toEqual([1, 0]);
   });
 

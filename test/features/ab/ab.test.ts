@@ -43,8 +43,7 @@ test.each([
   [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
   [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
 ] as const)('the perfect router: at %i runs/s is %s', async (perfect, verdict, words) => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const { code, stdout, stderr } = await bench(
     ['ab', fakeHarnessMatrix(folder, perfect), ...PERFECT, '--seed', '1', '--fail-on', 'unclear', '--db', db],
     { env: { COLUMNS: '200' } },
@@ -118,8 +117,7 @@ describe('what is stored of an experiment', () => {
 });
 
 test('trtexec cells: are measured the same way, with marks of the caller', async () => {
-  const folder = temporaryFolder();
-  const db = join(folder, 'bench.sqlite');
+  const { folder, db } = temporaryStore();
   const matrix = stubMatrix(folder);
   const eager = ['--env', 'CUDA_MODULE_LOADING=EAGER', '--repeats', '2', '--upper-bound'];
   const args = ['ab', matrix, ...eager, '--trtexec', STUB, '--no-telemetry', '--db', db];

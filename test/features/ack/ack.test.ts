@@ -8,6 +8,7 @@ import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveVerdict } from '../../../src/store/sweeps/findings.ts';
 import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
+import { madeFinding } from '../../support/made-finding.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -17,28 +18,9 @@ const CELLS = simulatedCells(4);
 /** Reported in the second of three sweeps. */
 function finding(number: number, more: Partial<Finding> = {}): Finding {
   const cellKey = CELLS[number % CELLS.length]?.key ?? '';
-  return {
-    findingId: `${number}abcdef0`.padEnd(32, '0'),
-    kind: 'change',
-    isWarning: false,
-    provenance: 'simulated',
-    branch: 'main',
-    matrix: 'nightly',
-    direction: 'slower',
-    state: 'open',
-    group: [],
-    lasts: 'history',
-    cause: null,
-    environmentChanges: [],
-    pairs: null,
-    lastGoodSweepId: sweepOfNight(0),
-    firstBadSweepId: sweepOfNight(1),
-    lastBadSweepId: null,
-    reportedSweepId: sweepOfNight(1),
-    owner: null,
-    cells: [{ cellKey, metric: 'gpuComputeMs', changePercent: 6, ciPercent: null, margin: 2, before: 1, after: 1.06 }],
-    ...more,
-  };
+  const change = { changePercent: 6, ciPercent: null, margin: 2, before: 1, after: 1.06 };
+  const cells = [{ cellKey, metric: 'gpuComputeMs' as const, ...change }];
+  return madeFinding(`${number}abcdef0`, 1, { lasts: 'history', cells, ...more });
 }
 
 const FINDINGS = [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { change } from '../../support/store-dump.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
@@ -15,11 +16,7 @@ const BETWEEN_SWEEPS = 16;
 const value = (cell: number, night: number): number =>
   (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 && night >= 8 ? 1.1 : 1);
 
-function store(): string {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, { cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 3, value });
-  return db;
-}
+const store = (): string => simulatedStore({ cells: CELLS, nights: BETWEEN_SWEEPS, repeats: 3, value });
 
 async function checked(db: string, ...args: string[]) {
   const { json, ...ended } = await benchJson(OUTPUTS.check, ['check', '--db', db, ...args]);

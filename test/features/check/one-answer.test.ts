@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { bench, temporaryStore } from '../../support/bench.ts';
+import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, type SimulatedNights, simulateNights } from '../../support/simulated-store.ts';
 
 /** `BENCH_RANDOM_STORES=300` makes more of them. */
@@ -32,7 +32,7 @@ function randomStore(seed: number): { readonly db: string; readonly folder: stri
       return isIts ? product * event.factor ** (event.kind === 4 ? steps / 8 : steps) : product;
     }, 1);
   const isFailed = (cell: number, at: number): boolean => seed % 4 === 0 && cell === 0 && at === nights - 1;
-  const folder = temporaryFolder();
+  const store = temporaryStore();
   const simulated: SimulatedNights = {
     cells,
     nights,
@@ -46,29 +46,26 @@ function randomStore(seed: number): { readonly db: string; readonly folder: stri
         ? [{ id: 'contended', effect: 'explained', value: null, evidence: 'another process on the GPU: python3 (7)' }]
         : [],
   };
-  simulateNights(join(folder, 'bench.sqlite'), simulated);
-  return { db: join(folder, 'bench.sqlite'), folder };
+  simulateNights(store.db, simulated);
+  return store;
 }
 
 test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
   'random store %i: check, notify, compare, report and trend say the same',
   async (seed) => {
     const { db, folder } = randomStore(seed);
-    const run = (...args: string[]) => bench([...args, '--db', db], { cwd: folder });
+    const here = { cwd: folder };
+    const run = (...args: string[]) => bench([...args, '--db', db], here);
     // What notify gets; null where it is not started.
     const news = join(folder, 'news.json');
     const notify = ['--notify', JSON.stringify(['sh', '-c', 'cat > news.json'])];
     const answers = async () => {
       rmSync(news, { force: true });
-      const [checked, compared, reported] = [
-        await run('check', '--json', ...notify),
-        await run('compare', '--json'),
-        await run('report', '--json', '--md', 'report.md'),
-      ];
-      const check = OUTPUTS.check.parse(JSON.parse(checked.stdout));
-      const compare = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
-      const report = OUTPUTS.report.parse(JSON.parse(reported.stdout));
-      const trend = OUTPUTS.trend.parse(JSON.parse((await run('trend', '--json')).stdout));
+      const checked = await benchJson(OUTPUTS.check, ['check', ...notify, '--db', db], here);
+      const compared = await benchJson(OUTPUTS.compare, ['compare', '--db', db], here);
+      const reported = await benchJson(OUTPUTS.report, ['report', '--md', 'report.md', '--db', db], here);
+      const [check, compare, report] = [checked.json, compared.json, reported.json];
+      const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], here);
       const [series] = check.series;
       const cells = series?.cells ?? [];
       // One exit code.
@@ -95,9 +92,7 @@ test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
         expect([shown.verdict, shown.before, shown.now, shown.changePercent]).toEqual(expected);
       }
       // One word for each finding, and one failure in JUnit for each that makes an exit code.
-      const listed = OUTPUTS.findings.parse(
-        JSON.parse((await run('ls', 'findings', '--json', '--last', '1000')).stdout),
-      );
+      const listed = await jsonOf(OUTPUTS.findings, ['ls', 'findings', '--last', '1000', '--db', db], here);
       for (const { id, state } of check.findings)
         expect(listed.findings.find((one) => one.id === id)?.state).toBe(state);
       const junit = (await run('report', '--junit', '-')).stdout;

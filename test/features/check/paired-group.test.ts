@@ -8,7 +8,8 @@ import type { KeyedCell } from '../../../src/records/cell.ts';
 import type { MetricId } from '../../../src/records/metric.ts';
 import { isCalled } from '../../../src/records/verdict.ts';
 import { textWidth } from '../../../src/terminal/text-width.ts';
-import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { bench, ROOT } from '../../support/bench.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { imageCell } from '../../support/image-cell.ts';
 import { simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { change } from '../../support/store-dump.ts';
@@ -80,10 +81,9 @@ async function checkedPairs(
   const cells = chosen.map(({ cell }) => cell);
   const runsOf = (place: number, isWanted: (run: RealRun) => boolean): readonly RealRun[] =>
     (chosen[place]?.runs ?? []).filter(isWanted);
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const timed = (place: number, sweep: number, repeat: number): number | null =>
     runsOf(place, (run) => run.sweep === (sweep < quiet ? 0 : 1) && !run.isPair)[repeat - 1]?.ms ?? null;
-  simulateNights(db, { cells, nights: quiet + 1, repeats: 2, value: timed });
+  const db = simulatedStore({ cells, nights: quiet + 1, repeats: 2, value: timed });
   // The newest engine has the odd numbers.
   const paired = (place: number, repeat: number): number | null =>
     runsOf(place, ({ engine, isPair }) => isPair && engine > 0 === (repeat % 2 === 1))[(repeat - 1) >> 1]?.ms ?? null;

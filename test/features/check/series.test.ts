@@ -142,12 +142,12 @@ describe('the series of a store', () => {
     for (const gpuUuid of [theirs, ours, theirs]) store.add(slowFrom(99), { branch: 'main', commit, gpuUuid });
     const run = async (pushed: string, gpuUuid: string) => {
       store.add(slowFrom(3), { branch: pushed, commit: repository.commit(), gpuUuid });
-      const args = ['--db', store.db, '--json'];
-      const { code, stdout } = await bench(['check', '--branch', pushed, ...args], { cwd: repository.folder });
-      const compared = await bench(['compare', commit, 'HEAD', ...args], { cwd: repository.folder });
-      const { cells, notes } = OUTPUTS.check.parse(JSON.parse(stdout)).series[0] ?? { cells: [], notes: [] };
-      const { counts } = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
-      return { codes: [code, compared.code], reasons: new Set(cells.map(({ reason }) => reason)), notes, counts };
+      const [here, at] = [['--db', store.db], { cwd: repository.folder }];
+      const { code, json } = await benchJson(OUTPUTS.check, ['check', '--branch', pushed, ...here], at);
+      const compared = await benchJson(OUTPUTS.compare, ['compare', commit, 'HEAD', ...here], at);
+      const { cells = [], notes = [] } = json.series[0] ?? {};
+      const reasons = new Set(cells.map(({ reason }) => reason));
+      return { codes: [code, compared.code], reasons, notes, counts: compared.json.counts };
     };
     expect(await run('same', theirs)).toMatchObject({ codes: [1, 1], counts: { slower: 1 } });
     const other = await run('other', 'GPU-cccc');

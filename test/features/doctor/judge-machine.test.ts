@@ -1,30 +1,20 @@
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, test } from 'vitest';
 
 import { judgeMachine, lackingOf } from '../../../src/features/doctor/judge-machine.ts';
 import type { DoctorCheck } from '../../../src/features/doctor/output.ts';
 import type { GpuFacts, MachineFacts } from '../../../src/machine/machine-facts.ts';
+import { parseGpuReport } from '../../../src/tools/nvidia-smi/gpu-report.ts';
+import { H200_REPORT } from '../../support/nvidia-smi.ts';
 
-const UUID = 'GPU-00000000-0000-0000-0000-000000000000';
+const [recorded] = parseGpuReport(readFileSync(H200_REPORT, 'utf8')).gpus;
+if (recorded === undefined) throw new Error(H200_REPORT);
+const UUID = recorded.uuid;
 
 const H200: GpuFacts = {
-  index: 0,
-  name: 'NVIDIA H200',
-  architecture: 'Hopper',
-  uuid: UUID,
-  ecc: 'on',
-  mig: 'off',
-  persistence: 'on',
+  ...recorded,
   computeMode: 'Exclusive_Process',
-  driverModel: null,
-  clocks: { smMhz: 345, maxSmMhz: 1980 },
-  power: { limitW: 700, defaultLimitW: 700 },
-  temperatureC: 36,
-  slowdownTemperatureC: 90,
-  pcie: { generation: 5, width: 16, maxGeneration: 5, maxWidth: 16 },
-  gpuUtilisationPercent: 0,
-  memoryUsedMib: 0,
-  clockReasons: ['gpuIdle'],
-  processes: [],
   numaNode: 0,
   clockLock: 'locked 1590 MHz by a bench that runs (process 12)',
 };

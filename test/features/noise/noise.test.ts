@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
 const CELLS = simulatedCells(12);
@@ -75,11 +76,10 @@ describe('a quiet machine, with one noisy cell', () => {
 });
 
 test('nights that differ by more than their runs are told apart from noisy runs', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(43);
   const levels = Array.from({ length: 14 * CELLS.length }, () => 0.02 * normal());
   const value = (cell: number, night: number) => Math.exp((levels[night * 12 + cell] ?? 0) + 0.001 * normal());
-  simulateNights(db, { cells: CELLS, nights: 14, repeats: 4, value });
+  const db = simulatedStore({ cells: CELLS, nights: 14, repeats: 4, value });
   for (const cell of (await noise(db)).cells) {
     expect(cell.sweepPercent).toBeGreaterThan(5 * (cell.runPercent ?? 1));
     expect(visible(cell, 10) / visible(cell, 3)).toBeGreaterThan(0.8);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bench, finished, sharedFolder, startBench, refusal, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, normals } from '../../support/simulated-store.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
 
 type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly body: string };
 
@@ -159,9 +159,8 @@ describe('bench report --upgrade', () => {
       '1 slower cell',
     ]);
     expect(found.counts).toMatchObject({ faster: 8, slower: 1, failed: 1 });
-    const args = ['trt=10.6', 'trt=10.16', '--across-tensorrt', '--json', '--db', join(cwd, 'bench.sqlite')];
-    const compared = await bench(['compare', ...args]);
-    expect(found).toEqual(OUTPUTS.compare.parse(JSON.parse(compared.stdout)));
+    const args = ['compare', 'trt=10.6', 'trt=10.16', '--across-tensorrt', '--db', join(cwd, 'bench.sqlite')];
+    expect(found).toEqual(await jsonOf(OUTPUTS.compare, args));
   });
 
   test('in the terminal, as Markdown and on the page', async () => {

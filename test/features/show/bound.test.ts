@@ -11,7 +11,7 @@ import { bench, temporaryFolder, ROOT, sharedFolder, temporaryStore } from '../.
 import { jsonOf, OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { change, queryStore, firstId } from '../../support/store-dump.ts';
-import { storeIn, sharedStore } from '../../support/made-stores.ts';
+import { importedStore, simulatedStore, storeIn, sharedStore } from '../../support/made-stores.ts';
 
 test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
   const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
@@ -24,14 +24,13 @@ test('a cell says what limits it in its newest sweep, with evidence and advice',
 });
 
 test('advice names its cell, and a CUDA graph that gains nothing there is not advised', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const [slow, fast] = [1.25, 1.0002];
   const cells = ['vit', 'resnet'].flatMap((model) =>
     [true, false].map((cudaGraph) => imageCell({ model, precision: 'fp16', batch: 1, cudaGraph })),
   );
   const value = (cell: number) => [1, slow, 1, fast][cell] ?? null;
   const figures = (cell: number) => ({ boundBy: cell % 2 === 0 ? ('compute' as const) : ('host' as const) });
-  simulateNights(db, { cells, nights: 1, repeats: 2, value, figures });
+  const db = simulatedStore({ cells, nights: 1, repeats: 2, value, figures });
   change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
   const shown = async (what: string): Promise<string> =>
     (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
@@ -54,8 +53,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
 });
 
 test('of sweeps that share a name an id is asked for', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(db, { cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
+  const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
   change(db, "UPDATE sweeps SET name = 'guide'");
   const { stderr } = await bench(['show', 'guide', '--db', db]);
   expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
@@ -65,10 +63,9 @@ test.each([
   ['Orin', /share their memory here/],
   ['NVIDIA H200', /look at the PCIe link$/],
 ])('the advice to a copy-bound cell on %s', async (gpuName, advice) => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const figures = () => ({ boundBy: 'h2d' as const });
   const cells = simulatedCells(1);
-  simulateNights(db, { cells, nights: 1, repeats: 2, value: () => 1, gpuName: () => gpuName, figures });
+  const db = simulatedStore({ cells, nights: 1, repeats: 2, value: () => 1, gpuName: () => gpuName, figures });
   const sweep = await jsonOf(OUTPUTS.run, ['show', 'latest', '--db', db]);
   expect(sweep.cells[0]?.bound?.advice).toMatch(advice);
   const id = firstId(db, `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
@@ -124,8 +121,7 @@ describe('what comes next', () => {
 
 test('a host without CPUs says nothing of what a CUDA graph gains', async () => {
   const gains = async (folder: string): Promise<unknown> => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
-    await bench(['import', join(FIXTURES, folder), '--sweep', 'one', '--db', db]);
+    const db = await importedStore(join(FIXTURES, folder), '--sweep', 'one');
     const pairs = (await jsonOf(OUTPUTS.run, ['show', 'one', '--db', db])).graphGains?.pairs ?? [];
     return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
   };
@@ -133,12 +129,11 @@ test('a host without CPUs says nothing of what a CUDA graph gains', async () => 
 });
 
 test('what a CUDA graph gains has an interval and a verdict, and a larger batch that gained is named', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const cells = [1, 8].flatMap((batch) =>
     [false, true].map((cudaGraph) => imageCell({ model: 'vit', precision: 'fp16', batch, cudaGraph })),
   );
   const value = (cell: number, _: number, repeat: number) => ([1.25, 1, 2.5, 2][cell] ?? 0) * (1 + repeat / 1000);
-  simulateNights(db, { cells, nights: 1, repeats: 5, value, figures: () => ({ boundBy: 'host' }) });
+  const db = simulatedStore({ cells, nights: 1, repeats: 5, value, figures: () => ({ boundBy: 'host' }) });
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
   const pattern = /in the middle of 2 pairs, most \+25\.0 % queries\/s \(\+24\.\d … \+25\.\d %, 95 %: faster\): vit/;
   expect(stdout).toMatch(pattern);
@@ -155,12 +150,11 @@ test('what a CUDA graph gains has an interval and a verdict, and a larger batch 
 });
 
 test('what each neighbor on the GPU costs a cell, the largest cost first', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const cells = [{}, { with: 'bert' }, { with: 'vit' }].map((axisFlags) =>
     imageCell({ model: 'vit', precision: 'fp16', batch: 8, axisFlags }),
   );
   const value = (cell: number, _: number, repeat: number): number => ([1, 1.25, 2][cell] ?? 0) * (1 + repeat / 1000);
-  simulateNights(db, { cells, nights: 1, repeats: 5, value });
+  const db = simulatedStore({ cells, nights: 1, repeats: 5, value });
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '240' } });
   expect(stdout).toMatch(
     /a neighbor on the GPU: -35\.0 % queries\/s in the middle of 2 pairs, most -50\.0 % queries\/s \(-50\.\d … -49\.\d %, 95 %: slower\).*: vit fp16 .*with=vit/,
@@ -168,8 +162,7 @@ test('what each neighbor on the GPU costs a cell, the largest cost first', async
 });
 
 test('what transfers cost stands below a sweep that has a cell both ways', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  await bench(['import', join(FIXTURES, 'formats'), '--sweep', 'one', '--db', db]);
+  const db = await importedStore(join(FIXTURES, 'formats'), '--sweep', 'one');
   const { stdout } = await bench(['show', 'one', '--db', db], { env: { COLUMNS: '140' } });
   expect(stdout).toContain('transfers: -1.5 % queries/s (unclear) and +24.6 % latency: resnet_small.fp16 8x3x224x224');
   const [pair] = (await jsonOf(OUTPUTS.run, ['show', 'one', '--db', db])).transferCosts?.pairs ?? [];
@@ -254,8 +247,7 @@ test.each([
 });
 
 test('of one run: how steady its queries are, and the least that shows 1 %', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  await bench(['import', join(ROOT, 'recordings/night2/nights_2_vit_small.fp16.b8.graph1'), '--db', db]);
+  const db = await importedStore(join(ROOT, 'recordings/night2/nights_2_vit_small.fp16.b8.graph1'));
   const run = ['show', firstId(db, 'SELECT run_id AS id FROM runs'), '--db', db];
   const { steadiness } = await jsonOf(OUTPUTS['show-run'], run);
   expect(steadiness).toMatchObject({ queries: 2392, noiseFrom: 'queries', showsPercent: 1, repeats: 1 });

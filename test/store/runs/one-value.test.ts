@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { METRIC_IDS, metricDefinition, metricOf, metricWord, type OwnMetricId } from '../../../src/records/metric.ts';
 import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
 import { change } from '../../support/store-dump.ts';
-import { OUTPUTS } from '../../support/outputs.ts';
+import { jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { pageDataIn } from '../../support/page-data.ts';
 
 /** Of each metric another number, in its own unit; those that are computed follow from the others. */
@@ -78,16 +78,14 @@ beforeAll(async () => {
   const [names = [], ...rows] = csv.split('\n').map((line) => line.split(','));
   const timed = rows.find((row) => row[names.indexOf('repeat')] === '1') ?? [];
   read.set('csv', new Map(METRIC_IDS.map((id) => [id, Number(timed[names.indexOf(id)])])));
-  const { findings } = OUTPUTS.check.parse(JSON.parse((await bench(['check', '--json', '--db', db])).stdout));
+  const { findings } = await jsonOf(OUTPUTS.check, ['check', '--db', db]);
   read.set('limits', new Map(findings.flatMap(({ metrics }) => metrics.map(({ metric, after }) => [metric, after]))));
 });
 
 test.each(METRIC_IDS)('%s: every reader gives the same number', async (id) => {
   const asked = ['--metric', metricWord(id), '--db', db];
-  const json = async (...words: readonly string[]): Promise<unknown> =>
-    JSON.parse((await bench([...words, '--json', ...asked])).stdout);
-  const trend = OUTPUTS.trend.parse(await json('trend', '--by', 'sweep'));
-  const compared = OUTPUTS.compare.parse(await json('compare'));
+  const trend = await jsonOf(OUTPUTS.trend, ['trend', '--by', 'sweep', ...asked]);
+  const compared = await jsonOf(OUTPUTS.compare, ['compare', ...asked]);
   const page = pageDataIn((await bench(['report', '--html', '-', ...asked])).stdout);
   const value = valueOf(id);
   expect({

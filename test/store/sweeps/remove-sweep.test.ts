@@ -8,6 +8,7 @@ import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
 import { acknowledge, listFindings, saveVerdict } from '../../../src/store/sweeps/findings.ts';
 import { type Removal, removalOf, removeSweep } from '../../../src/store/sweeps/remove-sweep.ts';
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
+import { madeFinding } from '../../support/made-finding.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
 const BETWEEN_SWEEPS = 8;
@@ -15,14 +16,12 @@ const BETWEEN_SWEEPS = 8;
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
   const path = join(temporaryFolder(), 'bench.sqlite');
-  const cells = simulatedCells(2);
-  simulateNights(path, { cells, nights: BETWEEN_SWEEPS, repeats: 1, value: () => 1, branch: 'main' });
+  const made = { cells: simulatedCells(2), repeats: 1, value: () => 1 };
+  simulateNights(path, { ...made, nights: BETWEEN_SWEEPS, branch: 'main' });
   simulateNights(path, {
-    cells: simulatedCells(2),
+    ...made,
     nights: 2,
     after: BETWEEN_SWEEPS,
-    repeats: 1,
-    value: () => 1,
     branch: 'pull',
     matrix: { name: 'nightly', number: 1 },
   });
@@ -48,36 +47,9 @@ function storeWith(findings: readonly Finding[], acknowledged: readonly string[]
   };
   acknowledge(
     db,
-    acknowledged.map((findingId) => ({ ...mark, findingId: idOf(findingId) })),
+    acknowledged.map((findingId) => ({ ...mark, findingId: findingId.padEnd(32, '0') })),
   );
   return db;
-}
-
-const idOf = (name: string): string => name.padEnd(32, '0');
-
-function finding(name: string, reported: number, more: Partial<Finding> = {}): Finding {
-  return {
-    findingId: idOf(name),
-    kind: 'change',
-    isWarning: false,
-    provenance: 'simulated',
-    branch: 'main',
-    matrix: 'nightly',
-    direction: 'slower',
-    state: 'open',
-    group: [],
-    lasts: null,
-    cause: null,
-    environmentChanges: [],
-    pairs: null,
-    lastGoodSweepId: sweepOfNight(reported - 1),
-    firstBadSweepId: sweepOfNight(reported),
-    lastBadSweepId: null,
-    reportedSweepId: sweepOfNight(reported),
-    owner: null,
-    cells: [],
-    ...more,
-  };
 }
 
 function remove(db: StoreDatabase, night: number): Removal {
@@ -94,7 +66,7 @@ const judgedOf = (db: StoreDatabase): unknown[] =>
 const nameOf = ({ findingId }: Finding): string => findingId.replace(/0+$/, '');
 
 test('later sweeps of the series are judged again, with what they reported; earlier ones and other branches are not', () => {
-  const db = storeWith([finding('a', 2), finding('b', 4), finding('c', 6)]);
+  const db = storeWith([madeFinding('a', 2), madeFinding('b', 4), madeFinding('c', 6)]);
   const removal = remove(db, 4);
   expect(removal.judgedAgain).toEqual([5, 6, 7].map((night) => sweepOfNight(night)));
   const expected = [...[0, 1, 2, 3].map((night) => sweepOfNight(night)), sweepOfNight(8, 1), sweepOfNight(9, 1)];
@@ -108,7 +80,7 @@ test('later sweeps of the series are judged again, with what they reported; earl
 
 test('an acknowledged finding of a later sweep stays, between the neighbors of the removed one', () => {
   const later = { firstBadSweepId: sweepOfNight(4), lastGoodSweepId: sweepOfNight(3) };
-  const db = storeWith([finding('d', 4), finding('e', 5, later), finding('f', 5)], ['d', 'e', 'f']);
+  const db = storeWith([madeFinding('d', 4), madeFinding('e', 5, later), madeFinding('f', 5)], ['d', 'e', 'f']);
   expect(remove(db, 4).findings.map((one) => [nameOf(one.finding), one.acknowledgement?.reason])).toEqual([
     ['d', 'tuned for batch 32'],
   ]);
@@ -125,11 +97,11 @@ test('an acknowledged finding of a later sweep stays, between the neighbors of t
 
 test('an earlier finding that the sweep, or a later one, ended is open again', () => {
   const db = storeWith([
-    finding('a', 1, { state: 'recovered', lastBadSweepId: sweepOfNight(2) }),
-    finding('b', 2, { state: 'recovered', lastBadSweepId: sweepOfNight(3) }),
-    finding('c', 2, { state: 'recovered', lastBadSweepId: sweepOfNight(5) }),
-    finding('d', 2, { kind: 'limit', lastBadSweepId: sweepOfNight(7) }),
-    finding('e', 2, { kind: 'limit', lastBadSweepId: sweepOfNight(3) }),
+    madeFinding('a', 1, { state: 'recovered', lastBadSweepId: sweepOfNight(2) }),
+    madeFinding('b', 2, { state: 'recovered', lastBadSweepId: sweepOfNight(3) }),
+    madeFinding('c', 2, { state: 'recovered', lastBadSweepId: sweepOfNight(5) }),
+    madeFinding('d', 2, { kind: 'limit', lastBadSweepId: sweepOfNight(7) }),
+    madeFinding('e', 2, { kind: 'limit', lastBadSweepId: sweepOfNight(3) }),
   ]);
   const { changed, reopened } = remove(db, 4);
   expect([reopened.map(nameOf), changed.map(nameOf)]).toEqual([['b', 'c'], ['d']]);
@@ -150,7 +122,7 @@ test('a pull request that was judged by the sweep is judged again', () => {
     firstBadSweepId: sweepOfNight(8, 1),
     reportedSweepId: sweepOfNight(8, 1),
   };
-  const db = storeWith([finding('a', 8, pull)]);
+  const db = storeWith([madeFinding('a', 8, pull)]);
   const removal = remove(db, 7);
   expect(removal.judgedAgain).toEqual([sweepOfNight(8, 1), sweepOfNight(9, 1)]);
   expect([removal.findings.map((one) => nameOf(one.finding)), listFindings(db, 9)]).toEqual([['a'], []]);

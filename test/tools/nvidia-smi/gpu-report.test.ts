@@ -24,8 +24,7 @@ import { parseComputeApps } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { H200_REPORT, NO_SAMPLE, SMI_FIXTURES } from '../../support/nvidia-smi.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
 
-const FIXTURES = join(import.meta.dirname, '..', '..', 'fixtures', 'nvidia-smi');
-const h200 = readFileSync(join(FIXTURES, 'h200-580.xml'), 'utf8');
+const h200 = readFileSync(H200_REPORT, 'utf8');
 
 /** A report with one GPU of these elements; made up, in the words of the driver that the test names. */
 function reportOf(...gpus: readonly string[]): string {
@@ -120,8 +119,6 @@ describe('nvidia-smi -q -x', () => {
   ])('%j is no report', (text) => expect(() => parseGpuReport(text)).toThrow(ExportFormatError));
 });
 
-const xml = readFileSync(H200_REPORT, 'utf8');
-
 function environmentIn(text: string) {
   const report = parseGpuReport(text);
   return environmentOf(report, report.gpus[0] ?? null);
@@ -129,7 +126,7 @@ function environmentIn(text: string) {
 
 describe('what a number depends on', () => {
   test('on the H200', () => {
-    expect(environmentIn(xml)).toMatchObject({
+    expect(environmentIn(h200)).toMatchObject({
       driver: '580.159.04',
       cuda: '13.0',
       gpuName: 'NVIDIA H200',
@@ -142,7 +139,7 @@ describe('what a number depends on', () => {
   });
 
   test('applications clocks that were set', () => {
-    const set = xml.replace(/(<applications_clocks>\s*<graphics_clock>)1980/, '$11410');
+    const set = h200.replace(/(<applications_clocks>\s*<graphics_clock>)1980/, '$11410');
     expect(environmentIn(set).clockPolicy).toBe('applications clock 1410 MHz');
   });
 });

@@ -3,15 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
+import { bench, finished, startBench, temporaryStore } from '../../support/bench.ts';
+import { importedStore, simulatedStore } from '../../support/made-stores.ts';
 import { FIXTURES } from '../../support/recordings.ts';
-import {
-  normals,
-  simulatedCells,
-  type SimulatedNights,
-  simulateNights,
-  sweepOfNight,
-} from '../../support/simulated-store.ts';
+import { normals, simulatedCells, type SimulatedNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore, firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
@@ -21,11 +16,7 @@ const NOISE = Array.from({ length: 200 }, normals(5)).map((z) => 0.002 * z);
 const quiet = (cell: number, night: number, repeat = 1): number =>
   (0.5 + 0.1 * cell) * Math.exp(NOISE[(17 * night + 5 * cell + repeat) % NOISE.length] ?? 0);
 
-function store(simulated: Omit<SimulatedNights, 'cells'>): string {
-  const { db } = temporaryStore();
-  simulateNights(db, { cells: CELLS, ...simulated });
-  return db;
-}
+const store = (simulated: Omit<SimulatedNights, 'cells'>): string => simulatedStore({ cells: CELLS, ...simulated });
 
 test('bench compare: runs at another clock are left out, and the others compared', async () => {
   const slow = (night: number, repeat: number): boolean => night === 1 && repeat === 2;
@@ -83,8 +74,7 @@ describe('bench check', () => {
 });
 
 test('people see it: sweeps and runs', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  await bench(['import', join(FIXTURES, 'cpu-contended'), '--db', db]);
+  const db = await importedStore(join(FIXTURES, 'cpu-contended'));
   const [{ sweepId, flagged }] = JSON.parse((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).sweeps;
   expect(flagged).toBe(4);
   const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
