@@ -7,7 +7,7 @@ import { makeOwnFolder, readJson } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { isMetric, isOfBuild, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
@@ -40,11 +40,7 @@ export async function bisect(words: Words, options: BisectOptions, io: Io): Prom
   await makeOwnFolder(all);
   await mkdir(folder, { recursive: true });
   await writeNote(join(folder, REQUEST), request);
-  const output = await searched(settings, searching, there).catch((error: unknown) => {
-    if (!io.signal.aborted) throw error;
-    const left = 'continue with `bench bisect --resume`';
-    throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
-  });
+  const output = await searched(settings, searching, there);
   if (output.status !== 'failed') await rm(folder, { recursive: true, force: true });
   printResult(io, options, output, bisectText);
   return exitOf(output);

@@ -55,11 +55,10 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   // By default, one table is of one GPU model: that of the newest sweep.
   const gpuOf = (run: CellRun | undefined) => machines.get(run?.environmentId ?? '')?.gpuName;
   const gpuName = at === undefined ? gpuOf(all.find(({ sweepId }) => sweepId === named[0]?.sweepId)) : undefined;
-  const runs = all.filter((run) => gpuName === undefined || gpuOf(run) === gpuName);
-  const environments = [...new Set(runs.map((run) => machines.get(run.environmentId)))].filter(
-    (one) => one !== undefined,
-  );
-  const others = new Set(all.filter((run) => !runs.includes(run)).map(({ cellKey }) => cellKey)).size;
+  const isOther = (run: CellRun): boolean => gpuName !== undefined && gpuOf(run) !== gpuName;
+  const runs = all.filter((run) => !isOther(run));
+  const environments = [...machines.values()].filter((one) => gpuName === undefined || one.gpuName === gpuName);
+  const others = new Set(all.filter(isOther).map(({ cellKey }) => cellKey)).size;
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
     ([key, { timeShares, layerShares }]) =>

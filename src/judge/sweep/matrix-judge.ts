@@ -181,9 +181,8 @@ class CellReference {
       : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;
-    const isUnknown = isOneAgainstOne && Math.abs(log) >= RULES.offRunLeast;
     const verdictOf = (): CellJudgement['verdict'] => {
-      if (isUnknown && reported === null && !this.#isOpen) return 'unclear';
+      if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
       // A cell reported with its group may be less certain on its own. A step back to the reference is not a change
       // from it.
       if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;

@@ -48,7 +48,7 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   expect(await shown('vit no-graph')).toContain(`${graph} → not in the matrix: add 2 to the axis \`batch\``);
   const { key } = imageCell({ model: 'vit', precision: 'fp16', batch: 8, cudaGraph: false });
   planned(key);
-  const run = `1x3x224x224 → 8x3x224x224: not measured: \`bench run MATRIX --filter ${key.slice(0, 8)}\``;
+  const run = `1x3x224x224 → 8x3x224x224: not measured in this sweep: \`bench run MATRIX --filter ${key.slice(0, 8)}\``;
   expect(await shown('vit no-graph')).toContain(`${graph} → ${run}`);
 });
 
