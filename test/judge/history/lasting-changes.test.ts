@@ -117,6 +117,10 @@ describe('steps', () => {
     expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(1);
   });
 
+  test.each([8, 10, 14, 20, 24, 28, 32])('is seen in the middle of %i sweeps', (sweeps) => {
+    expect(places(plainHistory(stepped(1, sweeps, sweeps / 2, 0.15)))).toEqual([sweeps / 2]);
+  });
+
   test('a known clock explains what it did', () => {
     const random = new Random(4);
     const mhz = Array.from({ length: 120 }, () => (random.chance(0.4) ? 1800 : 1980));
