@@ -25,7 +25,7 @@ function findingLine({ id, kind, group, labels, metrics, firstBad, commits, owne
   return [
     `${id.slice(0, 8)} ${cells}: ${first.metric} ${size}`,
     ...(firstBad?.commit ? [`since ${firstBad.commit.slice(0, 8)}`] : []),
-    ...(commits.length > 0 ? [`${commits.length} commits`] : []),
+    ...(commits.length > 0 ? [`${commits.length} commit${commits.length === 1 ? '' : 's'}`] : []),
     ...(owner === null ? [] : [`owner ${owner}`]),
   ].join(', ');
 }
