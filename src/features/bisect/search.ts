@@ -214,9 +214,12 @@ async function nextCommit({ bad, good }: CommitRequest, steps: readonly Step[], 
   const left = async (order: string): Promise<string> =>
     (await git(repository, ['rev-list', order, worst, '--not', good, ...judged('good')])) ?? '';
   const tried = new Set([worst, ...judged('unclear'), ...judged('broken')]);
-  // The commit that halves the rest best comes first.
-  const candidate = (await left('--bisect-all')).match(/^\w+/gm)?.find((commit) => !tried.has(commit));
-  if (candidate !== undefined) return { kind: 'test', candidate: [candidate] };
+  const all = await left('--bisect-all');
+  const distanceOf = (commit: string): number => Number(all.split(commit)[1]?.match(/dist=(\d+)/)?.[1] ?? 0);
   const names = (await left('--reverse')).split('\n').filter(Boolean);
+  const untried = names.filter((commit) => !tried.has(commit));
+  // Of commits that halve the rest equally well, the oldest.
+  const [candidate] = untried.toSorted((a, b) => distanceOf(b) - distanceOf(a));
+  if (candidate !== undefined) return { kind: 'test', candidate: [candidate] };
   return { kind: names.length === 1 ? 'found' : 'range', names };
 }

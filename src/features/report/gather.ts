@@ -64,10 +64,7 @@ export async function gatherReport(
   const names = uniqueNames(cells);
   const { ownerOf } = gateRules(rulesOf(db, newest.sweepId));
   const series = seriesUntil(db, newest, RECENT_SWEEPS).toReversed();
-  const byMetric = Map.groupBy(cells, ({ key }) => {
-    const judgedBy = said.get(key)?.metric ?? '';
-    return isMetric(judgedBy) ? judgedBy : metric;
-  });
+  const byMetric = Map.groupBy(cells, ({ key }) => [said.get(key)?.metric ?? ''].find(isMetric) ?? metric);
   const histories = [...byMetric].flatMap(([shown, own]) => cellHistories(db, series, own, shown));
   const recent = new Map(histories.map(({ cell, history }) => [cell.key, [...history.values]]));
   const isShown = (finding: { readonly cells: readonly string[] }): boolean =>

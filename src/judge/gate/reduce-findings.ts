@@ -55,8 +55,7 @@ function continued(
   if (finding.state === 'recovered') return finding;
   const isBack = (cell: FindingCell): boolean | null => {
     // A slow machine, and an improvement, say nothing about the cells that were not measured again.
-    const isOfCell = direction === 'slower' && cause !== 'machine';
-    const state = isOfCell ? facts.standingOf(cell) : facts.stateOf(cell);
+    const state = direction === 'slower' && cause !== 'machine' ? facts.standingOf(cell) : facts.stateOf(cell);
     if (state === null) {
       const measured = facts.measured(cell);
       const value = measured?.history.values.at(-1);
