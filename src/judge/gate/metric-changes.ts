@@ -173,10 +173,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
   const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
   const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
-  const most = Math.min(Math.max(...recent), Math.max(...begin));
-  const isMore = now > most;
-  const values = isMore && Math.max(...recent) > most ? begin : recent;
-  const edge = isMore ? most : Math.min(...values);
+  const lower = Math.max(...begin) < Math.max(...recent) ? begin : recent;
+  const isMore = now > Math.max(...lower);
+  const values = isMore ? lower : recent;
+  const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
