@@ -17,6 +17,7 @@ import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { definedVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { markOf } from '../process/process-identity.ts';
 import type { Invocation, ProcessResult } from '../process/spawn.ts';
+import { inTemporaryFolder } from '../process/temporary-folder.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
@@ -57,7 +58,6 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       requireStore(context);
       const number = recordAttempt(db, sweep.sweepId, runId, now().toISOString());
       const { isWell, watched, ...started } = await startOnce(context, attempt, folder);
-      refuseFullDisk(context, attempt);
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
       if (isWell) {
         // Written before the next run starts, so that a kill from here on only interrupts the next run.
@@ -166,11 +166,18 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     ...neighborOf(context, attempt, folder),
     ...(harness?.gpus === undefined ? {} : { gpus: harness.gpus }),
   };
-  const result = await context.spawn(invocation, signal, (pid) => {
-    library?.watch(pid);
-    watch?.started(pid);
-  });
-  library?.stop();
+  const inOwn = async (TMPDIR: string): Promise<ProcessResult> => {
+    // Frameworks keep caches for their next run in TMPDIR.
+    const env = harness === null ? { ...start.env, TMPDIR } : start.env;
+    const ended = await context.spawn({ ...invocation, env }, signal, (pid) => {
+      library?.watch(pid);
+      watch?.started(pid);
+    });
+    library?.stop();
+    if (!ended.cancelled) refuseFullDisk(context, attempt);
+    return ended;
+  };
+  const result = await inTemporaryFolder('run', inOwn, start.env.TMPDIR ?? folder);
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);

@@ -3,10 +3,7 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent, timedUnderProfiler } from './facts.ts';
 
-/**
- * Below this share the GPU is idle enough to ask why. In recorded sweeps that happened only in a cell limited by its
- * copies.
- */
+/** Below this share of the time the GPU waits for something else. In recorded sweeps: only for copies. */
 const BUSY = 0.95;
 /** Least share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
 const STALLED = 0.05;
@@ -91,8 +88,6 @@ function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   return spanMs > 0 ? { share: stalledMs / spanMs, count: stalls } : null;
 }
 
-/** A GPU that is busy for less than this share of the time waits for something else. */
-const WORKING = 0.9;
 /**
  * From this share of the time on, a copy engine is never idle for long: 0.97 in the recorded cell that its copies
  * limit.
@@ -109,7 +104,7 @@ export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 
   const { derived, log } = facts;
   if (log.measurement === null) return null;
   const { enqueueClass, gpuBusy, transferBound } = derived;
-  const isBusy = gpuBusy !== null && gpuBusy >= WORKING;
+  const isBusy = gpuBusy !== null && gpuBusy >= BUSY;
   const has = (id: RunFlag['id']): boolean => flags.some((flag) => flag.id === id);
   if (flags.some(({ effect, id }) => id === 'contended' && effect !== 'explained')) return 'contended';
   if (isPaced(log) && !isBusy) return 'paced';
@@ -146,8 +141,8 @@ export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number 
  * ways take nearly all of the time. Null if it does not wait for copies.
  */
 function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
-  const { gpuBusy, transferBound } = derived;
-  if (measurement === null || transferBound === null || (gpuBusy ?? 0) >= WORKING) return null;
+  const { transferBound } = derived;
+  if (measurement === null || transferBound === null) return null;
   const copiesMs = (measurement.h2dMs?.median ?? 0) + (measurement.d2hMs?.median ?? 0);
   return (copiesMs * measurement.throughputQps) / 1000 >= COPYING ? transferBound : null;
 }
