@@ -6,7 +6,6 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
 import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
-import { spawnProcess } from '../../process/spawn.ts';
 
 export type TrtexecFacts = Awaited<ReturnType<typeof trtexecFacts>>['trtexec'];
 
@@ -43,16 +42,10 @@ export async function trtexecFacts(lookup: FactsLookup) {
 
 async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup) {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
-  const inTime = AbortSignal.timeout(timeoutMs);
   try {
-    const both = AbortSignal.any([signal, inTime]);
-    const { version } = await probeTrtexec(program, spawnProcess, both);
+    const { version } = await probeTrtexec(program, signal, timeoutMs);
     return { kind: 'version' as const, version };
   } catch (error) {
-    signal.throwIfAborted();
-    if (inTime.aborted) {
-      return { kind: 'failed' as const, problem: `${path} --help did not end in ${timeoutMs / 1000} s` };
-    }
     if (!(error instanceof EnvironmentLackingError)) throw error;
     return { kind: 'failed' as const, problem: error.message };
   }
