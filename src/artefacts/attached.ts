@@ -96,15 +96,12 @@ export async function attachFile(
 }
 
 /** Adds the attachments under a folder to runs that are already in the store, as when a lost store is rebuilt. */
-export async function takeAttached(
-  { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
-  folder: string,
-): Promise<void> {
+export async function takeAttached(context: Omit<AttachContext, 'now'>, folder: string): Promise<void> {
   for (const { runId, name, path } of attachedUnder(folder)) {
-    if (sweepOfRun(db, runId) === null || nameProblem(name) !== null) continue;
-    if (attachmentsOf(db, runId).some((each) => each.name === name)) continue;
+    if (sweepOfRun(context.db, runId) === null || nameProblem(name) !== null) continue;
+    if (attachmentsOf(context.db, runId).some((each) => each.name === name)) continue;
     // Copying the file changes it.
     const { mtime } = statSync(path);
-    await attachFile({ db, artefactsFolder, now: () => mtime }, runId, path, name);
+    await attachFile({ ...context, now: () => mtime }, runId, path, name);
   }
 }

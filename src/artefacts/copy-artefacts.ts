@@ -124,11 +124,7 @@ function linkOrCopy(source: string, target: string): void {
  * @param shared runs whose artefacts stay because other stores of the folder name them; null if none names the sweep
  * @returns the new folder of the artefacts; null if there were none
  */
-export function moveToRemoved(
-  artefactsFolder: string,
-  sweepId: SweepId,
-  shared: ReadonlySet<string> | null,
-): string | null {
+export function moveToRemoved(artefactsFolder: string, sweepId: SweepId, shared: ReadonlySet<string> | null) {
   const from = sweepFolderOf(artefactsFolder, sweepId);
   const removed = removedFolderOf(artefactsFolder);
   const target = sweepFolderOf(removed, sweepId);

@@ -90,11 +90,7 @@ type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
  * Writes findings and acknowledgements next to the artefacts of their sweeps, so that a store can be rebuilt from the
  * artefacts.
  */
-export async function writeFindings(
-  db: StoreDatabase,
-  artefactsFolder: string,
-  sweepIds: readonly SweepId[],
-): Promise<void> {
+export async function writeFindings(db: StoreDatabase, artefactsFolder: string, sweepIds: readonly SweepId[]) {
   const kept = [...new Set(sweepIds)].filter((sweepId) => existsSync(sweepFolderOf(artefactsFolder, sweepId)));
   const judged = judgedAmong(db, kept);
   const bySweep = Map.groupBy(findingsReportedIn(db, kept), ({ reportedSweepId }) => reportedSweepId);
@@ -124,10 +120,6 @@ export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFold
 }
 
 /** Reads findings into the store and also writes them next to the artefacts here. */
-export async function takeFindings(
-  db: StoreDatabase,
-  sweepFolders: readonly SweepFolder[],
-  artefactsFolder: string,
-): Promise<void> {
+export async function takeFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[], artefactsFolder: string) {
   await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

@@ -18,22 +18,13 @@ export const LAYER_CHANGES = [
 
 export type LayerChange = (typeof LAYER_CHANGES)[number];
 
-export interface ChangedLayers extends LayerMatch {
-  readonly change: LayerChange;
-  readonly baseMs: number;
-  readonly headMs: number;
-  readonly deltaMs: number;
-}
+export type ChangedLayers = ReturnType<typeof changedLayers>;
 
 export type LayersDiff = ReturnType<typeof diffLayers>;
 
 /** Pairs the layers of two engines. Times are per query, with the profiler attached. */
 export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]) {
-  const parts = matchLayers(base, head).map((match): ChangedLayers => {
-    const baseMs = sumMs(match.base);
-    const headMs = sumMs(match.head);
-    return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs };
-  });
+  const parts = matchLayers(base, head).map(changedLayers);
   const baseMs = sumMs(base);
   const headMs = sumMs(head);
   return {
@@ -48,6 +39,11 @@ export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFact
      */
     commonPercent: commonChange(parts),
   };
+}
+
+function changedLayers(match: LayerMatch) {
+  const [baseMs, headMs] = [sumMs(match.base), sumMs(match.head)];
+  return { ...match, change: changeOf(match), baseMs, headMs, deltaMs: headMs - baseMs };
 }
 
 function changeOf({ base, head }: LayerMatch): LayerChange {

@@ -62,11 +62,7 @@ function nodesKey(layer: LayerFacts): string {
  * Matches layers without an origin: same name before the same neighbor, then anywhere, then casts before the same
  * neighbor; in the order of the engine.
  */
-function matchByPlace(
-  without: LayerMatch,
-  groups: readonly LayerMatch[],
-  engines: readonly (readonly LayerFacts[])[],
-): LayerMatch[] {
+function matchByPlace(without: LayerMatch, groups: readonly LayerMatch[], engines: readonly (readonly LayerFacts[])[]) {
   const places = new Map(
     groups.flatMap(({ base, head }, place) => [...base, ...head].map((layer) => [layer, place] as const)),
   );

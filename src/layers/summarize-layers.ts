@@ -7,21 +7,13 @@ import type { LayerGrouping } from '../records/layer-info.ts';
 import { parseTactic, scopeOf, withoutNumbers } from './layer-name.ts';
 import { isConvolution } from './profiled-engine.ts';
 
-export interface LayerGroup {
-  readonly key: string;
-  readonly layers: readonly LayerFacts[];
-  readonly totalMs: number;
-}
+export type LayerGroup = ReturnType<typeof groupLayers>[number];
 
 /**
  * Groups layers by all of the groupings together, longest time first.
  * @param depth depth of `scope` in parts of the path
  */
-export function groupLayers(
-  layers: readonly LayerFacts[],
-  groupings: readonly LayerGrouping[],
-  depth: number,
-): LayerGroup[] {
+export function groupLayers(layers: readonly LayerFacts[], groupings: readonly LayerGrouping[], depth: number) {
   const keyOf = (layer: LayerFacts): string => groupings.map((grouping) => wordOf(layer, grouping, depth)).join(' · ');
   return [...Map.groupBy(layers, keyOf)]
     .map(([key, members]) => ({ key, layers: members, totalMs: sumMs(members) }))

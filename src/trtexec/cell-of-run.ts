@@ -20,12 +20,7 @@ export interface StatedCell {
  * Builds the cell from the recorder's statement, trtexec's banner and its flags, without paths.
  * @param argv only if known as a list; @param fileName model of a log that names neither a model nor an engine
  */
-export function cellOfRun(
-  stated: StatedCell,
-  argv: readonly string[] | null,
-  log: TrtexecRun,
-  fileName: string = 'unnamed',
-): Cell {
+export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun, fileName = 'unnamed') {
   const flags = statedFlags(argv, log);
   const { options } = log;
   // Without a marker and a command line, a missing flag is unknown rather than unset.

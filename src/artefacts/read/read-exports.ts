@@ -66,12 +66,7 @@ function isOmitted(requested: string, name: string, { argv, omitted }: RunManife
   return argv === null || dirname(folder) !== '.';
 }
 
-async function readOne(
-  flag: keyof typeof USUAL_NAMES,
-  files: RunFiles,
-  name: string,
-  log: TrtexecRun,
-): Promise<Partial<RunExports>> {
+async function readOne(flag: keyof typeof USUAL_NAMES, files: RunFiles, name: string, log: TrtexecRun) {
   if (flag === '--exportTimes') {
     const reader = new TimesReader();
     for await (const chunk of files.chunks(name)) reader.push(chunk);

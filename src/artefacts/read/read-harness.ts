@@ -8,21 +8,14 @@ import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
-export interface DrivenFiles {
-  readonly result: HarnessResult;
-  /** The last line on standard error; null if there is none. */
-  readonly lastError: Evidence | null;
-}
+export type DrivenFiles = NonNullable<Awaited<ReturnType<typeof readHarness>>>;
 
 /** Reports are never larger; logs may be, but only their end counts. */
 const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
-/** What the driver reads from the files of a run; null for trtexec. */
-export async function readHarness(
-  files: RunFiles,
-  { cell, harness, lone: standalone }: RunManifest,
-): Promise<DrivenFiles | null> {
+/** What the driver reads from the files of a run, and the last line on standard error; null for trtexec. */
+export async function readHarness(files: RunFiles, { cell, harness, lone: standalone }: RunManifest) {
   if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();

@@ -148,11 +148,7 @@ function built(
 /**
  * Hashes all files that the process left, sorted by name. @param streams files of a log, which is parsed in this order
  */
-async function hashAll(
-  files: RunFiles,
-  streams: ReadonlyMap<string, LogStream>,
-  parser: TrtexecLogParser,
-): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+async function hashAll(files: RunFiles, streams: ReadonlyMap<string, LogStream>, parser: TrtexecLogParser) {
   const logs = [...streams.keys()].filter((name) => files.has(name));
   const others = files.names.filter((name) => !streams.has(name) && !OWN_FILES.has(name));
   const artefacts: StoredArtefact[] = [];

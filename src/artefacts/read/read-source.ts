@@ -7,7 +7,7 @@ import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
 import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
-import { batchOf, type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
+import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
 import type { CellHarness } from '../../records/harness.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
@@ -239,12 +239,7 @@ type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | '
  * The cell of a standalone report, which takes precedence over statements of the user.
  * @throws UsageError naming the options that supply what is missing
  */
-function reportCell(
-  path: string,
-  report: ReportedCell,
-  reading: StandaloneReading,
-  needs: readonly NeededField[],
-): KeyedCell {
+function reportCell(path: string, report: ReportedCell, reading: StandaloneReading, needs: readonly NeededField[]) {
   const { isStrict } = reading;
   const stated = isStrict ? reading.stated : { model: 'unnamed', ...reading.stated };
   const known = {

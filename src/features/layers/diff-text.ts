@@ -56,10 +56,7 @@ function headline(diff: LayersDiffOutput): string {
   return `${of}: ${signedMs(deltaMs)} per query${relative}, ${layers}`;
 }
 
-function sideLine(
-  name: string,
-  { layers, listedMs, provenance, runId, ref, totalMs }: LayersDiffOutput['base'],
-): string {
+function sideLine(name: string, { layers, listedMs, provenance, runId, ref, totalMs }: LayersDiffOutput['base']) {
   const listed = listedMs === null ? 'no profile' : formatMs(listedMs);
   const all = listedMs === totalMs ? '' : ` of ${formatMs(totalMs)} in all`;
   return `${name}  ${listed} in ${count(layers, 'layer')}${all} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;

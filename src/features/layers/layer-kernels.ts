@@ -4,7 +4,7 @@ import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
@@ -24,12 +24,7 @@ import type { Captured, LayersKernelsOutput } from './output.ts';
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
 /** `bench layers CELL --kernels [FILE]`: the kernels of a capture, with the ONNX nodes of the layers that name them. */
-export async function showKernels(
-  named: string | undefined,
-  kernels: string | true,
-  options: KernelsOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function showKernels(named: string | undefined, kernels: string | true, options: KernelsOptions, io: Io) {
   const asked = kernels === true ? null : resolve(io.cwd, kernels);
   const { engine, file, label } = await requestedCapture(named, asked, options, io);
   const read = readKernels(file, engine);

@@ -90,12 +90,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   return EXIT_CODES.fine;
 }
 
-async function showDiff(
-  name: string | undefined,
-  refs: readonly [string, string],
-  options: LayersOptions,
-  io: Io,
-): Promise<ExitCode> {
+async function showDiff(name: string | undefined, refs: readonly [string, string], options: LayersOptions, io: Io) {
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async ({ db }) => {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { LayerProfile } from '../../records/layer-info.ts';
+import type { LayerProfile, LayerTime } from '../../records/layer-info.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { parseJson } from './json-repair.ts';
@@ -18,10 +18,7 @@ const eventSchema = z.object({
 
 type TraceEvent = z.infer<typeof eventSchema>;
 
-interface SummedTime {
-  readonly name: string;
-  readonly timeMs: number;
-}
+type SummedTime = Pick<LayerTime, 'name' | 'timeMs'>;
 
 const OPERATOR = 'cpu_op';
 const ON_GPU = ['kernel', 'gpu_memcpy', 'gpu_memset'];

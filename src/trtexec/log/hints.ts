@@ -9,14 +9,11 @@ export interface Hint extends Evidence {
   readonly value: number | null;
 }
 
-interface HintRule {
-  readonly id: string;
-  /** Matches anywhere in the message. The first group, if any, is the hint's number. */
-  readonly pattern: RegExp;
-}
-
-/** Hints of 8.0 to 11.x. To add one: one line here, one line of a real log in `test/trtexec/log/hints.test.ts`. */
-export const HINT_RULES: readonly HintRule[] = [
+/**
+ * Hints of 8.0 to 11.x. A pattern matches anywhere in the message; its first group, if any, is the hint's number. To
+ * add one: one line here, one line of a real log in `test/trtexec/log/lines/hints.tsv`.
+ */
+export const HINT_RULES: readonly { readonly id: string; readonly pattern: RegExp }[] = [
   { id: 'enqueue_bound', pattern: /Throughput may be bound by Enqueue Time rather than/ },
   { id: 'h2d_bound', pattern: /Throughput may be bound by host-to-device transfers/ },
   { id: 'd2h_bound', pattern: /Throughput may be bound by device-to-host transfers/ },

@@ -116,11 +116,8 @@ export async function probeTrtexec(program: TrtexecProgram, signal: AbortSignal,
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
 /** Runs `--getPlanVersionOnly`, which takes 0.3 s with 10.6 and does not load the engine. Null if unknown. */
-export async function askPlanVersion(
-  { env, file, prefixArgs }: TrtexecProgram,
-  signal: AbortSignal,
-  enginePath: string,
-): Promise<string | null> {
+export async function askPlanVersion(program: TrtexecProgram, signal: AbortSignal, enginePath: string) {
+  const { env, file, prefixArgs } = program;
   const args = [...prefixArgs, `--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
   const answer = await ask(file, args, { env, signal, timeoutMs: TIMEOUT_MS });
   signal.throwIfAborted();
