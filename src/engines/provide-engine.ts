@@ -255,14 +255,12 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
 }
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
-async function loadProblem(
-  { library, onNote, plan, program, signal, spawn }: SweepContext,
-  path: string,
-): Promise<string | null> {
+async function loadProblem(context: SweepContext, path: string): Promise<string | null> {
+  const { library, onNote, plan, program, signal } = context;
   const version = parseTensorrtVersion(plan.tensorrt);
   if (program.recordings !== null || version === null) return null;
   if (!isFlagIn('--getPlanVersionOnly', version)) return null;
-  const built = await askPlanVersion(program, spawn, signal, path);
+  const built = await askPlanVersion(program, signal, path);
   if (built === null) return null;
   const running = library?.version ?? plan.tensorrt;
   const loading = loadingOf(built, running);

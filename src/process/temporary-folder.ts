@@ -11,21 +11,20 @@ import { printable } from '../text/printable.ts';
  * @throws EnvironmentLackingError if nothing can be written there
  */
 export async function inTemporaryFolder<Result>(
-  kind: 'accuracy' | 'notify' | 'nsys' | 'probe' | 'reduce' | 'run' | 'work' | 'worker',
+  kind: 'accuracy' | 'notify' | 'nsys' | 'reduce' | 'run' | 'work' | 'worker',
   work: (folder: string) => Promise<Result>,
   parent = tmpdir(),
 ): Promise<Result> {
   const folder = await mkdtemp(resolve(parent, `bench-${kind}-`)).catch((error: unknown) => {
-    throw new EnvironmentLackingError(temporaryFolderProblem(errorText(error), parent), { cause: error });
+    const problem = `the temporary folder cannot be used (${errorText(error)})`;
+    throw new EnvironmentLackingError(
+      `${printable(parent)}: ${problem}: make room there, or set TMPDIR to another folder`,
+      { cause: error },
+    );
   });
   try {
     return await work(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** @param why the reason from the operating system */
-export function temporaryFolderProblem(why: string, parent = tmpdir()): string {
-  return `${printable(parent)}: the temporary folder cannot be used (${why}): make room there, or set TMPDIR to another folder`;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { makeOwnFolder, namesIn } from '../files/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../files/layout.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
-import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import { writeSweepManifest } from '../artefacts/sweep-notes.ts';
 import { BenchError, EnvironmentLackingError } from '../errors.ts';
 import { disturbedCells } from '../judge/run-trust.ts';
 import { endOrphans } from '../process/process-identity.ts';

@@ -19,10 +19,8 @@ import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
 import { identityOf } from '../../src/process/process-identity.ts';
 import { CappedLog, type Invocation, spawnProcess } from '../../src/process/spawn.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
-import { benchProcess, finished, ROOT, temporaryFolder } from '../support/bench.ts';
+import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
-import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
-import { STUB, stubMatrix } from '../support/stub.ts';
 
 function node(folder: string, script: string, more: Partial<Invocation> = {}): Invocation {
   return {
@@ -179,41 +177,18 @@ describe('a folder in the temporary folder', () => {
   });
 
   test('is gone when the work is done, also when it fails', async () => {
-    const names = await inTemporaryFolder('probe', async () => readdirSync(folder));
-    expect(names).toEqual([expect.stringMatching(/^bench-probe-\w{6}$/)]);
-    await expect(inTemporaryFolder('probe', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const names = await inTemporaryFolder('work', async () => readdirSync(folder));
+    expect(names).toEqual([expect.stringMatching(/^bench-work-\w{6}$/)]);
+    await expect(inTemporaryFolder('work', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(readdirSync(folder)).toEqual([]);
   });
-});
 
-describe('bench run names the temporary folder', () => {
-  async function runWith(TMPDIR: string): Promise<{ code: number | null; stderr: string }> {
-    const folder = temporaryFolder();
-    const args = ['run', stubMatrix(folder), '--trtexec', STUB, '--db', join(folder, 'x.sqlite')];
-    return benchProcess(args, { env: { TMPDIR, BENCH_LOCK_DIR: join(folder, 'locks') } });
-  }
-
-  test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing: %s', async (path) => {
-    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (ENOENT: no such file`);
-    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
-  });
-
-  test.skipIf(noDiskBecause() !== null).each([
-    ['bytes', 1, null, (path: string) => fillWith(path)],
-    // The folder itself is one.
-    ['inodes', 8, 1, () => {}],
-  ])('that has no %s left', async (_, mebibytes, inodes, fill) => {
-    const { path } = smallDisk(mebibytes, inodes);
-    fill(path);
-    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (`);
-    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
+  test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing is named: %s', async (path) => {
+    vi.stubEnv('TMPDIR', path);
+    const problem = `${path}: the temporary folder cannot be used (ENOENT: no such file`;
+    await expect(inTemporaryFolder('work', async () => {})).rejects.toThrow(problem);
   });
 });
-
-/** What trtexec prints is then cut off. */
-function fillWith(path: string): void {
-  writeFileSync(join(path, 'filler'), Buffer.alloc(1 << 20));
-}
 
 const SPANS = 10;
 const SCRIPT = join(ROOT, 'test', 'support', 'lock-spans.ts');

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';

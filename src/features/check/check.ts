@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';

@@ -2,7 +2,7 @@ import { statSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve, basename } from 'node:path';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';

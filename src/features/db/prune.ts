@@ -5,7 +5,7 @@ import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { folderSize, isLink, refuseLink, removeFolder } from '../../files/folders.ts';
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
-import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
+import { writePrunedNote } from '../../artefacts/sweep-notes.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';

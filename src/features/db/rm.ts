@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { makeOwnFolder } from '../../files/folders.ts';
 import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';

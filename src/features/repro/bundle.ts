@@ -90,9 +90,9 @@ export class BundleFiles {
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
     if (TAKEN.includes(name)) return this.add(as, String(await run.whole(name)));
     if (name === RUN_MANIFEST) {
-      const reading = parseRunManifest(String(await run.whole(name)));
-      if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
-      return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(reading.manifest, fact)])));
+      const { manifest, problem } = parseRunManifest(String(await run.whole(name)));
+      if (manifest === null) return this.leaveOut(as, problem);
+      return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(manifest, fact)])));
     }
     const [, stream] = /^(stdout|stderr)\.log$/.exec(name) ?? [];
     if (stream !== 'stdout' && stream !== 'stderr') return this.leaveOut(as, 'a bundle does not contain this file');

@@ -176,7 +176,7 @@ async function programOfNode({ plan, program: planned }: StoredPlan, node: strin
   const options = replayFolder === null ? named : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;
-  const { version } = await probeTrtexec(program, io.spawn, io.signal);
+  const { version } = await probeTrtexec(program, io.signal);
   const here = new Dialect(version).name;
   if (here !== plan.tensorrt) {
     throw new EnvironmentLackingError(

@@ -1,15 +1,13 @@
 import { valueRule } from '../../judge/value-rule.ts';
-import { changeRows } from '../../layers/change-rows.ts';
-import { diffLayers } from '../../layers/diff-layers.ts';
+import { changeRows, diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../records/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
-import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { failedRunsOfCell } from '../../store/runs/runs.ts';
-import { explainedRuns } from '../../store/runs/layer-runs.ts';
+import { type ExplainedRun, explainedRuns } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';

@@ -1,9 +1,8 @@
 import { type SQL, and, eq, isNotNull, notInArray, or } from 'drizzle-orm';
 
-import type { EngineIdentity } from '../../layers/explained-run.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { CellKey, Immutable, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import { importedBuilds, statedArguments } from '../builds/builds.ts';
@@ -125,6 +124,11 @@ interface ExplainedCell {
   readonly runId: RunId | null;
 }
 
+type StoredRun = Omit<ReturnType<typeof explainedRuns>[number], 'gpuCompute' | 'latency'>;
+
+/** One timed run with everything that may explain its number. Null: unknown. */
+export type ExplainedRun = Immutable<StoredRun> & Readonly<Record<'gpuComputeMs' | 'latencyMs', number | null>>;
+
 /**
  * The timed runs of a cell with everything that may explain their numbers, oldest first. They have both kinds of GPU
  * time, because the runs of both sides decide which one counts.
@@ -171,7 +175,6 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
     const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
     const { buildId, environmentId, modelSha256, outcome, reason, sha256 } = stored;
     const flagsOfBuild = stored.flags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts));
-    const engine: EngineIdentity = { buildId, sha256, path, modelSha256, flags: flagsOfBuild };
     return {
       ...run,
       outcome: outcomeFrom(outcome, reason),
@@ -179,7 +182,8 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       flags: flags.get(run.runId) ?? [],
       telemetry: telemetry.get(run.runId) ?? null,
       environment: environments.get(environmentId) ?? UNKNOWN_ENVIRONMENT,
-      engine,
+      /** `path` in the command line is the only identification of an engine that bench did not build. */
+      engine: { buildId, sha256, path, modelSha256, flags: flagsOfBuild },
       runFlags: flagsIn(parts, ['inference', 'both']),
       inputs: cell.inputs,
       importNotes: stored.provenance === 'imported' ? stored.notes : [],

@@ -19,11 +19,9 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
   const idle = `GPU idle ${percent(1 - gpuBusy)} of the time`;
   if (isHostStarved(facts, compute)) {
     const stalls = stallsOf(facts, compute);
-    const seen =
-      stalls === null
-        ? 'more than its launches and copies explain'
-        : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
-    return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
+    const inStalls = stalls === null ? '' : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
+    const evidence = `${idle}, ${inStalls || 'more than its launches and copies explain'}`;
+    return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence };
   }
   // Launches of copy-bound cells wait for the copies, too.
   if (enqueueClass !== 'bound' || enqueueRatio === null || copiesOf(facts) !== null) return null;
@@ -68,24 +66,15 @@ const OF_A_QUERY = 0.25;
 function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   const { startComputeMs: starts, endComputeMs: ends } = columns;
   if (starts === undefined || ends === undefined || count < 2) return null;
-  const gaps = new Float64Array(count - 1);
-  for (let query = 1; query < count; query += 1) {
-    gaps[query - 1] = Math.max(0, (starts[query] ?? 0) - (ends[query - 1] ?? 0));
-  }
+  const gaps = starts.subarray(1).map((start, query) => Math.max(0, start - (ends[query] ?? 0)));
   const lastMs = ends[count - 1] ?? 0;
   const usualMs = gaps.toSorted()[gaps.length >> 1] ?? 0;
   // Stamps have six significant digits, so both ends of a gap may be off by one step.
   const stepMs = 10 ** (Math.floor(Math.log10(Math.max(lastMs, Number.MIN_VALUE))) - 5);
   const leastMs = USUAL_GAPS * usualMs + OF_A_QUERY * medianMs + 2 * stepMs;
-  let stalledMs = 0;
-  let stalls = 0;
-  for (const gap of gaps) {
-    if (gap <= leastMs) continue;
-    stalledMs += gap;
-    stalls += 1;
-  }
+  const stalls = gaps.filter((gap) => gap > leastMs);
   const spanMs = lastMs - (starts[0] ?? 0);
-  return spanMs > 0 ? { share: stalledMs / spanMs, count: stalls } : null;
+  return spanMs > 0 ? { share: stalls.reduce((sum, gap) => sum + gap, 0) / spanMs, count: stalls.length } : null;
 }
 
 /**

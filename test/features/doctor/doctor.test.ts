@@ -174,7 +174,7 @@ test('tools that hang are given up, all at once', async () => {
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
   const silent = { kind: 'silent', afterS: 0.2 };
-  const late = { help: { kind: 'failed', problem: expect.stringContaining('did not end in 0.3 s') } };
+  const late = { help: { kind: 'failed', problem: expect.stringContaining('gave no answer in 0.3 s') } };
   const tools = { nsys: silent, slurm: silent, numactl: silent, git: silent, python: { answer: silent } };
   expect(facts).toMatchObject({ ...tools, gpus: { kind: 'none', answer: silent }, trtexec: late });
 }, 30_000);

@@ -39,7 +39,7 @@ import { count, formatDuration, formatPercent } from '../../../terminal/numbers.
 import { printable, shortList } from '../../../text/printable.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
-import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
+import { profileArgs } from '../../../trtexec/arguments/spell-args.ts';
 
 export interface SuspectsOf {
   readonly db: StoreDatabase;
