@@ -7,12 +7,11 @@ import { writeNote } from '../../files/files.ts';
 import { namesIn, readJson } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
-import type { Immutable } from '../../records/scalars.ts';
+import { type Immutable, textOrNull } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
 import { shardSchema } from '../../tools/slurm/states.ts';
-import { COLLECT_SCRIPT, TASK_SCRIPT } from './sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
 
@@ -69,10 +68,7 @@ export class RunFolder {
     // Slurm does not create the folder of a log: without it, a task fails silently before it starts.
     for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
-    await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
-    await writeFile(join(this.path, 'collect.sh'), COLLECT_SCRIPT, { mode: 0o755 });
-    const content = { schemaVersion: RUN_PLAN_VERSION, ...plan };
-    await writeNote(this.planPath, content);
+    await writeNote(this.planPath, { schemaVersion: RUN_PLAN_VERSION, ...plan });
   }
 
   /** @throws UsageError when this is not the folder of a run */
@@ -95,8 +91,8 @@ export class RunFolder {
 }
 
 /** `attempt.json`: the Slurm task of a shard, and how it ended. */
-const attemptSchema = z.object({
-  schemaVersion: z.literal(1),
+export const attemptSchema = z.object({
+  schemaVersion: z.literal(1).default(1),
   shard: z.number().int(),
   jobId: z.string().regex(/^\d+$/),
   restart: z.number().int(),
@@ -104,12 +100,12 @@ const attemptSchema = z.object({
   task: z.string().nullable(),
   node: z.string(),
   startedAt: z.string(),
-  endedAt: z.string().nullable(),
+  endedAt: textOrNull.default(null),
   /** `late`: another attempt was done first. `abandoned`: an earlier version of bench gave up after restarts. */
-  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed', 'abandoned']),
-  signal: z.string().nullable(),
-  exitCode: z.number().int().nullable(),
-  problem: z.string().nullable(),
+  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed', 'abandoned']).default('working'),
+  signal: textOrNull.default(null),
+  exitCode: z.number().int().nullable().default(null),
+  problem: textOrNull.default(null),
 });
 
 export type ShardAttempt = z.infer<typeof attemptSchema>;
@@ -126,12 +122,12 @@ export function readAttempts(folder: RunFolder, shard: number): ShardAttempt[] {
     .toSorted((a, b) => Number(a.jobId) - Number(b.jobId) || a.restart - b.restart);
 }
 
-/** Shards whose folder exists, in order. An attempt gets the name of the folder when it is complete. */
-export async function finishedShards({ folder, shards }: Pick<RunPlan, 'folder' | 'shards'>): Promise<number[]> {
+/** Shards whose folder exists. An attempt gets the name of the folder when it is complete. */
+export async function finishedShards({ folder, shards }: Pick<RunPlan, 'folder' | 'shards'>): Promise<Set<number>> {
   // Listing the folder again refreshes the cache of a network file system.
   const entries = await readdir(folder.shards, { withFileTypes: true }).catch(() => []);
   const names = new Set(entries.filter((entry) => entry.isDirectory()).map(({ name }) => name));
-  return shards.map(({ index }) => index).filter((index) => names.has(String(index)));
+  return new Set(shards.flatMap(({ index }) => (names.has(String(index)) ? index : [])));
 }
 
 function attemptPath(attemptFolder: string): string {

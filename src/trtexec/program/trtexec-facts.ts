@@ -8,8 +8,6 @@ import { ask } from '../../process/ask.ts';
 import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 
-export type TrtexecFacts = Awaited<ReturnType<typeof trtexecFacts>>['trtexec'];
-
 export type LibraryFacts = ReturnType<typeof found> | ReturnType<typeof missing> | ReturnType<typeof unknown>;
 
 interface FactsLookup extends TrtexecLookup {

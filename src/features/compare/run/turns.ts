@@ -147,16 +147,9 @@ async function openSide(
     ...side.git,
     branch: COMPARE_BRANCH,
   });
-  const opened = {
-    sweep,
-    plan,
-    program,
-    converter,
-    machines,
-    settings: { telemetry, coolDown, numa },
-    cache: side.cacheFor(planned, enginesFolderOf(store.path)),
-  };
-  const workers = await openWorkers(store, opened, planned.io, (event, gpu) =>
+  const prepared = { sweep, stored, program, converter, machines };
+  const cache = side.cacheFor(planned, enginesFolderOf(store.path));
+  const workers = await openWorkers(store, prepared, cache, planned.io, (event, gpu) =>
     progress.take(event, gpu === null ? name : `${name} · ${gpu}`),
   );
   return { beforeRun: side.beforeRun, sweep, stored, workers };
