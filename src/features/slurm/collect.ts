@@ -16,7 +16,7 @@ import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
 import { lockSweep } from '../../run/planned-sweep.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
-import { ShardWatch } from './jobs.ts';
+import { shardStates } from './jobs.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
@@ -28,9 +28,9 @@ import { importRunFolders } from '../import/index.ts';
 
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
-  const watch = new ShardWatch(plan, options, io);
-  if (options.wait === true) await follow(watch, plan, options, io);
-  const statuses = await settledStatuses(watch, options, io);
+  const statesNow = shardStates(plan, options, io);
+  if (options.wait === true) await follow(statesNow, plan, options, io);
+  const statuses = await settledStatuses(statesNow, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
   const artefactsFolder = artefactsFolderOf(store.path);
   const { sweepId } = plan.sweep;
@@ -69,16 +69,18 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   });
 }
 
+type States = ReturnType<typeof shardStates>;
+
 /** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
 const FIRST_POLL_S = 1;
 
 /** Follows a run until it can make no more progress, with a line for each change. */
-async function follow(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
+async function follow(statesNow: States, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
   const { maxPending, poll } = options;
   const newsIn = newsOf(maxPending, io);
   try {
     for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
-      const statuses = await watch.look();
+      const statuses = await statesNow();
       io.signal.throwIfAborted();
       for (const line of newsIn(statuses)) io.err(`${line}\n`);
       if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
@@ -121,13 +123,13 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
 }
 
 /** Network file systems may list folders a minute late. */
-async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
-  const statuses = await watch.look();
+async function settledStatuses(statesNow: States, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
+  const statuses = await statesNow();
   const isAtWork = statuses.some((each) => ['queued', 'running'].includes(each.state) && !isSettling(each));
   if (lateFiles <= 0 || isAtWork || !statuses.some(isSettling)) return statuses;
   io.err(`note: some shards have ended without results: files may come late, ${lateFiles} s\n`);
   await sleep(lateFiles * 1000, undefined, { signal: io.signal });
-  return watch.look();
+  return statesNow();
 }
 
 /** The named store, else the store to which the sweep was written. */

@@ -23,7 +23,7 @@ import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slu
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
-import { ShardWatch, readJobs } from './jobs.ts';
+import { readJobs, shardStates } from './jobs.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
@@ -160,7 +160,7 @@ async function knownStatuses(
   done: string,
   io: Io,
 ): Promise<ShardStatus[]> {
-  const statuses = await new ShardWatch(plan, options, io).look();
+  const statuses = await shardStates(plan, options, io)();
   if (statuses.every(({ reason }) => reason !== NO_ANSWER)) return statuses;
   throw new EnvironmentLackingError(
     `Slurm does not answer; nothing was ${done}; try again when \`scontrol ping\` says UP`,

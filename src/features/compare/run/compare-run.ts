@@ -11,7 +11,7 @@ import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
 import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, twoCommits } from './commit-side.ts';
 import { type BothPlans, type Pair, bothWithinBudget, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
-import type { Enough } from '../../run/index.ts';
+import type { Enough } from '../../../judge/adaptive-repeats.ts';
 import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
