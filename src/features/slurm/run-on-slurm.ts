@@ -23,8 +23,7 @@ import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slu
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
-import { readJobs, shardStates } from './jobs.ts';
-import { RunFolder, type RunPlan } from './run-folder.ts';
+import { readJobs, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
 

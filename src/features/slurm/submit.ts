@@ -9,10 +9,9 @@ import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
-import { recordJob } from './jobs.ts';
 import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, isPassing, SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
+import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
