@@ -15,7 +15,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
+import { Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
 import { identityOf } from '../../src/process/process-identity.ts';
 import { CappedLog, type Invocation, spawnProcess } from '../../src/process/spawn.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
@@ -239,15 +239,15 @@ describe('a lock that processes take again and again', () => {
 const lockPath = (): string => join(temporaryFolder(), 'a.lock');
 
 function taken(path: string): Lock {
-  const attempt = tryAcquire(path);
-  if (attempt.kind !== 'taken') throw new Error('held');
-  return attempt.lock;
+  const lock = tryAcquire(path);
+  if (!(lock instanceof Lock)) throw new Error('held');
+  return lock;
 }
 
 function isFree(path: string): boolean {
-  const attempt = tryAcquire(path);
-  if (attempt.kind === 'taken') attempt.lock.release();
-  return attempt.kind === 'taken';
+  const lock = tryAcquire(path);
+  if (lock instanceof Lock) lock.release();
+  return lock instanceof Lock;
 }
 
 describe('a lock', () => {
@@ -256,7 +256,7 @@ describe('a lock', () => {
     expect(lockHolder(path)).toBeNull();
     const lock = taken(path);
     const holder = { pid: process.pid, host: hostname() };
-    expect([tryAcquire(path), lockHolder(path)]).toEqual([{ kind: 'held', holder }, holder]);
+    expect([tryAcquire(path), lockHolder(path)]).toEqual([holder, holder]);
     lock.release();
     lock.release();
     expect([lockHolder(path), readFileSync(path, 'utf8'), isFree(path)]).toEqual([null, '', true]);

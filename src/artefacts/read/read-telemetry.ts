@@ -8,8 +8,7 @@ import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import {
   type GpuSamples,
   NOT_WATCHED,
-  parseDmon,
-  parseQueryCsv,
+  parseGpuSamples,
   samplesOf,
   summariseTelemetry,
 } from '../../tools/nvidia-smi/gpu-samples.ts';
@@ -52,8 +51,7 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
   let gpus: readonly GpuSamples[] = [];
   if (name !== undefined) {
     try {
-      const text = (await files.whole(name)).toString('utf8');
-      gpus = isDmon(text) || DMON_NAME.test(name) ? parseDmon(text) : parseQueryCsv(text);
+      gpus = parseGpuSamples((await files.whole(name)).toString('utf8'));
     } catch (error) {
       notes.push(`${name} is damaged: ${errorText(error)}`);
     }

@@ -4,7 +4,6 @@ import type Database from 'better-sqlite3';
 
 import { sizeOf } from '../../files/folders.ts';
 import { errorCode } from '../../errors.ts';
-import type { StoreHealth } from '../../machine/machine-facts.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';
 import { readFrom } from './open-to-read.ts';
 
@@ -156,28 +155,31 @@ function sqliteCode(error: unknown): string | null {
 
 const BUSY_TIMEOUT_MS = 2000;
 
-export function storeHealth(path: string, migrationsFolder: string): StoreHealth {
-  if (!existsSync(path)) return { kind: 'none', path };
-  if (statSync(path).isDirectory()) return { kind: 'refused', path, problem: 'is a folder' };
+export type StoreHealth = Readonly<ReturnType<typeof storeHealth>>;
+
+export function storeHealth(path: string, migrationsFolder: string) {
+  if (!existsSync(path)) return { kind: 'none' as const, path };
+  if (statSync(path).isDirectory()) return { kind: 'refused' as const, path, problem: 'is a folder' };
   try {
     return readFrom(path, (client) => healthOf(client, path, migrationsFolder), BUSY_TIMEOUT_MS);
   } catch (error) {
     const problem = sqliteRefusal(error);
     if (problem === null) throw error;
-    return { kind: 'refused', path, problem };
+    return { kind: 'refused' as const, path, problem };
   }
 }
 
-function healthOf(client: Database.Database, path: string, migrationsFolder: string): StoreHealth {
+function healthOf(client: Database.Database, path: string, migrationsFolder: string) {
   const applied = appliedMigration(client);
   const newest = newestMigration(migrationsFolder);
   return {
-    kind: 'opened',
+    kind: 'opened' as const,
     path,
     bytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
+    /** `ok`, or SQLite's first error. */
     quickCheck: String(client.pragma('quick_check(1)', { simple: true })),
-    schema: applied === newest ? 'current' : applied > newest ? 'newer' : 'older',
+    schema: applied === newest ? ('current' as const) : applied > newest ? ('newer' as const) : ('older' as const),
   };
 }

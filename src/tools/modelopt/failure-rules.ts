@@ -21,7 +21,7 @@ const versionsSchema = z.object({
   packages: z.record(z.string(), z.string().nullable().catch(null)),
 });
 
-/** Reads the output of the Python program in `machine/machine-facts.ts`; null for other output. */
+/** Reads the output of the Python program in `tools/python/helper.ts`; null for other output. */
 export function readPythonVersions(text: string) {
   try {
     const { python, packages } = versionsSchema.parse(JSON.parse(text));

@@ -7,8 +7,6 @@ import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
 import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
 
-export type TrtexecFacts = Awaited<ReturnType<typeof trtexecFacts>>['trtexec'];
-
 export type LibraryFacts = ReturnType<typeof found> | ReturnType<typeof missing> | ReturnType<typeof unknown>;
 
 interface FactsLookup extends TrtexecLookup {

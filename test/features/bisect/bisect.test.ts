@@ -235,16 +235,6 @@ axes: {precision: fp16, batch: 8}
   });
 });
 
-test('a bisection that an earlier version began is named with its two commits', async () => {
-  const { repository, commits } = history(slowFrom(1, 2));
-  const [good = '', bad = ''] = commits;
-  const search = { kind: 'commits', good, bad, goodRef: 'v1', badRef: 'HEAD', command: [] };
-  const state = { schemaVersion: 1, isFinished: false, request: { search } };
-  writeInto(repository.folder, 'bisect/0123456789abcdef0123456789abcdef/state.json', JSON.stringify(state));
-  const line = `bench: an earlier version of bench started this bisection: start it again with bench bisect ${good} ${bad}\n`;
-  expect(await bench(['bisect', '--resume'], { cwd: repository.folder })).toMatchObject({ code: 2, stderr: line });
-});
-
 describe('wrong use and hostile names', () => {
   let made: string;
   beforeAll(() => {
