@@ -15,18 +15,12 @@ export interface EngineIdentity {
 }
 
 /** One timed run with everything that may explain its number. Null: unknown. */
-export interface ExplainedRun extends Pick<CellRun, 'boundBy' | 'flags' | 'outcome' | 'runId' | 'sweepId'> {
-  readonly gpuComputeMs: number | null;
+export interface ExplainedRun
+  extends
+    Pick<CellRun, 'boundBy' | 'flags' | 'outcome' | 'runId' | 'sweepId'>,
+    Pick<CellRun['values'], 'gpuComputeMs' | 'latencyMs' | 'throughputQps' | 'enqueueMs'>,
+    Pick<CellRun['values'], 'h2dMs' | 'd2hMs' | 'cvPercent' | 'gpuBusy'> {
   readonly gpuComputeMeanMs: number | null;
-  readonly latencyMs: number | null;
-  readonly throughputQps: number | null;
-  readonly enqueueMs: number | null;
-  /** Null if transfers were off. */
-  readonly h2dMs: number | null;
-  readonly d2hMs: number | null;
-  readonly cvPercent: number | null;
-  /** Share of the wall time in which the GPU computed; only with one stream. */
-  readonly gpuBusy: number | null;
   readonly hints: readonly string[];
   readonly telemetry: RunTelemetry | null;
   readonly environment: Environment;
