@@ -7,7 +7,7 @@ import {
   baselineSweep,
   countEndedSweeps,
   measuredCommits,
-  newestOfAnyBranch,
+  newestDone,
   newestOfBranch,
   seriesOf,
   sweepsAtCommit,
@@ -235,7 +235,7 @@ async function newestOfSeries({ branch: asked, db, git, io, like }: Context) {
   const branch = asked ?? (await git).branch ?? ciBranch(io.env);
   const newest =
     branch === null
-      ? newestOfAnyBranch(db, like)
+      ? newestDone(db, like, null)
       : (newestOfBranch(db, branch, like) ?? (asked === undefined ? newestOfBranch(db, null, like) : null));
   if (newest === null) throw nothingStored(db, branch);
   const isTaken = branch === null && newest.branch !== null;

@@ -108,8 +108,7 @@ const NAMED = 6;
 function namesOf(findings: readonly Finding[]): string {
   const ids = findings.map(({ findingId }) => findingId.slice(0, 8));
   if (ids.length === 1) return `finding ${ids.join('')}`;
-  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : '';
-  return `${count(ids.length, 'finding')} (${ids.slice(0, NAMED).join(', ')}${more})`;
+  return `${count(ids.length, 'finding')} (${shortList(ids, NAMED, ', ', ', and ')})`;
 }
 
 function areOrIs({ length }: readonly Finding[]): string {

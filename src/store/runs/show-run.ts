@@ -58,7 +58,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const stored = db.select().from(runs).innerJoin(invocations, ON.invocation).innerJoin(environments, ON.environment);
   const row = stored.leftJoin(builds, ON.build).where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
-  const { cancelled: _c, engineKey: _e, environmentId: _i, invocationId: _v, outcome, reason, ...run } = row.runs;
+  const run = row.runs;
   const { environmentId: _, ...environment } = row.environments;
   const { runId: _ofRun, ...measurementColumns } = getTableColumns(measurements);
   const { runId: _ofFile, ...artefactColumns } = getTableColumns(artefacts);
@@ -74,12 +74,24 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const shares = { flags, values: { gpuBusy, enqueueRatio, gpuComputeMs, h2dMs, d2hMs } };
   const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   return {
-    ...run,
-    outcome: { ...outcomeFrom(outcome, reason), evidence: evidence.orderBy(asc(runEvidence.position)).all() },
+    runId,
+    sweepId: run.sweepId,
+    cellKey: run.cellKey,
+    role: run.role,
+    repeat: run.repeat,
+    provenance: run.provenance,
+    outcome: { ...outcomeFrom(run.outcome, run.reason), evidence: evidence.orderBy(asc(runEvidence.position)).all() },
+    startedAt: run.startedAt,
+    wallS: run.wallS,
+    exitCode: run.exitCode,
+    signal: run.signal,
+    timedOut: run.timedOut,
     argv: row.invocations.argv,
     env: row.invocations.env,
     environment,
+    buildId: run.buildId,
     buildModel: row.builds?.model || null,
+    engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
     bound: measured === undefined ? null : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName),
@@ -88,8 +100,10 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
     hints: hintsOf(db, [runId]).get(runId) ?? [],
+    notes: run.notes,
     attempts: attemptsOf(db, runId),
     artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
+    artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
 }
