@@ -10,7 +10,7 @@ import { parseProfile } from '../../src/trtexec/exports/profile.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
 import { parseGpuSamples } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { readModel } from '../../src/tools/onnx/onnx-file.ts';
-import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
+import { readSeriesCsv } from '../../src/features/detect/detect.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import type { Mutant } from './mutate.ts';
 import { testIo } from '../../test/support/io.ts';

@@ -156,7 +156,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     if (!ended.cancelled) refuseFullDisk(context, attempt);
     return ended;
   };
-  const result = await inTemporaryFolder('run', inOwn, start.env.TMPDIR ?? folder);
+  const result = await inTemporaryFolder('run', inOwn, start.env['TMPDIR'] ?? folder);
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);

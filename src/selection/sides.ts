@@ -7,7 +7,7 @@ import {
   baselineSweep,
   countEndedSweeps,
   measuredCommits,
-  newestOfAnyBranch,
+  newestDone,
   newestOfBranch,
   seriesOf,
   sweepsAtCommit,
@@ -19,7 +19,7 @@ import { count } from '../terminal/numbers.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
-import { SHORTEST_ID } from './by-name.ts';
+import { onlyOne } from './by-name.ts';
 import { sweepInEnvironment } from './environment-side.ts';
 import { nothingStored } from './cell-histories.ts';
 
@@ -235,7 +235,7 @@ async function newestOfSeries({ branch: asked, db, git, io, like }: Context) {
   const branch = asked ?? (await git).branch ?? ciBranch(io.env);
   const newest =
     branch === null
-      ? newestOfAnyBranch(db, like)
+      ? newestDone(db, like, null)
       : (newestOfBranch(db, branch, like) ?? (asked === undefined ? newestOfBranch(db, null, like) : null));
   if (newest === null) throw nothingStored(db, branch);
   const isTaken = branch === null && newest.branch !== null;
@@ -252,18 +252,13 @@ function baselineSide({ db }: Context, ref: string): Side {
 function sweepOfIdOrName(db: StoreDatabase, ref: string): Sweep | null {
   const [named] = sweepsNamed(db, ref);
   if (named !== undefined) return named;
-  return ref.length < SHORTEST_ID ? null : onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
+  return onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
 }
 
 /** A measured commit that git does not know, as in a shallow clone or next to a copied store. */
 function storedCommit(db: StoreDatabase, ref: string): string | null {
-  const commits = [...measuredCommits(db)].filter((commit) => commit.startsWith(ref));
-  return ref.length < SHORTEST_ID ? null : onlyOne(ref, commits, 'commits');
-}
-
-function onlyOne<Item>(ref: string, [found, ...others]: readonly Item[], items: string): Item | null {
-  if (others.length === 0) return found ?? null;
-  throw new UsageError(`${printable(ref)} is the start of ${others.length + 1} ${items}: write more of it`);
+  const commits = [...measuredCommits(db)].filter((commit) => ref.length >= 4 && commit.startsWith(ref));
+  return onlyOne(ref, commits, 'commits');
 }
 
 /** The results of a commit, or of its nearest ancestor with results. */

@@ -48,21 +48,16 @@ type StoredRun = ReturnType<typeof explainedRuns>[number];
 
 /** Uses one kind of times for both sides, as in a comparison. */
 function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
-  const valued = sides.map((runs) =>
-    runs.map(({ gpuCompute, latency, ...run }) => ({
-      run,
-      values: { gpuComputeMs: gpuCompute.printed, latencyMs: latency.printed },
-      centres: { gpuComputeMs: gpuCompute.centre, latencyMs: latency.centre },
-    })),
+  const gpuOf = valueRule(sides.flat(), 'gpuComputeMs');
+  const latencyOf = valueRule(sides.flat(), 'latencyMs');
+  return sides.map((runs) =>
+    runs.map((run) => ({ ...run, ...run.values, gpuComputeMs: gpuOf(run), latencyMs: latencyOf(run) })),
   );
-  const gpuOf = valueRule(valued.flat(), 'gpuComputeMs');
-  const latencyOf = valueRule(valued.flat(), 'latencyMs');
-  return valued.map((runs) => runs.map((one) => ({ ...one.run, gpuComputeMs: gpuOf(one), latencyMs: latencyOf(one) })));
 }
 
 /** Measured runs; else runs whose numbers are at least consistent. */
-function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): StoredRun[] {
-  const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
+function usableRuns(db: StoreDatabase, point: WhyPoint): StoredRun[] {
+  const all = explainedRuns(db, point);
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }
