@@ -18,7 +18,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-/** Adds attributes and children. `kind` selects one of the colors of kinds. */
+/** Adds attributes and children. `kind` is the number of a color. */
 function filled<Kind extends HTMLElement | SVGElement>(
   node: Kind,
   { kind = null, ...attributes }: Attributes,
@@ -29,7 +29,7 @@ function filled<Kind extends HTMLElement | SVGElement>(
   }
   if (kind !== null) {
     node.classList.add('kind');
-    node.style.setProperty('--kind', `var(--kind-${kind}, var(--kind-other))`);
+    node.style.setProperty('--kind', String(kind));
   }
   node.append(...children.filter((child) => child !== null));
   return node;
