@@ -6,7 +6,7 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
-import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
+import { judgementsOf, newestChecked, type Subject } from './subject.ts';
 import { type ParetoOutput, paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -17,11 +17,9 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { resolveSides } from '../../selection/sides.ts';
 import { forgeOf, originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
-import { compareReport } from '../compare/index.ts';
 import { NOT_JUDGED } from '../export/index.ts';
 import { usualBound } from '../../judge/bound.ts';
 import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
@@ -32,21 +30,10 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
-export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
-
-/** Option for two sides: whether to compare different TensorRT major versions. */
-export interface Across {
-  readonly acrossTensorrt?: true;
-}
-
-export interface PageSides {
-  readonly base: string;
-  /** Undefined for the checkout, as in `bench compare BASE`. */
-  readonly head: string | undefined;
-}
-
-/** Two sides, or a sweep that the gate judged. */
-export type PageAbout = PageSides | { readonly checked: CheckedSweep };
+export type HtmlReportOptions = Pick<
+  ReportOptions,
+  'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last' | 'redact' | 'upgrade'
+>;
 
 /** Maximum number of sweeps in a report: more than a year of nightly ones. */
 const LAST_SWEEPS = 400;
@@ -55,19 +42,16 @@ const LAST_SWEEPS = 400;
 export type ReportData = Awaited<ReturnType<typeof htmlReportData>>;
 
 /** Gathers the data of the HTML report on one series; reads the store only. */
-export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, about: PageAbout) {
-  const named = 'checked' in about ? null : about;
-  const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
-  const asOf = sides?.head.sweeps[0]?.sweepId;
-  const checked = 'checked' in about ? about.checked : await newestChecked(db, asOf === undefined ? {} : { asOf }, io);
+export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
+  const { compared, head, notes } = subject;
+  const checked = subject.checked ?? (await newestChecked(db, { asOf: head.sweeps[0]?.sweepId }, io));
   const { findings, judged, series } = checked;
   const newest = judged.series.sweep;
   const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const compare = sides === null ? null : (await compareReport(db, sides, options)).output;
-  const said = compare === null ? judgedCells(checked, metricNamed(db, options.metric)) : comparedCells(compare);
+  const said = judgementsOf({ checked: compared === null ? checked : null, compared }, metricNamed(db, options.metric));
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, said, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
@@ -77,7 +61,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    importNotes: importNotes(db, [newest.sweepId]),
+    notes: [...importNotes(db, [newest.sweepId]), ...(subject.checked === null && compared === null ? notes : [])],
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,
@@ -94,7 +78,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
       })),
     },
     /** HEAD against BASE, the subject of the first screen; null if they were not named. */
-    compare,
+    compare: compared?.output ?? null,
     forge: origin === null ? null : forgeOf(origin),
     /** Null when no cell of the newest sweep has a measurement. */
     pareto: await choiceOf(db, newest, options, io),
@@ -126,7 +110,7 @@ async function gatherCells(
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
   judged: CheckedSweep['judged'],
-  said: Judgements,
+  said: ReturnType<typeof judgementsOf>,
   options: HtmlReportOptions,
   io: Io,
 ) {
@@ -146,7 +130,10 @@ async function gatherCells(
     const steps = sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
     const boundBy = usualBound((history.runs.at(-1) ?? []).map((run) => run.boundBy));
-    return { cell, metric, ...columns, marks, leftOut: leftOutRuns(history, ids), boundBy };
+    const leftOut = history.leftOut
+      .map(({ reason, sweepId }) => ({ sweep: ids.indexOf(sweepId), reason }))
+      .filter(({ sweep }) => sweep >= 0);
+    return { cell, metric, ...columns, marks, leftOut, boundBy };
   });
   await yieldToEventLoop(io);
   const sampled = withSamples(db, drawn, ids);
@@ -206,19 +193,6 @@ function sweepColumns(
     runs: column(({ length }) => length),
     environments: column((own) => environments.get(own.at(-1)?.environmentId ?? '') ?? null),
   };
-}
-
-/** Measured runs that do not count, by sweep and reason. */
-function leftOutRuns({ leftOut }: CellSweeps, sweepIds: readonly SweepId[]) {
-  const groups = Map.groupBy(leftOut, ({ reason, sweepId }) => `${sweepIds.indexOf(sweepId)} ${reason}`);
-  return [...groups.values()]
-    .flatMap((group) =>
-      group
-        .slice(0, 1)
-        .map(({ reason, sweepId }) => ({ sweep: sweepIds.indexOf(sweepId), reason, runs: group.length })),
-    )
-    .filter(({ sweep }) => sweep >= 0)
-    .toSorted((a, b) => a.sweep - b.sweep);
 }
 
 /** Maximum number of runs whose queries are read. */

@@ -7,8 +7,8 @@ import { paretoChart } from './pareto-chart.ts';
 import { samplesView } from './samples-view.ts';
 import { trendChart } from './trend.ts';
 
-const tableBody = document.querySelector('#cells-table > tbody');
-const rows = [...document.querySelectorAll<HTMLElement>('#cells-table > tbody > tr')];
+const tableBody = document.querySelector('#cells-table tbody');
+const rows = [...document.querySelectorAll<HTMLElement>('#cells-table tbody > tr')];
 const data: PageData = JSON.parse(byId('data')?.textContent ?? '');
 /** The row of the opened cell, and the row below it. */
 let opened: HTMLElement | undefined;
@@ -102,7 +102,7 @@ function listenToFilter(): void {
 
 /** The first click on a column head sorts by it, largest first; the second reverses the order. */
 function listenToSorting(): void {
-  const heads = [...document.querySelectorAll('#cells-table > thead th')];
+  const heads = [...document.querySelectorAll('#cells-table thead th')];
   for (const [column, head] of heads.entries()) {
     const sort = (): void => {
       const direction = head.ariaSort === 'descending' ? 'ascending' : 'descending';

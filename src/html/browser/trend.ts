@@ -21,9 +21,7 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...data.environments.filter((_, place) => place === environments[sweep]),
     ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
-    ...cell.leftOut
-      .filter((entry) => entry.sweep === sweep)
-      .map(({ runs: left, reason }) => `left out, ${count(left, 'run')}: ${reason}`),
+    ...cell.leftOut.filter((run) => run.sweep === sweep).map(({ reason }) => `a run left out: ${reason}`),
     `sweep ${id.slice(0, 8)}, ${data.provenance}`,
   ];
 }

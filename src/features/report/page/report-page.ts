@@ -7,7 +7,7 @@ import { metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { cellsView } from './cells-view.ts';
-import { namesOf } from './cell-rows.ts';
+import { type PageModel, pageModel } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from '../html-data.ts';
@@ -38,16 +38,17 @@ function hashOf(text: string): string {
 /** The page as one self-contained file. */
 export function reportPage(data: ReportData, assets: PageAssets): string {
   const { series } = data;
-  const story = storyOf(data);
+  const page = pageModel(data);
+  const story = storyOf(page);
   const views = [
-    ['findings', 'Findings', findingsView(data, story.finding)],
-    ['cells', 'Cells', cellsView(data)],
-    ['matrix', 'Matrix', matrixView(data)],
-    ['pareto', 'Precisions', paretoView(data)],
-    ['environment', 'Environment', environmentView(data)],
+    ['findings', 'Findings', findingsView(page, story.finding)],
+    ['cells', 'Cells', cellsView(page)],
+    ['matrix', 'Matrix', matrixView(page)],
+    ['pareto', 'Precisions', paretoView(page)],
+    ['environment', 'Environment', environmentView(page)],
   ] as const;
   const shown = views.filter(([, , view]) => view !== null);
-  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.headline.join('')} · ${series.provenance} · bench report`;
+  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.what}${story.size} · ${series.provenance} · bench report`;
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +62,7 @@ export function reportPage(data: ReportData, assets: PageAssets): string {
 </head>
 <body>
 <a class="skip" href="#cells">Skip to the table of cells</a>
-${firstScreen(data, story)}
+${firstScreen(page, story)}
 <nav aria-label="Views"><ul>${shown.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
@@ -70,7 +71,7 @@ ${shown.map(([, , view]) => view)}
 <footer><p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
 <div id="said" role="status" class="unseen"></div>
-<script type="application/json" id="data">${scriptJson(pageDataOf(data))}</script>
+<script type="application/json" id="data">${scriptJson(pageDataOf(page))}</script>
 <script>${inline(assets.script)}</script>
 </body>
 </html>
@@ -83,8 +84,7 @@ function inline(text: string): Markup {
   return new Markup(text);
 }
 
-function pageDataOf(data: ReportData): PageData {
-  const names = namesOf(data);
+function pageDataOf(data: PageModel): PageData {
   return {
     provenance: data.series.provenance,
     sweeps: data.sweeps.map(({ commit, dirty, startedAt, sweepId }) => ({
@@ -95,23 +95,14 @@ function pageDataOf(data: ReportData): PageData {
     environments: data.environments.map(environmentText),
     cells: data.cells.map((one): PageCell => {
       const { cell, metric, judgement: _, boundBy: __, ...drawn } = one;
-      const { label, unit, betterIs } = metricOf(metric);
-      return {
-        key: cell.key,
-        label: cellLabel(cell),
-        name: names.get(cell.key) ?? '',
-        metric: label,
-        unit,
-        betterIs,
-        whole: wholeOf(metric),
-        ...drawn,
-      };
+      const { label, unit } = metricOf(metric);
+      return { key: cell.key, label: cellLabel(cell), metric: label, unit, whole: wholeOf(metric), ...drawn };
     }),
-    workloads: workloadsOf(data, names),
+    workloads: workloadsOf(data),
   };
 }
 
-function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>): PageData['workloads'] {
+function workloadsOf({ names, pareto }: PageModel): PageData['workloads'] {
   return (pareto?.workloads ?? []).flatMap((workload) => {
     const points = workload.flatMap((one): PagePoint[] => {
       const { accuracyState: accuracy, dominatedBy, key, label, precision, latencyMs, itemsPerS } = one;
