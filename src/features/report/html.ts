@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import type { ReportHtmlOutput } from './output.ts';
-import { type PageAssets, reportPage } from './page/report-page.ts';
+import { reportPage } from './page/report-page.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { packageFolder } from '../../files/folders.ts';
 import { htmlReportData, type HtmlReportOptions, type ReportData } from './html-data.ts';
 import { type Subject, subjectOf } from './subject.ts';
 
@@ -34,16 +30,7 @@ export async function liveReport(db: StoreDatabase, options: HtmlReportOptions, 
 
 async function madePage(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
   const data = await htmlReportData(db, options, io, subject);
-  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data, pageAssets()) };
-}
-
-/** The script and style of the page, which the build puts next to the program. */
-export function pageAssets(): PageAssets {
-  const folder = join(packageFolder(), 'dist');
-  return {
-    script: readFileSync(join(folder, 'page.js'), 'utf8'),
-    style: readFileSync(join(folder, 'page-style.css'), 'utf8'),
-  };
+  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data) };
 }
 
 function redacted(data: ReportData, options: HtmlReportOptions, io: Io): ReportData {

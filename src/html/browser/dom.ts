@@ -46,11 +46,11 @@ export function button(name: string, label: string | null, act: () => void, attr
 }
 
 export function colorKey(names: Iterable<readonly [kind: number, name: string]>): HTMLElement {
-  const swatches = [...names].flatMap(([kind, name]) => [
-    element('i', { class: 'swatch', kind }),
-    element('span', {}, `${name} `),
-  ]);
-  return element('p', { class: 'key' }, ...swatches);
+  return element(
+    'p',
+    { class: 'key' },
+    ...[...names].flatMap(([kind, name]) => [element('i', { kind }, '■ '), `${name} `]),
+  );
 }
 
 /** The picture of one thing: initially the first, with a select control if there are more. */

@@ -42,17 +42,13 @@ function drawPoints(points: readonly PagePoint[], precisions: readonly string[],
   );
 }
 
-/** Over a range with this ratio, logarithmic steps are better than linear ones. */
-const WIDE = 8;
-
-/** 1, 2 and 5 times powers of ten; more of them for a narrow range. */
+/** 1, 2 and 5 times powers of ten; in a narrow range, more of them. */
 function roundNumbers(least: number, most: number): number[] {
-  if (most / least < WIDE) return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
-  const first = Math.floor(Math.log10(least));
-  const powers = Array.from({ length: Math.ceil(Math.log10(most)) - first + 1 }, (_, place) => 10 ** (first + place));
-  return powers
-    .flatMap((power) => [1, 2, 5].map((factor) => Number((factor * power).toPrecision(3))))
+  const powers = Array.from({ length: 24 }, (_, place) => place - 12);
+  const round = powers
+    .flatMap((power) => [1, 2, 5].map((factor) => Number(`${factor}e${power}`)))
     .filter((value) => value >= least && value <= most);
+  return round.length > 2 ? round : ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
 }
 
 /** Radius of the pointer target in pixels. */

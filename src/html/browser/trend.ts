@@ -164,10 +164,10 @@ function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, pl
   const free = new Map<number, number>();
   const shown = cell.marks.filter(({ step }) => step >= from && step <= to);
   return shown.toReversed().flatMap((mark) => {
-    const { step, kind, breaksLine, text: words } = mark;
+    const { step, kind, text: words } = mark;
     const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
     const top = plot.top - (isChange(mark) ? 22 : 4);
-    const line = svgLine(`mark ${kind}${breaksLine ? ' breaks' : ''}`, [at, top], [at, plot.bottom]);
+    const line = svgLine(`mark ${kind}`, [at, top], [at, plot.bottom]);
     const { commit = '', start: date = '' } = sweeps[step] ?? {};
     const change = `${kind} ${words.split(',', 1).join('')}`;
     const more = [change, commit.slice(0, 8), dayText(date)].filter(Boolean).join(' · ');

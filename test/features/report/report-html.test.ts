@@ -102,7 +102,7 @@ describe('bench report --html', () => {
     expect(cell?.samples).toEqual({ sweep: 3, before: 2, histogram: null });
   });
 
-  test('the lines of all cells are on one scale around the level of each', async () => {
+  test('the lines of all cells are on one scale around the reference of each', async () => {
     const lines = join(cwd, 'lines.sqlite');
     const value = (cell: number, night: number): number =>
       cell === 2 && night === 5 ? 15 : (1 + cell) * (1 + ([0.01, 0.005][cell] ?? 0) * (night % 2 === 0 ? -1 : 1));
@@ -112,8 +112,8 @@ describe('bench report --html', () => {
     const rows = [...cellsOf.matchAll(/<th scope="row">.*?<path d="(.*?)"\/>(?:<path class="beyond" d="(.*?)"\/>)?/g)];
     const heights = rows.map(([, line = '']) => [...line.matchAll(/[ML]\d+ (\d+)/g)].map(([, y]) => Number(y)));
     expect(heights.toSorted((a, b) => (b[0] ?? 0) - (a[0] ?? 0))).toEqual([
-      [34, 14, 34, 14, 34, 14, 34, 14],
-      [29, 19, 29, 19, 29, 19, 29, 19],
+      [33, 13, 33, 13, 33, 13, 33, 13],
+      [28, 18, 28, 18, 28, 18, 28, 18],
       [24, 24, 24, 24, 24, 4, 24, 24],
     ]);
     expect(rows.map(([, , beyond]) => beyond).filter(Boolean)).toEqual(['M165 10h10l-5 -10z']);

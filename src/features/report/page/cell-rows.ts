@@ -15,10 +15,7 @@ export type Change = Finding['details'][number];
 /** A row of the table of cells. */
 export type Row = ReturnType<typeof rowsOf>[number];
 
-export interface FoundInCell {
-  readonly finding: Finding;
-  readonly change: Change;
-}
+export type FoundInCell = Row['findings'][number];
 
 /** Weights by which the table is sorted first. The size of the change decides between equal weights. */
 const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, 'no result': 2, faster: 1 };
@@ -69,17 +66,9 @@ export function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 
-/** The level before a change of the cell, else the level since its last change. */
-function levelOf(row: Row): number | null {
-  if (isChange(row) && row.before !== null) return row.before;
-  const { marks, values } = row.report;
-  const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
-  return median(values.slice(last).flatMap((value) => value ?? []));
-}
-
 /** Present findings with their change of the cell: in its own metric if there is one. */
-function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]): FoundInCell[] {
-  return findings.flatMap((finding): FoundInCell[] => {
+function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]) {
+  return findings.flatMap((finding) => {
     if (finding.state === 'recovered') return [];
     const changes = finding.details.filter((one) => one.key === key);
     const change = changes.find((one) => one.metric === metric) ?? changes[0];
@@ -97,7 +86,7 @@ const MOST_PERCENT = 10;
 export function cellSparks(rows: readonly Row[]) {
   const changes = rows.filter(isChange).map(({ changePercent }) => changePercent);
   const percent = Math.min(MOST_PERCENT, scalePercent(changes));
-  const of = (row: Row) => sparkline(row.report.values, { level: levelOf(row), percent });
+  const of = (row: Row) => sparkline(row.report.values, { level: row.before, percent });
   return { percent, of };
 }
 

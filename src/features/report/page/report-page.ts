@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { packageFolder } from '../../../files/folders.ts';
 import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
 import type { PageCell, PageData, PagePoint } from '../../../html/page-data.ts';
-import type { Environment } from '../../../records/environment.ts';
+import { identity } from '../../../terminal/machine-text.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
@@ -13,14 +17,16 @@ import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from '../html-data.ts';
 import { environmentView, matrixView, paretoView } from './sections.ts';
 
-/** Built script and style of the page. */
-export interface PageAssets {
-  readonly script: string;
-  readonly style: string;
+/** The script and style of the page, which the build puts next to the program. */
+function pageAssets() {
+  const [script = '', style = ''] = ['page.js', 'page-style.css'].map((name) =>
+    readFileSync(join(packageFolder(), 'dist', name), 'utf8'),
+  );
+  return { script, style };
 }
 
 /** The content security policy, which allows only the page's own script and style. */
-export function pagePolicy({ script, style }: PageAssets): string {
+export function pagePolicy({ script, style } = pageAssets()): string {
   return [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
@@ -36,8 +42,9 @@ function hashOf(text: string): string {
 }
 
 /** The page as one self-contained file. */
-export function reportPage(data: ReportData, assets: PageAssets): string {
+export function reportPage(data: ReportData): string {
   const { series } = data;
+  const assets = pageAssets();
   const page = pageModel(data);
   const story = storyOf(page);
   const views = [
@@ -58,7 +65,7 @@ export function reportPage(data: ReportData, assets: PageAssets): string {
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="trtbench ${data.toolVersion}">
 <title>${title}</title>
-<style>${inline(assets.style)}</style>
+<style>${new Markup(assets.style)}</style>
 </head>
 <body>
 <a class="skip" href="#cells">Skip to the table of cells</a>
@@ -72,16 +79,10 @@ ${shown.map(([, , view]) => view)}
 <div id="tip" aria-hidden="true" hidden></div>
 <div id="said" role="status" class="unseen"></div>
 <script type="application/json" id="data">${scriptJson(pageDataOf(page))}</script>
-<script>${inline(assets.script)}</script>
+<script>${new Markup(assets.script)}</script>
 </body>
 </html>
 `.text;
-}
-
-/** @throws when the text would end its element */
-function inline(text: string): Markup {
-  if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('the page would end in its own script');
-  return new Markup(text);
 }
 
 function pageDataOf(data: PageModel): PageData {
@@ -92,7 +93,9 @@ function pageDataOf(data: PageModel): PageData {
       start: startedAt?.slice(0, 16).replace('T', ' ') ?? '',
       commit: commit === null ? '' : `${commit.slice(0, 10)}${dirty === true ? '+dirty' : ''}`,
     })),
-    environments: data.environments.map(environmentText),
+    environments: data.environments.map((one) =>
+      dotted([...identity(one), one.clockPolicy && `clocks ${one.clockPolicy}`]),
+    ),
     cells: data.cells.map((one): PageCell => {
       const { cell, metric, judgement: _, boundBy: __, ...drawn } = one;
       const { label, unit } = metricOf(metric);
@@ -112,11 +115,4 @@ function workloadsOf({ names, pareto }: PageModel): PageData['workloads'] {
     });
     return points.length === 0 ? [] : [{ model: workload[0]?.model ?? '', points }];
   });
-}
-
-/** The facts that distinguish machines, on one line. */
-function environmentText({ gpuName, driver, cuda, tensorrt, clockPolicy, host }: Environment): string {
-  const named = { driver, CUDA: cuda, TensorRT: tensorrt, clocks: clockPolicy, host };
-  const known = Object.entries(named).map(([name, value]) => (value === null ? null : `${name} ${value}`));
-  return dotted([gpuName, ...known]) || 'nothing is known about it';
 }
