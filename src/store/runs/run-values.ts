@@ -70,7 +70,7 @@ export function measuredRuns(
       const rows = rowsOf(db, metrics, which);
       for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rows) {
         const [values, centres] = [valuesIn(numbers, metrics, 0), valuesIn(numbers, CENTRED, metrics.length)];
-        const run = { sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
+        const run = { runId, sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
         byCell.get(cellKey)?.push({ ...run, flags: flags.get(runId) ?? NO_FLAGS });
       }
     }
