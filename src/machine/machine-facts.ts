@@ -2,7 +2,7 @@ import { access, constants, statfs } from 'node:fs/promises';
 
 import { type Answer, type NoAnswer, ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { MODELOPT_PACKAGES } from '../tools/modelopt/failure-rules.ts';
+import { MODELOPT_PACKAGES } from '../tools/modelopt/packages.ts';
 import type { GpuState } from '../tools/nvidia-smi/gpu-report.ts';
 import type { TrtexecFacts } from '../trtexec/program/trtexec-facts.ts';
 import type { HostState } from './host-facts.ts';

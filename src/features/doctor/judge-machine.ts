@@ -3,7 +3,7 @@ import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
 import type { FolderFacts, MachineFacts, PythonFacts, StoreHealth } from '../../machine/machine-facts.ts';
 import type { Answer } from '../../process/ask.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { type CheckRow, checksOf, driverChecks, gpuChecks, type Judged, noAnswer } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
 
