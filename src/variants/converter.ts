@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from './variant-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/failure-rules.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/packages.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';

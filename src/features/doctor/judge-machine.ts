@@ -4,7 +4,7 @@ import { type Answer, problemOf } from '../../process/ask.ts';
 import type { StoreHealth } from '../../store/file/store-file.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { type CheckRow, checksOf, driverChecks, fineUnless, gpuChecks, type Judged } from './gpu-checks.ts';
 import type { MachineFacts } from './gather.ts';
 import type { DoctorCheck } from './output.ts';

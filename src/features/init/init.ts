@@ -22,7 +22,7 @@ import {
   type Possibilities,
   type SkippedFile,
 } from './draft.ts';
-import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
+import { readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { pythonFacts } from '../../tools/python/helper.ts';

@@ -9,7 +9,7 @@ import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
-import { MODELOPT_PACKAGES } from '../modelopt/failure-rules.ts';
+import { MODELOPT_PACKAGES } from '../modelopt/packages.ts';
 
 export interface HelperContext {
   readonly cwd: string;
