@@ -56,8 +56,7 @@ export function gateOf(
 ): ReportedGate {
   const reported = newFirst([...standing.slower, ...standing.limits]).filter(isShown);
   const findings = reported.map((finding) => {
-    const { metric, state, title } = sentences(finding, judged.evidence);
-    const about = `${state}${metric === '' ? '' : ` in ${metric}`}`;
+    const { about, title } = sentences(finding, judged.evidence);
     return { id: finding.id, state: finding.state, text: `${about}: ${title}` };
   });
   return { headline: series.headline, findings };

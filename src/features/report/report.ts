@@ -77,7 +77,7 @@ export async function report(
     const notes = upgrade === null ? [] : [upgrade.answer];
     const gathered = await gatherReport(db, about, options, io, notes);
     const between = upgrade?.found ?? foundBetween(gathered);
-    const exitCode = failOn(options.failOn, 'checked' in about ? foundIn([about.checked.standing]) : between);
+    const exitCode = failOn(options.failOn, 'checked' in about ? foundIn(about.checked.standing) : between);
     if (page !== null && !hasOthers) {
       if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
       return exitCode;

@@ -10,7 +10,6 @@ import {
   isShownWhole,
   newFirst,
   nextCommands,
-  ownClearest,
   sentences,
   standingOf,
 } from '../../check/index.ts';
@@ -66,7 +65,7 @@ function findingStory(worst: CheckedFinding, data: ReportData): Story {
   const { findings, isStored, series } = data.check;
   const [what, size] = cellsText(worst, data);
   const keys = new Set(data.cells.map(({ cell }) => cell.key));
-  const own = firstOfEach(worst).filter(({ key }) => keys.has(key));
+  const own = firstOfEach(worst).find(({ key }) => keys.has(key));
   const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
   const also = [...Map.groupBy(others, (one) => sentences(one, data).word)].map(
     ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
@@ -78,7 +77,7 @@ function findingStory(worst: CheckedFinding, data: ReportData): Story {
     lead: markup`${aboutText(worst, data)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
     facts: factsOf(worst, data),
     commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
-    cell: ownClearest(worst, own, findings)?.key ?? steadiest(data),
+    cell: own?.key ?? steadiest(data),
     finding: worst.id,
   };
 }
