@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
-import { COMPARE_BRANCH, type GitState, type Provenance, type Sweep } from '../records/sweep.ts';
+import { COMPARE_BRANCH, type Provenance, type Sweep } from '../records/sweep.ts';
 import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
@@ -39,8 +39,6 @@ interface Sides {
 }
 
 export interface SideOptions {
-  /** May start before the store is opened, which takes equally long. */
-  readonly git?: Promise<GitState>;
   /** The branch of `latest`; default: the checked-out branch, or that of the CI job. */
   readonly branch?: string | undefined;
 }
@@ -52,9 +50,9 @@ type Context = ReturnType<typeof contextOf>;
  * With both sides named, a branch has no effect, so that a misspelled one would go unnoticed.
  * @param like sweeps of its matrix and provenance come first
  */
-function contextOf(db: StoreDatabase, io: Io, { branch, git }: SideOptions, like: Sweep | null = null) {
+function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions, like: Sweep | null = null) {
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
-  return { db, io, git: git ?? readGitState(io.cwd), branch, like };
+  return { db, io, git: readGitState(io.cwd), branch, like };
 }
 
 /**

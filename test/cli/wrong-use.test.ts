@@ -134,7 +134,7 @@ test.each([
   [2, 'nowhere: file or folder not found', ['init', 'nowhere']],
   // names of what is stored
   [2, 'no cell vit,batch=8, at character 4: "," separates values', ['trend', 'vit,batch=8', '--db', 'pair.sqlite']],
-  [2, 'HEAD~1: matrix file not found; an earlier sweep is judged by `bench check --as-of HEAD~1`', ['check', 'HEAD~1']],
+  [2, 'HEAD~1: file not found', ['check', 'HEAD~1']],
   [2, 'no cell latst; did you mean "latest"? (see', ['show', 'latst', '--db', 'pair.sqlite']],
 
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],

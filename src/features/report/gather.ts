@@ -82,8 +82,7 @@ function gateOf({ judged, series, standing }: CheckedSweep, kept: ReadonlySet<st
   const reported = newFirst([...standing.slower, ...standing.limits]);
   const shown = reported.filter(({ cells }) => kept === null || cells.some((key) => kept.has(key)));
   const findings = shown.map((finding) => {
-    const { metric, state, title } = sentences(finding, judged.evidence);
-    const about = `${state}${metric === '' ? '' : ` in ${metric}`}`;
+    const { about, title } = sentences(finding, judged.evidence);
     return { id: finding.id, state: finding.state, text: `${about}: ${title}` };
   });
   return { headline: series.headline, findings };

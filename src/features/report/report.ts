@@ -74,7 +74,7 @@ export async function report(
     const notes = upgrade === null ? [] : [upgrade.answer];
     const gathered = gatherReport(db, subject, options, notes);
     const between = upgrade?.found ?? foundBetween(gathered);
-    const exitCode = failOn(options.failOn, checked === null ? between : foundIn([checked.standing]));
+    const exitCode = failOn(options.failOn, checked === null ? between : foundIn(checked.standing));
     if (page !== null && !hasOthers) {
       if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
       return exitCode;

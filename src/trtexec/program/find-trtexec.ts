@@ -98,7 +98,7 @@ export async function probeTrtexec(program: TrtexecProgram, signal: AbortSignal,
   const answer = await ask(file, [...prefixArgs, '--help'], { env, signal, timeoutMs });
   signal.throwIfAborted();
   if (answer.kind === 'missing' || answer.kind === 'silent') {
-    throw new EnvironmentLackingError(problemOf(`${name} --help`, answer));
+    throw new EnvironmentLackingError(`${name} --help: ${problemOf(answer)}`);
   }
   const { stderr, text } = answer;
   const version = versionInMarkers(text);

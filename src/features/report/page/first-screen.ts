@@ -10,7 +10,6 @@ import {
   isShownWhole,
   newFirst,
   nextCommands,
-  ownClearest,
   sentences,
   standingOf,
 } from '../../check/index.ts';
@@ -48,7 +47,7 @@ function findingStory(worst: CheckedFinding, page: PageModel) {
   const { findings, isStored, series } = page.check;
   const [what, size] = cellsText(worst, page);
   const keys = new Set(page.cells.map(({ cell }) => cell.key));
-  const own = firstOfEach(worst).filter(({ key }) => keys.has(key));
+  const own = firstOfEach(worst).find(({ key }) => keys.has(key));
   const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
   const also = [...Map.groupBy(others, (one) => sentences(one, page).word)].map(
     ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
@@ -61,7 +60,7 @@ function findingStory(worst: CheckedFinding, page: PageModel) {
     lead: markup`${aboutText(worst, page)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
     facts: factsOf(worst, page),
     commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
-    cell: ownClearest(worst, own, findings)?.key ?? steadiest(page),
+    cell: own?.key ?? steadiest(page),
     finding: worst.id,
   };
 }
