@@ -70,16 +70,9 @@ const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs',
 const FLOAT_BITS = 23;
 const MAX_TICK_BITS = 20;
 
-/** A stamp may follow one that is less than LAGS rows back. */
+/** A stamp may follow one that is less than LAGS rows back. The best choice is made from the first TRIED rows. */
 const LAGS = 3;
-/** The stamps that trtexec's queries follow most closely, with the lag; any other stamp follows the one before it. */
-const FOLLOWED: Readonly<Partial<Record<QueryTimeColumn, readonly [QueryTimeColumn, lag: number]>>> = {
-  startComputeMs: ['endComputeMs', 1],
-  startH2dMs: ['endD2hMs', 2],
-  startD2hMs: ['endComputeMs', 0],
-  startEnqMs: ['endH2dMs', 0],
-  endEnqMs: ['startEnqMs', 0],
-};
+const TRIED = 128;
 /** Number of rows that a moving mean remembers. */
 const MEMORY = 32;
 
@@ -135,14 +128,34 @@ function wayOf(name: QueryTimeColumn, { columns }: QueryTimes): number {
   const values = columns[name];
   if (values === undefined) return ABSENT;
   if (!values.every(isPrinted)) return AS_DOUBLES;
-  const isStamp = name.startsWith('start') || name.startsWith('end');
-  if (!isStamp || SUMS[name]?.every((part) => columns[part] !== undefined) === true) return BY_ITSELF;
-  const [followed, lag] = FOLLOWED[name] ?? [name, 1];
-  return columns[followed] === undefined ? followingWay(name, 1) : followingWay(followed, lag);
+  if (SUMS[name]?.every((part) => columns[part] !== undefined) === true || !isStamp(name)) return BY_ITSELF;
+  let [best, least] = [BY_ITSELF, Infinity];
+  for (const [index, other] of ORDER.entries()) {
+    const stamps = columns[other];
+    if (stamps === undefined || !isStamp(other)) continue;
+    for (let lag = index < ORDER.indexOf(name) ? 0 : 1; lag < LAGS; lag += 1) {
+      const spread = spreadOf(values, stamps, lag);
+      if (spread < least) [best, least] = [FOLLOWS + LAGS * index + lag, spread];
+    }
+  }
+  return best;
 }
 
-function followingWay(followed: QueryTimeColumn, lag: number): number {
-  return FOLLOWS + LAGS * ORDER.indexOf(followed) + lag;
+function isStamp(name: QueryTimeColumn): boolean {
+  return name.startsWith('start') || name.startsWith('end');
+}
+
+/** How badly a stamp is predicted by another one: the mean number of binary digits by which their distance varies. */
+function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
+  const mean = new MovingMean();
+  let digits = 0;
+  const rows = Math.min(values.length, TRIED);
+  for (let row = lag; row < rows; row += 1) {
+    const distance = (values[row] ?? 0) - (stamps[row - lag] ?? 0);
+    digits += Math.log2(1 + 1000 * Math.abs(distance - mean.value));
+    mean.add(distance);
+  }
+  return digits / Math.max(1, rows - lag);
 }
 
 class MovingMean {
