@@ -123,7 +123,7 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
     const attempt = tryAcquire(path, options);
     if (attempt instanceof Lock) return attempt;
     // Ends leftover processes of this user; those of another user must end on their own.
-    if (waitMs === FIRST_WAIT_MS) options.endLeft?.();
+    options.endLeft?.();
     // Jitter: waiters should not all retry at once.
     await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
     if (waitMs === LONGEST_WAIT_MS) continue;
