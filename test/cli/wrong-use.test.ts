@@ -150,12 +150,6 @@ test.each([
   [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
   [3, 'not-trtexec', ['run', 'stub.yaml', '--trtexec', './not-trtexec']],
   [3, 'trtexec was not found', ['run', 'stub.yaml']],
-  [
-    3,
-    'cannot be written: a part of its path is not a folder',
-    ['report', '--html', 'notes.txt/x.html', '--db', 'new.sqlite'],
-  ],
-  [3, 'x.html cannot be written: the folder does not exist', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
 ])('%i: %s', async (code, message, args) => {
   const { code: exit, err, out } = await typed(args);
   expect([exit, `${out}${err}`]).toEqual([code, expect.stringContaining(message)]);

@@ -169,8 +169,9 @@ export function readSchema<File>(source: Source, schema: z.ZodType<File>): File 
   });
   if (result.success) return result.data;
   const list = new MistakeList(source);
+  const listed = new Set<string>();
   for (const fault of result.error.issues.flatMap((issue) => faultsOf(issue, []))) {
-    list.addAt(fault.key === undefined ? list.at(fault.path) : list.keyAt(fault.path), problemOf(fault));
+    list.addAt(fault.key === undefined ? list.at(fault.path) : list.keyAt(fault.path), problemOf(fault, listed));
   }
   throw new MatrixError(list.mistakes);
 }
@@ -199,11 +200,14 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-function problemOf({ path, issue, key }: Fault): string {
+/** @param listed lists of known keys that a mistake before has */
+function problemOf({ path, issue, key }: Fault, listed: Set<string>): string {
   if (key !== undefined) {
-    const known = issue.code === 'unrecognized_keys' ? issue.message.split(', ') : [];
-    const listed = known.length === 0 ? '' : ` (known: ${known.join(', ')})`;
-    return `unknown key "${key}"${didYouMean(key, known) || listed}`;
+    const known = issue.code === 'unrecognized_keys' ? issue.message : '';
+    const near = didYouMean(key, known.split(', '));
+    if (near !== '' || known === '' || listed.has(known)) return `unknown key "${key}"${near}`;
+    listed.add(known);
+    return `unknown key "${key}" (known: ${known})`;
   }
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const { input } = issue;
