@@ -56,13 +56,24 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       await requireRoom(context, attempt);
       requireStore(context);
       const number = recordAttempt(db, sweep.sweepId, runId, now().toISOString());
-      const { isWell, ...started } = await startOnce(context, attempt, folder);
+      const { isWell, others, ...started } = await startOnce(context, attempt, folder);
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
-      const passed = isWell ? null : await waitForNextTry(context, attempt, folder, manifest);
+      const whole = async (): Promise<RunManifest> => {
+        const [{ watched }, otherProcesses] = [manifest, await others];
+        return watched && otherProcesses.length > 0
+          ? { ...manifest, watched: { ...watched, otherProcesses } }
+          : manifest;
+      };
+      const passed = isWell ? null : await waitForNextTry(context, attempt, folder, await whole());
       if (passed === null) {
         // Written before the next run starts, so that a kill from here on only interrupts the next run.
-        await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
-        return { isWell, store: () => finishRun(context, folder, runId) };
+        await writeManifest(folder, manifest);
+        const store = async (): Promise<RunRecord> => {
+          const known = await whole();
+          if (known !== manifest) await writeManifest(folder, known);
+          return finishRun(context, folder, runId);
+        };
+        return { isWell, store };
       }
       tries.push(passed);
     }
@@ -127,7 +138,11 @@ async function readRun(folder: string): Promise<ReadRun> {
   return read;
 }
 
-/** Starts the process once; stores nothing. */
+function writeManifest(folder: string, manifest: RunManifest): Promise<void> {
+  return writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
+}
+
+/** Starts the process once; stores nothing. `others` are the other processes on the GPU, known a moment later. */
 export async function startOnce(context: SweepContext, attempt: Attempt, folder: string) {
   const { processFacts, signal, sweep } = context;
   const { harness, manifest: planned } = attempt;
@@ -161,8 +176,9 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);
   }
+  const others = watch?.otherProcesses() ?? Promise.resolve([]);
   const manifest = await manifestAfter({ ...context, watch }, attempt, folder, { env: start.env, argv }, result);
-  return { isWell: result.exitCode === 0 && result.signal === null, manifest };
+  return { isWell: result.exitCode === 0 && result.signal === null, manifest, others };
 }
 
 /** The neighbor has the program and the variables of the measured process. */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 
 import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
@@ -59,6 +60,7 @@ async function openGpuWorker(
   const processFacts = new ProcessFacts();
   const env = machine.isChosen && device !== null ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid } : program.env;
   const boards = gpusTogether(mostGpus(settings.plan.runs), device, pool)?.map(({ boardUuid }) => boardUuid);
+  const { now, signal } = io;
   const watched = {
     // nvidia-smi accepts a comma-separated list.
     gpuUuid: boards?.join(',') ?? null,
@@ -70,7 +72,7 @@ async function openGpuWorker(
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     processFacts,
     watch: settings.telemetry
-      ? new RunWatch({ ...watched, env, hasSmi, processFacts, signal: io.signal, onNote })
+      ? new RunWatch({ ...watched, env, hasSmi, processFacts, program: basename(program.file), signal, onNote, now })
       : null,
     program: { ...program, env, wrapper: binding.prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+
 import { writeAtomically } from '../files/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
@@ -14,19 +16,28 @@ export interface WatchedMachine {
   readonly asksForProcesses: boolean;
   readonly hasSmi: boolean;
   readonly processFacts: ProcessFacts;
+  /** File name of the program. */
+  readonly program: string;
   readonly signal: AbortSignal;
   readonly onNote: (note: string) => void;
+  readonly now: () => Date;
 }
+
+/** trtexec takes longer than this from its start to its first use of the GPU. */
+const SOON_MS = 100;
 
 /**
  * Watches the machine during the runs of one sweep with a single nvidia-smi, whose lines are assigned to runs by time.
- * It starts before the first run. All other queries happen between runs.
+ * It starts before the first run. All other queries happen while the next run starts.
  */
 export class RunWatch {
   private readonly machine: WatchedMachine;
   private sampler: PrintedLines | null = null;
   private processes: PrintedLines | null = null;
   private starting: Promise<void> | null = null;
+  /** The query for other processes, made after a run while the next one starts. */
+  private asking: Promise<unknown> = Promise.resolve();
+  private isSlow = false;
   private header = '';
   /** Lines already read but later than the end of the last run. */
   private later: string[] = [];
@@ -42,6 +53,7 @@ export class RunWatch {
    * @param samples false for a run without nvidia-smi among others that use it
    */
   async begin(samples = true): Promise<void> {
+    if (this.isSlow) await this.asking;
     if (!samples) {
       this.stop();
       this.sampler = null;
@@ -64,7 +76,6 @@ export class RunWatch {
 
   /** Call when the run has ended. @param csvPath file for its samples */
   async end(from: Date, to: Date, csvPath: string): Promise<RunManifest['watched']> {
-    const asking = this.otherProcesses();
     const load = hostLoad();
     const { peakMib, pids } = this.machine.processFacts;
     // The first second is left out, because the engine loads: an H200 then showed 14 of 600 MiB.
@@ -77,7 +88,7 @@ export class RunWatch {
       hostLoad: load,
       hostMemoryMaxMib: peakMib,
       processMemoryMaxMib: peakProcessMib(this.processes?.take() ?? [], pids, loaded, to),
-      otherProcesses: await asking,
+      otherProcesses: [],
     };
   }
 
@@ -98,14 +109,22 @@ export class RunWatch {
     return samples;
   }
 
-  /** Remaining processes on the GPU are others. */
-  private async otherProcesses(): Promise<OtherProcess[]> {
-    const { env, gpuUuid } = this.machine;
+  /** Call when the run has ended, so that remaining processes on the GPU are others. */
+  async otherProcesses(): Promise<OtherProcess[]> {
+    const { env, gpuUuid, now } = this.machine;
     if (!this.asksForProcesses || gpuUuid === null) return [];
-    const answer = await askForProcesses(gpuUuid, env);
+    const askedAt = now().getTime();
+    const asking = askForProcesses(gpuUuid, env);
+    this.asking = asking;
+    const answer = await asking;
     // A query that hangs or fails would do so after every run.
-    this.asksForProcesses = answer.kind === 'answered';
-    return answer.kind === 'answered' ? parseComputeApps(answer.text) : [];
+    if (answer.kind !== 'answered') this.asksForProcesses = false;
+    if (answer.kind !== 'answered') return [];
+    const others = parseComputeApps(answer.text);
+    if (this.isSlow || now().getTime() - askedAt <= SOON_MS) return others;
+    // A late answer may belong to the next run; from now on, the next run waits for it.
+    this.isSlow = true;
+    return others.filter(({ name }) => basename(name) !== this.machine.program);
   }
 }
 

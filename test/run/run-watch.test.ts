@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
@@ -14,24 +14,51 @@ import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
 
-function watchWith(smi: StubSmi, processFacts: ProcessFacts): RunWatch {
+/** @param clockMs what its clock says, one after the other */
+function watchWith(smi: StubSmi, processFacts: ProcessFacts, clockMs: number[] = []): RunWatch {
   return new RunWatch({
     env: stubSmi(smi).env,
     gpuUuid: 'GPU-1',
     asksForProcesses: true,
     hasSmi: true,
     processFacts,
+    program: 'trtexec',
     signal: new AbortController().signal,
     onNote: () => {},
+    now: () => new Date(clockMs.shift() ?? 0),
   });
 }
+
+const othersOf = async (watch: RunWatch): Promise<string[]> => (await watch.otherProcesses()).map(({ name }) => name);
+
+test('who else is on the GPU is known at once: nobody of them is the next run', async () => {
+  expect(await othersOf(watchWith({ apps: APPS }, new ProcessFacts(), [0, 30]))).toEqual(['/opt/trtexec', 'python3']);
+});
+
+test('what is answered late may be of the next run, which waits for it from then on', async () => {
+  const watch = watchWith({ apps: APPS }, new ProcessFacts(), [0, 2000, 0, 2000]);
+  expect(await othersOf(watch)).toEqual(['python3']);
+  await watch.begin();
+  const order: string[] = [];
+  const begun = async (): Promise<void> => {
+    await watch.begin();
+    await setImmediate();
+    order.push('the next run');
+  };
+  const asked = async (): Promise<void> => {
+    order.push(...(await othersOf(watch)));
+  };
+  await Promise.all([asked(), begun()]);
+  watch.stop();
+  expect(order).toEqual(['/opt/trtexec', 'python3', 'the next run']);
+});
 
 test('memory of a process and of what it starts: on the host its peak, on the GPU what nvidia-smi lists', async () => {
   const child = spawn(process.execPath, ['-e', 'Buffer.alloc(300 * 2 ** 20, 1); setTimeout(() => {}, 60_000)']);
   const pid = child.pid ?? 0;
   const held = [[pid, 812] as const, [1, 5000] as const];
   const facts = new ProcessFacts();
-  const watch = watchWith({ held, apps: APPS }, facts);
+  const watch = watchWith({ held }, facts);
   await watch.begin();
   const from = new Date();
   facts.watch(pid);
@@ -44,7 +71,7 @@ test('memory of a process and of what it starts: on the host its peak, on the GP
     hostLoad: expect.any(Number),
     hostMemoryMaxMib: expect.any(Number),
     processMemoryMaxMib: 812,
-    otherProcesses: [expect.objectContaining({ name: '/opt/trtexec' }), expect.objectContaining({ name: 'python3' })],
+    otherProcesses: [],
   });
   // What it has freed since is part of a peak.
   expect(watched?.hostMemoryMaxMib).toBeGreaterThan(300);
