@@ -195,7 +195,7 @@ export class JudgedCell {
     const { sd } = noise;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
       const scale = 1 / window + 1 / (level.count - window);
-      const mean = level.meanOfNewest(window, RULES.clipSd * sd);
+      const mean = level.meanOfNewest(window);
       if (Math.abs(mean) < 2.5 * sd * Math.sqrt(scale)) continue;
       if (Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(sd, common.sd)) continue;
       const p = noise.tail(mean, scale, common.variance / window, window);

@@ -21,8 +21,6 @@ export const RULES = {
    * chosen by simulation.
    */
   heavyMeanPower: 0.5,
-  /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
-  clipSd: 3.5,
   /** Least distance of the mean of a window in sd of one sweep; less is drift or a common effect. */
   windowMeanSd: 1.7,
   /** Sd of a sweep on the log scale while nothing is known: 0.25 %, for GPU times of trtexec. */
