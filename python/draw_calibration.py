@@ -6,7 +6,7 @@ Needs numpy. INPUTS: [{"name", "descr", "shape"}], shapes of one calibration ste
 Floats are distributed like normalized images (mean 0, deviation 1); integers are 0 or 1, which are always valid indices.
 """
 
-import json, math, struct, sys, zlib
+import json, math, sys, zipfile
 
 import numpy
 
@@ -39,7 +39,7 @@ def half(values):
     fraction, exponent = numpy.frexp(numpy.abs(values))
     bits = ((exponent + 14) << 10) | numpy.floor((fraction * 2 - 1) * 1024).astype(numpy.int32)
     bits = numpy.where(numpy.abs(values) < 2**-14, 0, bits)
-    return (bits | numpy.where(values < 0, 0x8000, 0)).astype("<u2")
+    return (bits | numpy.where(values < 0, 0x8000, 0)).astype("<u2").view("<f2")
 
 
 def items(descr, count):
@@ -49,25 +49,16 @@ def items(descr, count):
 
 
 def array(descr, shape):
-    dims = "(%d,)" % shape[0] if len(shape) == 1 else "(%s)" % ", ".join(map(str, shape))
-    text = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, dims)
-    text += " " * (-(11 + len(text)) % 64) + "\n"
-    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode("latin-1")
     count = math.prod(shape)
-    return head + b"".join(items(descr, min(CHUNK, count - done)).tobytes() for done in range(0, count, CHUNK))
+    parts = [items(descr, min(CHUNK, count - done)) for done in range(0, count, CHUNK)]
+    return numpy.concatenate(parts or [numpy.zeros(0)]).astype(descr).reshape(shape)
 
 
 batch = (inputs[0]["shape"] or [1])[0] if inputs else 1
 steps = -(-samples // batch)
-directory, at = b"", 0
-with open(target, "wb") as file:
+with zipfile.ZipFile(target, "w") as file:
     for entry in inputs:
         shape = entry["shape"]
-        data = array(entry["descr"], [shape[0] * steps] + shape[1:] if shape else [])
-        name = (entry["name"] + ".npy").encode()
-        sizes = struct.pack("<IIIHH", zlib.crc32(data), len(data), len(data), len(name), 0)
-        made = struct.pack("<HHHHH", 20, 0x800, 0, 0, 0x21) + sizes
-        directory += b"PK\x01\x02" + struct.pack("<H", 20) + made + struct.pack("<HHHII", 0, 0, 0, 0, at) + name
-        at += file.write(b"PK\x03\x04" + made + name + data)
-    end = struct.pack("<HHHHIIH", 0, 0, len(inputs), len(inputs), len(directory), at, 0)
-    file.write(directory + b"PK\x05\x06" + end)
+        values = array(entry["descr"], [shape[0] * steps] + shape[1:] if shape else [])
+        with file.open(zipfile.ZipInfo(entry["name"] + ".npy"), "w", force_zip64=True) as member:
+            numpy.lib.format.write_array(member, values)

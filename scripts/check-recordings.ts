@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 import { discoverRuns } from '../src/artefacts/read/discover.ts';
-import { type RunSource, TRTEXEC } from '../src/artefacts/read/recognise.ts';
+import { type RunSource, TRTEXEC } from '../src/artefacts/read/discover.ts';
 import { importRuns } from '../src/features/import/import.ts';
 import { printable } from '../src/text/printable.ts';
 import { testIo } from '../test/support/io.ts';

@@ -1,6 +1,6 @@
 import { BenchError, ExportFormatError } from '../../src/errors.ts';
 import { OnnxFormatError } from '../../src/tools/onnx/wire-reader.ts';
-import { SeriesFormatError } from '../../src/features/detect/series-file.ts';
+import { SeriesFormatError } from '../../src/features/detect/detect.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { mutate } from './mutate.ts';
 import { fuzzTargets, type Target } from './targets.ts';

@@ -8,9 +8,9 @@ import { loadMatrix } from '../../src/matrix/load.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../src/trtexec/exports/profile.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
-import { parseQueryCsv } from '../../src/tools/nvidia-smi/gpu-samples.ts';
+import { parseGpuSamples } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { readModel } from '../../src/tools/onnx/onnx-file.ts';
-import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
+import { readSeriesCsv } from '../../src/features/detect/detect.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import type { Mutant } from './mutate.ts';
 import { testIo } from '../../test/support/io.ts';
@@ -69,7 +69,7 @@ export function fuzzTargets(root: string): Target[] {
       name: 'csv',
       share: 0.17,
       seeds: [readFileSync(join(FIXTURES, 'nvidia-smi', 'query-580.csv'))],
-      read: ({ bytes }) => parseQueryCsv(bytes.toString('utf8')),
+      read: ({ bytes }) => parseGpuSamples(bytes.toString('utf8')),
     },
     {
       name: 'series',

@@ -1,4 +1,4 @@
-import type { RunSource } from '../../src/artefacts/read/recognise.ts';
+import type { RunSource } from '../../src/artefacts/read/discover.ts';
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
 import { outcomeReason } from '../../src/records/outcome.ts';

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 
-import type { RunSource } from '../../src/artefacts/read/recognise.ts';
+import type { RunSource } from '../../src/artefacts/read/discover.ts';
 import { readChunks } from '../../src/files/files.ts';
 import type { LogStream } from '../../src/records/outcome.ts';
 

@@ -1,17 +1,11 @@
-import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { constants, copyFile, mkdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { type Digest, digestOf } from '../files/files.ts';
 import { makeOwnFolder, putInPlace, refuseLink } from '../files/folders.ts';
-import {
-  type Attachment,
-  attachedPathOf,
-  attachmentKind,
-  isTemporary,
-  nameProblem,
-  runOfAttached,
-} from '../files/layout.ts';
+import type { Attachment } from '../files/layout.ts';
+import { attachedPathOf, attachmentKind, isTemporary, nameProblem, runOfAttached } from '../files/layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';
@@ -50,16 +44,10 @@ function refuseLinks(path: string): void {
   refuseLink(dirname(path));
 }
 
-interface FoundAttachment {
-  readonly runId: RunId;
-  readonly name: string;
-  readonly path: string;
-}
-
 /** Attachments in folders at most two levels below. */
-function attachedUnder(folder: string, depth = 2): FoundAttachment[] {
-  const entries =
-    existsSync(folder) && statSync(folder).isDirectory() ? readdirSync(folder, { withFileTypes: true }) : [];
+function attachedUnder(folder: string, depth = 2): { readonly runId: RunId; readonly name: string; path: string }[] {
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  const entries = isFolder ? readdirSync(folder, { withFileTypes: true }) : [];
   return entries.flatMap((entry) => {
     const [path, runId] = [join(folder, entry.name), runOfAttached(entry.name)];
     if (!entry.isDirectory()) return [];
@@ -86,9 +74,7 @@ export async function attachFile(
   name = basename(path),
 ): Promise<Attachment> {
   const problem = nameProblem(name);
-  if (problem !== null) {
-    throw new UsageError(`${printable(name)} cannot be kept under its name (--name): ${problem}`);
-  }
+  if (problem !== null) throw new UsageError(`${printable(name)} cannot be kept under its name (--name): ${problem}`);
   const sweepId = sweepOfRun(db, runId);
   if (sweepId === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
   const digest = await digestOfAttached(path).catch((error: unknown) => {
@@ -97,9 +83,8 @@ export async function attachFile(
   const known = attachmentsOf(db, runId).find((each) => each.name === name);
   if (known !== undefined && known.prunedAt === null) {
     if (known.sha256 === digest.sha256) return known;
-    throw new UsageError(
-      `run ${runId.slice(0, 8)} has another file of the name ${printable(name)}: give this one a name with --name`,
-    );
+    const other = `run ${runId.slice(0, 8)} has another file of the name ${printable(name)}`;
+    throw new UsageError(`${other}: give this one a name with --name`);
   }
   await makeOwnFolder(artefactsFolder);
   const target = attachedPathOf(artefactsFolder, { sweepId, runId, name });
@@ -111,15 +96,12 @@ export async function attachFile(
 }
 
 /** Adds the attachments under a folder to runs that are already in the store, as when a lost store is rebuilt. */
-export async function takeAttached(
-  { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
-  folder: string,
-): Promise<void> {
+export async function takeAttached(context: Omit<AttachContext, 'now'>, folder: string): Promise<void> {
   for (const { runId, name, path } of attachedUnder(folder)) {
-    if (sweepOfRun(db, runId) === null || nameProblem(name) !== null) continue;
-    if (attachmentsOf(db, runId).some((each) => each.name === name)) continue;
+    if (sweepOfRun(context.db, runId) === null || nameProblem(name) !== null) continue;
+    if (attachmentsOf(context.db, runId).some((each) => each.name === name)) continue;
     // Copying the file changes it.
     const { mtime } = statSync(path);
-    await attachFile({ db, artefactsFolder, now: () => mtime }, runId, path, name);
+    await attachFile({ ...context, now: () => mtime }, runId, path, name);
   }
 }

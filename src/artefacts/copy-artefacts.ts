@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { errorCode } from '../errors.ts';
 import { type SweepId, isId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreMerge } from '../store/merge/merge-store.ts';
@@ -17,12 +16,11 @@ import {
   attachedPathOf,
   isTemporary,
   removedFolderOf,
-  runFolderOf,
   runOfAttached,
+  SWEEP_MANIFEST,
   sweepFolderOf,
-  sweepManifestPath,
 } from '../files/layout.ts';
-import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
+import { writePrunedNote, writeSweepManifest } from './sweep-notes.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Existing folders stay. A kill leaves only
@@ -35,29 +33,26 @@ export async function copyArtefacts(
   to: string,
   signal: AbortSignal,
 ): Promise<{ folders: number; bytes: number; missing: number }> {
-  const updated = new Set(updatedSweepIds);
   const copied = { folders: 0, bytes: 0, missing: 0 };
   for (const sweepId of sweepIds.filter(isId)) {
-    const runs = runFoldersOf(db, sweepId);
-    const [there, here] = [runFoldersIn(sweepFolderOf(from, sweepId)), runFoldersIn(sweepFolderOf(to, sweepId))];
-    const wanted = runs.filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
-    const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
+    const [source, target] = [sweepFolderOf(from, sweepId), sweepFolderOf(to, sweepId)];
+    const [there, here] = [runFoldersIn(source), runFoldersIn(target)];
+    const wanted = runFoldersOf(db, sweepId).filter(({ runId, isPruned }) => !isPruned && !here.has(runId));
+    const found = wanted.filter(({ runId }) => there.has(runId));
     copied.missing += wanted.length - found.length;
     if (found.length > 0) {
       await makeOwnFolder(to);
-      refuseLink(sweepFolderOf(to, sweepId));
-      await mkdir(sweepFolderOf(to, sweepId), { recursive: true });
+      refuseLink(target);
+      await mkdir(target, { recursive: true });
     }
     for (const { runId } of found) {
       await nextTurn();
       signal.throwIfAborted();
-      copied.bytes += await copyRunFolder(runFolderOf(from, sweepId, runId), runFolderOf(to, sweepId, runId));
+      copied.bytes += await copyRunFolder(join(source, runId), join(target, runId));
       copied.folders += 1;
     }
-    const hasManifest = existsSync(sweepManifestPath(to, sweepId));
-    if (updated.has(sweepId) || (!hasManifest && existsSync(sweepFolderOf(from, sweepId)))) {
-      await writeManifests(db, sweepId, to);
-    }
+    const lacksManifest = existsSync(source) && !existsSync(join(target, SWEEP_MANIFEST));
+    if (updatedSweepIds.includes(sweepId) || lacksManifest) await writeManifests(db, sweepId, to);
     copied.bytes += await copyAttachments(db, sweepId, from, to);
   }
   return copied;
@@ -76,8 +71,8 @@ async function copyAttachments(db: StoreDatabase, sweepId: SweepId, from: string
 
 /** A file behind a link does not belong to the other store. */
 function isOwnFile(path: string): boolean {
-  if (isLink(dirname(dirname(path))) || isLink(dirname(path))) return false;
-  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const isBehindLink = isLink(dirname(dirname(path))) || isLink(dirname(path));
+  return !isBehindLink && lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
@@ -114,14 +109,11 @@ function copyRunFolder(source: string, target: string): Promise<number> {
   });
 }
 
-/** Error codes for another file system, no support for hard links, or too many links to a file. */
-const NO_LINK = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
-
+/** Another file system, or one without hard links, needs a copy. */
 function linkOrCopy(source: string, target: string): void {
   try {
     linkSync(source, target);
-  } catch (error) {
-    if (!NO_LINK.includes(errorCode(error))) throw error;
+  } catch {
     copyFileSync(source, target);
   }
 }
@@ -132,11 +124,7 @@ function linkOrCopy(source: string, target: string): void {
  * @param shared runs whose artefacts stay because other stores of the folder name them; null if none names the sweep
  * @returns the new folder of the artefacts; null if there were none
  */
-export function moveToRemoved(
-  artefactsFolder: string,
-  sweepId: SweepId,
-  shared: ReadonlySet<string> | null,
-): string | null {
+export function moveToRemoved(artefactsFolder: string, sweepId: SweepId, shared: ReadonlySet<string> | null) {
   const from = sweepFolderOf(artefactsFolder, sweepId);
   const removed = removedFolderOf(artefactsFolder);
   const target = sweepFolderOf(removed, sweepId);
@@ -148,19 +136,16 @@ export function moveToRemoved(
   if (names?.length === 0) return null;
   refuseLink(from);
   refuseLink(removed);
-  if (existsSync(target)) renameSync(target, freeName(target));
-  if (names === null) renameSync(from, target);
-  else {
-    mkdirSync(target);
-    const notes = namesIn(from).filter((name) => name.endsWith('.json'));
-    for (const name of notes) copyFileSync(join(from, name), join(target, name));
-    for (const name of names) renameSync(join(from, name), join(target, name));
-  }
-  return target;
-}
-
-function freeName(path: string): string {
   let number = 2;
-  while (existsSync(`${path}.${number}`)) number += 1;
-  return `${path}.${number}`;
+  while (existsSync(`${target}.${number}`)) number += 1;
+  if (existsSync(target)) renameSync(target, `${target}.${number}`);
+  if (names === null) {
+    renameSync(from, target);
+    return target;
+  }
+  mkdirSync(target);
+  const notes = namesIn(from).filter((name) => name.endsWith('.json'));
+  for (const name of notes) copyFileSync(join(from, name), join(target, name));
+  for (const name of names) renameSync(join(from, name), join(target, name));
+  return target;
 }

@@ -82,9 +82,9 @@ export async function refuseOther(target: string, manifest: RunManifest): Promis
 }
 
 function startOf(text: string): string | null {
-  const reading = parseRunManifest(text);
-  if (reading.kind === 'faulty') return null;
-  const { argv, startedAt, exitCode, wallS, logIndex } = reading.manifest;
+  const { manifest } = parseRunManifest(text);
+  if (manifest === null) return null;
+  const { argv, startedAt, exitCode, wallS, logIndex } = manifest;
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
@@ -92,10 +92,8 @@ function startOf(text: string): string | null {
 export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
   for (const own of [dirname(folder), folder]) refuseLink(own);
   const path = join(folder, RUN_MANIFEST);
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const reading = parseRunManifest(text);
-  if (reading.kind !== 'read') return;
-  await writeAtomically(path, manifestText({ ...reading.manifest, ...stated }));
+  const { manifest } = parseRunManifest(await readFile(path, 'utf8').catch(() => ''));
+  if (manifest !== null) await writeAtomically(path, manifestText({ ...manifest, ...stated }));
 }
 
 async function compressTo(source: string, target: string): Promise<void> {

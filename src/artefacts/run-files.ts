@@ -10,16 +10,12 @@ import type { StoredArtefact } from '../records/run.ts';
 /** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isFile()) addName(files, entry.name);
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const { name: real } of entries.filter((entry) => entry.isFile() && !isTemporary(entry.name))) {
+    const name = plainName(real);
+    if (!files.has(name) || name === real) files.set(name, real);
   }
   return files;
-}
-
-function addName(files: Map<string, string>, real: string): void {
-  const name = plainName(real);
-  if (isTemporary(real)) return;
-  if (!files.has(name) || name === real) files.set(name, real);
 }
 
 /** Files of a run folder, by their names without compression. */
@@ -48,9 +44,7 @@ export class RunFiles {
 
   /** @param stored bytes of all files by real name, which the caller has already read */
   static read(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
-    const files = new Map<string, string>();
-    for (const name of stored.keys()) addName(files, name);
-    return new RunFiles(folder, files, stored);
+    return new RunFiles(folder, new Map([...stored.keys()].map((name) => [plainName(name), name])), stored);
   }
 
   get names(): string[] {
@@ -88,15 +82,13 @@ export class RunFiles {
   }
 }
 
-const KEPT_LOG = 'stdout.log';
-
 /** Which files of a run are missing, or differ from the hash in the store. */
 export async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean) {
   const files = await folderFiles(folder);
   const [only] = stored;
   const problems: { readonly kind: 'missing' | 'damaged'; readonly file: string }[] = [];
   for (const artefact of stored) {
-    const file = files.get(artefact.name) ?? (only === artefact ? files.get(KEPT_LOG) : undefined);
+    const file = files.get(artefact.name) ?? (only === artefact ? files.get('stdout.log') : undefined);
     if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
     if (file === undefined || isQuick) continue;
     // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
@@ -104,7 +96,7 @@ export async function verifyRunFolder(folder: string, stored: readonly StoredArt
     if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
   }
   const manifest = await readFile(join(folder, RUN_MANIFEST), 'utf8').catch(() => null);
-  if (manifest === null || parseRunManifest(manifest).kind !== 'read') {
+  if (manifest === null || parseRunManifest(manifest).manifest === null) {
     problems.push({ kind: manifest === null ? 'missing' : 'damaged', file: RUN_MANIFEST });
   }
   return problems;

@@ -12,6 +12,7 @@ import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/redact.ts';
+import { isRecord } from '../text/unknown-values.ts';
 import { type ProcessFacts, requestedSchema } from '../trtexec/run-facts.ts';
 import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
 
@@ -160,22 +161,19 @@ export function emptyManifest(): RunManifest {
   return runManifestSchema.parse({ schemaVersion: RUN_MANIFEST_VERSION });
 }
 
-type ManifestReading =
-  | { readonly kind: 'read'; readonly manifest: RunManifest }
-  | { readonly kind: 'faulty'; readonly problem: string };
-
-export function parseRunManifest(text: string): ManifestReading {
+/** The content of `run.json`; null with the problem if it is damaged. */
+export function parseRunManifest(text: string): { readonly manifest: RunManifest | null; readonly problem: string } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return { kind: 'faulty', problem: `not JSON (${errorText(error)})` };
+    return { manifest: null, problem: `not JSON (${errorText(error)})` };
   }
-  const isOurs = typeof parsed === 'object' && parsed !== null && 'schemaVersion' in parsed;
-  const result = (isOurs ? runManifestSchema : recorderManifestSchema).safeParse(parsed);
-  if (result.success) return { kind: 'read', manifest: result.data };
-  const [issue] = result.error.issues;
-  return { kind: 'faulty', problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
+  const { data = null, error } = (
+    isRecord(parsed) && 'schemaVersion' in parsed ? runManifestSchema : recorderManifestSchema
+  ).safeParse(parsed);
+  const [issue] = error?.issues ?? [];
+  return { manifest: data, problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
 }
 
 export function processFacts(manifest: RunManifest): ProcessFacts {

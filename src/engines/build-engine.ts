@@ -21,7 +21,7 @@ import type { VariantState } from '../variants/variants.ts';
 import { TIMING } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
 import { type EngineState, filledArgs, loadableEngine } from './engine-state.ts';
-import { type TimedOn, type TimingCopy, timingNoteOf } from './timing-caches.ts';
+import { type TimedOn, timingNoteOf } from './timing-caches.ts';
 
 interface EngineToBuild {
   readonly runId: RunId;
@@ -80,8 +80,8 @@ export async function buildEngine(
       onEvent({ kind: 'buildFailed', build, outcome, runId });
       return { kind: 'failed', outcome };
     }
-    await cache.timing.keep(engine.note.sha256, timing, timedOn(context));
-    if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
+    await cache.timing.keep(engine.note.sha256, timingPath, timedOn(context));
+    if (timing.isShared) await cache.timing.takeIn(timedOn(context), timingPath);
     const { engineBuiltS: buildS } = log.build;
     onEvent({ kind: 'buildReady', build, how: 'built', buildS });
     return { kind: 'ready', engine: loadableEngine(engine, { variant: record, variantPath: variant?.path ?? null }) };
@@ -93,7 +93,9 @@ export async function buildEngine(
   }
 }
 
-interface BuildTiming extends TimingCopy {
+interface BuildTiming {
+  /** Hash of the cache that it was copied from; null if it begins empty. */
+  readonly sha256: string | null;
   /** Whether other builds can use the timings of this build. */
   readonly isShared: boolean;
   readonly notes: readonly string[];
@@ -108,10 +110,10 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
   if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
   if (build.of > 1) {
     await rm(to, { force: true });
-    return { path: to, sha256: null, isShared: false, notes: [] };
+    return { sha256: null, isShared: false, notes: [] };
   }
-  const copy = await context.cache.timing.copyFor(timedOn(context), to);
-  return { ...copy, isShared: true, notes: [] };
+  const sha256 = await context.cache.timing.copyFor(timedOn(context), to);
+  return { sha256, isShared: true, notes: [] };
 }
 
 /** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
@@ -122,7 +124,7 @@ async function givenTiming(context: SweepContext, build: PlannedBuild, from: str
   });
   await copyFile(from, to);
   const notes = program.recordings === null ? notesOnGiven(context, build, from, sha256) : [];
-  return { path: to, sha256, isShared: false, notes };
+  return { sha256, isShared: false, notes };
 }
 
 /** @throws UsageError for a cache of another machine, unless the user wants it */
@@ -209,12 +211,12 @@ function gpuIdentity({ environment, program }: EngineConditions) {
   };
 }
 
-function timedOn({ environment, library, plan }: SweepContext): TimedOn {
+function timedOn({ environment, plan, processFacts }: SweepContext): TimedOn {
   return {
     gpuName: environment.gpuName ?? null,
     computeCapability: environment.computeCapability ?? null,
     tensorrt: plan.tensorrt,
-    tensorrtLibrary: library?.version ?? null,
+    tensorrtLibrary: processFacts?.libraryVersion ?? null,
     driverMajor: majorOf(environment.driver),
     cudaMajor: majorOf(environment.cuda),
     lockedClocks: lockOf(environment.clockPolicy ?? null),

@@ -8,8 +8,8 @@ import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { ENDINGS, EngineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
 import { TimingCaches } from './timing-caches.ts';
-import { type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
-import { identityOf, identitySchema, isPidRunning, isProbablyRunning, orNull } from '../process/process-identity.ts';
+import { Lock, type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
+import { identityOf, identitySchema, isPidRunning, isRunning, orNull } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
@@ -67,12 +67,12 @@ export class EngineCache {
 
   /** False if an engine of this name is being built or read by others. */
   private async tryHold(name: string, work: () => Promise<void>): Promise<boolean> {
-    const attempt = this.held.has(name) ? null : tryAcquire(this.file(name + LOCK));
-    if (attempt?.kind === 'held') return false;
+    const lock = this.held.has(name) ? null : tryAcquire(this.file(name + LOCK));
+    if (lock !== null && !(lock instanceof Lock)) return false;
     try {
       await work();
     } finally {
-      attempt?.lock.release();
+      lock?.release();
     }
     return true;
   }
@@ -98,7 +98,7 @@ export class EngineCache {
   /** The process of a mark; null when it has ended. */
   private userOf(mark: string): number | null {
     const identity = readJson(this.file(mark), identitySchema);
-    return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
+    return identity !== null && isRunning(identity) ? identity.pid : null;
   }
 
   /** The builds that the index has, newest first, without a look at their files. */

@@ -68,7 +68,7 @@ export class EnginePool {
   }
 
   /**
-   * If trtexec could not load a cached engine although its content is unchanged, the other runs of this sweep are
+   * If trtexec could not load an engine although its content is unchanged, the other runs of this sweep are
    * skipped, because they would fail equally. bench removes it, so that the next sweep builds it again, unless it was
    * given, is frozen, pinned or a last good one.
    */
@@ -80,13 +80,13 @@ export class EnginePool {
   ): Promise<void> {
     const { cache, onNote, program } = context;
     const build = this.builds.get(buildRef);
-    if (outcomeReason(outcome) !== 'engineInvalid' || build === undefined || build.isFrozen) return;
-    if (program.recordings !== null || engineKey === null || buildId === null) return;
-    const [engine] = (await cache.isKept(buildId)) ? [] : await cache.builds((note) => note.buildId === buildId);
+    if (outcomeReason(outcome) !== 'engineInvalid' || build === undefined || program.recordings !== null) return;
+    const isFixed = build.isFrozen || engineKey === null || buildId === null || (await cache.isKept(buildId));
+    const [engine] = isFixed ? [] : await cache.builds((note) => note.buildId === buildId);
     const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine }));
     const next = isGone
       ? 'the next sweep builds it again'
-      : 'its file stays, because it is pinned, in use or a last good one';
+      : 'its file stays, because it is given, frozen, pinned, in use or a last good one';
     onNote(`the engine ${build.label} does not load; ${next}`);
     this.states.set(nameOf(context, buildRef), Promise.resolve({ kind: 'failed', outcome }));
   }
@@ -121,10 +121,6 @@ export async function provideEngine(
   const modelSha256 = variant?.record.sha256 ?? (await modelIdentity(context, build));
   const engineKey = await engineKeyOf(context, build, modelSha256);
   const { cache, now } = context;
-  const ready = (cached: CachedEngine): EngineState => ({
-    kind: 'ready',
-    engine: loadableEngine(cached, { variant: variant?.record ?? null, variantPath: variant?.path ?? null }),
-  });
   const buildAnew = async (): Promise<EngineState> => {
     refuseOtherEngine(context, build, engineKey);
     // Check again: during the wait its build may have failed.
@@ -133,10 +129,11 @@ export async function provideEngine(
     return buildEngine(context, build, { engineKey, modelSha256, runId, variant });
   };
   const name = engineName({ engineKey, number: build.number });
-  await cache.use(name, now());
+  const made = { variant: variant?.record ?? null, variantPath: variant?.path ?? null };
   return held(context, build, name, async () => {
     const cached = await usableEngine(context, build, engineKey);
-    const state = cached === null ? await buildAnew() : ready(cached);
+    const state: EngineState =
+      cached === null ? await buildAnew() : { kind: 'ready', engine: loadableEngine(cached, made) };
     if (cached !== null) context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
     const buildId = state.kind === 'ready' && build.isFrozen ? state.engine.buildId : null;
     if (buildId !== null) {
@@ -149,12 +146,14 @@ export async function provideEngine(
   });
 }
 
-function held<Result>(
-  { cache, onNote, signal }: SweepContext,
+/** Marks an engine as used, and locks it during the work. */
+async function held<Result>(
+  { cache, now, onNote, signal }: SweepContext,
   build: PlannedBuild,
   name: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  await cache.use(name, now());
   const onWait = (holder: LockHolder): void =>
     onNote(`${build.label}: waiting for ${holderText(holder)}, which builds the same engine`);
   return cache.hold(name, { signal, onWait }, work);
@@ -175,23 +174,17 @@ function refusedEngine(
 
 /** The newest cached engine that this TensorRT may load. One whose bytes have changed is removed. */
 async function usableEngine(
-  { cache, library, onNote }: SweepContext,
+  { cache, onNote, processFacts }: SweepContext,
   build: PlannedBuild,
   engineKey: string,
 ): Promise<CachedEngine | null> {
-  const tensorrtLibrary = library?.version ?? null;
+  const tensorrtLibrary = processFacts?.libraryVersion ?? null;
   const known = await cache.builds((note) => note.engineKey === engineKey && note.number === build.number);
   const isLoadable = ({ note }: CachedEngine): boolean => isSameLibrary(note, { tensorrtLibrary });
   for (const engine of known.filter(isLoadable)) {
     if (await cache.isWhole(engine)) return engine;
     await cache.unlink({ ...engine.note, ...engine });
     onNote(`the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`);
-  }
-  const other = known.find((engine) => !isLoadable(engine));
-  if (other !== undefined) {
-    onNote(
-      `the engine ${build.label} was built by the TensorRT library ${other.note.tensorrtLibrary}, but ${tensorrtLibrary} is loaded here: bench builds it again`,
-    );
   }
   return null;
 }
@@ -230,12 +223,11 @@ async function givenEngine(context: SweepContext, build: PlannedBuild, path: str
 
 /** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */
 async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
-  const { cache, now, onEvent, onNote } = context;
+  const { cache, onEvent, onNote } = context;
   const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
   if (frozen === undefined) return null;
-  await cache.use(frozen.name, now());
   const engine = await held(context, build, frozen.name, () => cache.findBuild(frozen.buildId));
-  const tensorrtLibrary = context.library?.version ?? null;
+  const tensorrtLibrary = context.processFacts?.libraryVersion ?? null;
   const isOfThis = engine?.note.tensorrt === context.plan.tensorrt && isSameLibrary(engine.note, { tensorrtLibrary });
   const unloadable = engine === null || isOfThis ? null : await loadProblem(context, engine.path);
   const problem = engine === null ? 'has changed or was removed' : unloadable;
@@ -256,15 +248,15 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
 async function loadProblem(
-  { library, onNote, plan, program, signal, spawn }: SweepContext,
+  { onNote, plan, processFacts, program, signal }: SweepContext,
   path: string,
 ): Promise<string | null> {
   const version = parseTensorrtVersion(plan.tensorrt);
   if (program.recordings !== null || version === null) return null;
   if (!isFlagIn('--getPlanVersionOnly', version)) return null;
-  const built = await askPlanVersion(program, spawn, signal, path);
+  const built = await askPlanVersion(program, signal, path);
   if (built === null) return null;
-  const running = library?.version ?? plan.tensorrt;
+  const running = processFacts?.libraryVersion ?? plan.tensorrt;
   const loading = loadingOf(built, running);
   if (loading === 'never') return `was built with TensorRT ${built}, which ${running} cannot load`;
   if (loading === 'maybe') {

@@ -30,13 +30,6 @@ const noteSchema = z.object({
 
 export type TimingCacheNote = z.infer<typeof noteSchema>;
 
-/** A cache that a build writes into. */
-export interface TimingCopy {
-  readonly path: string;
-  /** Hash of the cache it was copied from; null if it begins empty. */
-  readonly sha256: string | null;
-}
-
 /**
  * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache on
  * success.
@@ -48,22 +41,23 @@ export class TimingCaches {
     this.folder = folder;
   }
 
-  async copyFor(timedOn: TimedOn, to: string): Promise<TimingCopy> {
+  /** Copies the shared cache. Returns its hash; null if there is none that can be used. */
+  async copyFor(timedOn: TimedOn, to: string): Promise<string | null> {
     const shared = this.sharedPath(timedOn);
     await rm(to, { force: true });
     await copyFile(shared, to).catch(() => {});
     const note = await noteOf(to, shared);
-    if (note !== null && isSameLibrary(note.timedOn, timedOn)) return { path: to, sha256: note.sha256 };
+    if (note !== null && isSameLibrary(note.timedOn, timedOn)) return note.sha256;
     // TensorRT warns about a truncated cache, or one of another library.
     await rm(to, { force: true });
-    return { path: to, sha256: null };
+    return null;
   }
 
   /**
    * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
    * not match its note is not used.
    */
-  async takeIn(timedOn: TimedOn, { path }: TimingCopy): Promise<void> {
+  async takeIn(timedOn: TimedOn, path: string): Promise<void> {
     if (sizeOf(path) === 0) return;
     const shared = this.sharedPath(timedOn);
     await rename(path, shared);
@@ -71,7 +65,7 @@ export class TimingCaches {
   }
 
   /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
-  async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
+  async keep(engine: string, path: string, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
     const kept = this.keptPath(engine);
     try {

@@ -52,14 +52,26 @@ export interface HtmlColumn<Row> {
   readonly kind?: string;
 }
 
-/** A table that scrolls separately on a narrow page. Its first column names the rows. */
-export function htmlTable<Row>(label: string, columns: readonly HtmlColumn<Row>[], rows: readonly Row[]): Markup {
+/**
+ * A table that scrolls separately on a narrow page. The column of the kind `name`, else the first, names the rows.
+ * @param attributesOf attributes of a row, after a blank
+ */
+export function htmlTable<Row>(
+  label: string,
+  columns: readonly HtmlColumn<Row>[],
+  rows: readonly Row[],
+  attributesOf: (row: Row) => Markup | null = () => null,
+): Markup {
+  const naming = columns.find(({ kind }) => kind === 'name') ?? columns[0];
   const heads = columns.map(({ header, kind = '' }) => markup`<th scope="col" class="${kind}">${header}</th>`);
   const body = rows.map((row) => {
-    const [first = null, ...others] = columns.map(({ kind = '', show }, place) =>
-      place === 0 ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
-    );
-    return markup`<tr>${first}${others}</tr>\n`;
+    const cells = columns.map((column) => {
+      const { kind = '', show } = column;
+      return column === naming
+        ? markup`<th scope="row">${show(row)}</th>`
+        : markup`<td class="${kind}">${show(row)}</td>`;
+    });
+    return markup`<tr${attributesOf(row)}>${cells}</tr>\n`;
   });
   return markup`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table><caption>${label}</caption>
 <thead><tr>${heads}</tr></thead>

@@ -44,8 +44,8 @@ export interface DrawnCell extends SweepColumns {
     readonly text: string;
     readonly breaksLine: boolean;
   }[];
-  /** Runs that do not count, by sweep and reason. */
-  readonly leftOut: readonly { readonly sweep: number; readonly reason: string; readonly runs: number }[];
+  /** Runs that do not count. */
+  readonly leftOut: readonly { readonly sweep: number; readonly reason: string }[];
   readonly samples: {
     /** Index of the sweep of these runs; null if the cell was never measured. */
     readonly sweep: number | null;
@@ -71,11 +71,8 @@ export interface PageData {
 export interface PageCell extends DrawnCell {
   readonly key: string;
   readonly label: string;
-  /** The words that distinguish the cell from the others. */
-  readonly name: string;
   readonly metric: string;
   readonly unit: string;
-  readonly betterIs: 'lower' | 'higher';
   /** Upper limit of the values; null if there is none. */
   readonly whole: number | null;
 }

@@ -5,7 +5,7 @@ import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { alphaSpent } from '../statistics/p-values.ts';
 import { meanLog, tQuantile } from '../statistics/special-functions.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
-import { type MetricId, metricOf } from '../records/metric.ts';
+import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
@@ -15,21 +15,7 @@ export interface GrowingCell extends TwoSides {
   readonly runS: number;
 }
 
-export type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
-
-export function growingCell(
-  cell: KeyedCell,
-  metric: MetricId,
-  sides: readonly [base: readonly RoundRun[], head: readonly RoundRun[]],
-  past: (values: readonly number[]) => readonly number[],
-  runS: number,
-): GrowingCell {
-  const measured = sides.map((side) => side.filter(isMeasured));
-  const valueOf = valueRule(measured.flat(), metric);
-  const [base = [], head = []] = measured.map((side) => side.flatMap((run) => valueOf(run) ?? []));
-  const { betterIs } = metricOf(metric);
-  return { cellKey: cell.key, base, head, past: past(base), kind: noiseKindOf(cell), betterIs, runS };
-}
+type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
 
 export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Run[]): Run | undefined {
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
@@ -64,7 +50,7 @@ export function timeBudget(budgetS: number | null, now: () => Date) {
   };
 }
 
-export interface Goal {
+interface Goal {
   readonly percent: number;
   /** For a noisy cell: this many standard deviations of a single run, if that is more. */
   readonly deviations: number;
@@ -107,6 +93,59 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
     limitedBySweeps,
   };
+}
+
+/** A cell whose timed runs grow until there are enough for a verdict. */
+export interface GrowingRuns<Run extends RoundRun = RoundRun> {
+  readonly cell: KeyedCell;
+  /** Runs of the other side or of earlier sweeps; empty if there is nothing to compare with. */
+  readonly base: readonly Run[];
+  readonly head: readonly Run[];
+  /** Number of finished rounds. */
+  readonly rounds: number;
+  /** Number of available rounds; infinite for a real trtexec. */
+  readonly capacity: number;
+  /** Wall time of another round in seconds. */
+  readonly roundS: number;
+  /** True if another round would not yield a measurement. */
+  readonly isOver: boolean;
+}
+
+export interface Enough {
+  /** Rounds that every cell gets. */
+  readonly repeats: number;
+  readonly maxRepeats: number;
+  /** Cells are repeated until a change of this size would be detected. */
+  readonly goal: Goal;
+  /** Null for each cell's own metric. */
+  readonly metric: MetricId | null;
+}
+
+/**
+ * `open`: cells that need another round beyond the repeats, most useful for their time first. `limited`: cells whose
+ * sweep-to-sweep noise is larger than more runs can resolve.
+ * @param past values of earlier sweeps at the same level; none if both sides were measured in the same sweep
+ */
+export function undecided<Cell extends GrowingRuns>(
+  cells: readonly Cell[],
+  { goal, maxRepeats, metric, repeats }: Enough,
+  past: (key: CellKey, values: readonly number[]) => readonly number[] = () => [],
+): { readonly open: Cell[]; readonly limited: Cell[] } {
+  const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
+  const look = Math.max(1, 1 + Math.max(0, ...cells.map(({ rounds }) => rounds)) - repeats);
+  const grown = growing.flatMap(({ cell, roundS: runS, ...runs }): GrowingCell[] => {
+    const metricId = gateMetric(metric, cell);
+    const measured = [runs.base, runs.head].map((side) => side.filter(isMeasured));
+    const valueOf = valueRule(measured.flat(), metricId);
+    const [base = [], head = []] = measured.map((side) => side.flatMap((run) => valueOf(run) ?? []));
+    if (head.length === 0 || (base.length === 0 && runs.base.length > 0)) return [];
+    const { betterIs } = metricOf(metricId);
+    return [{ cellKey: cell.key, base, head, past: past(cell.key, base), kind: noiseKindOf(cell), betterIs, runS }];
+  });
+  const { open, limitedBySweeps } = cellsToRepeat(grown, look, goal);
+  const byKey = new Map(growing.map((each) => [each.cell.key, each]));
+  const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
+  return { open: named(open), limited: named(limitedBySweeps) };
 }
 
 /** Runs beyond the plan: stored with it, so that `--resume` continues them. */

@@ -31,8 +31,6 @@ export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
 
 const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
 
-export type AbVerdict = (typeof AB_VERDICTS)[number];
-
 /** The improvement of B over A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z

@@ -54,7 +54,7 @@ function isPositive(value: number | null | undefined): value is number {
 
 export interface SweepRun extends Pick<
   CellRun,
-  'boundBy' | 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'
+  'boundBy' | 'buildId' | 'cellKey' | 'environmentId' | 'runId' | 'smClockMhz' | 'sweepId'
 > {
   readonly value: number;
   readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];

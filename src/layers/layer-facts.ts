@@ -33,23 +33,17 @@ export const layerFactsSchema = z.strictObject({
 
 export type LayerFacts = Immutable<z.infer<typeof layerFactsSchema>>;
 
-type LayerNames = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
-
 export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
-  const byName = new Map<string, LayerNames>();
   // If the inspector gives origins for any layer, a layer without them has none, and its name is invented.
   const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
   return layers.map((layer) => {
-    const isInspected = layer.type !== null || layer.origins.length > 0;
-    const names = (isInspected ? undefined : byName.get(layer.name)) ?? namesOf(layer, areNamesNodes);
-    if (!isInspected) byName.set(layer.name, names);
     const { index, name, type, tactic, precisionIn, precisionOut, channels, inputs, outputs, averageMs } = layer;
     const stated = { index, name, type, tactic, precisionIn, precisionOut, channels, inputs, outputs };
-    return { ...stated, ...names, averageMs: averageMs ?? 0 };
+    return { ...stated, ...namesOf(layer, areNamesNodes), averageMs: averageMs ?? 0 };
   });
 }
 
-function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
+function namesOf(layer: JoinedLayer, isNameNode: boolean) {
   const { name } = layer;
   const kind = kindOf(layer);
   const named = isNameNode ? originsInName(name) : [];
@@ -83,8 +77,8 @@ function kindOf({ name, origins, type }: JoinedLayer): LayerKind {
 
 /** The first of those that occur most often. */
 function mostFrequent(values: readonly string[]): string | null {
-  const counted = [...Map.groupBy(values, (value) => value)];
-  return counted.toSorted(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null;
+  const groups = [...Map.groupBy(values, (value) => value).values()];
+  return groups.toSorted((a, b) => b.length - a.length)[0]?.[0] ?? null;
 }
 
 /** The nodes that identify a layer: those of the network in every precision, else all origins. */

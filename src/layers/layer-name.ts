@@ -4,7 +4,9 @@
  */
 export function stableName(name: string): string {
   return (
-    doubledKey(name)
+    name
+      // Dumps print `Name: Name: …` for the first layer.
+      .replace(/^Name: /, '')
       .replace(/ \[profile \d+\]$/, '')
       .replace(/_myl\d+(?:_\d+)?(?=\+|$)/g, '')
       // The name of a copy includes its region, whose end differs between builds.
@@ -17,11 +19,6 @@ export function stableName(name: string): string {
   );
 }
 
-/** Dumps print `Name: Name: …` for the first layer. */
-function doubledKey(name: string): string {
-  return name.replace(/^Name: /, '');
-}
-
 /** ONNX nodes in a name: `a + b`, `a+b`, `{ForeignNode[a...b]}` (only its ends), `PWN(a, b)`. May be empty. */
 export function originsInName(name: string): string[] {
   const bare = stableName(name);
@@ -32,11 +29,8 @@ export function originsInName(name: string): string[] {
     .replace(/PWN\((.*?)\)*$/, (_, inner: string) => inner.replaceAll('PWN(', ''))
     .split(/ \+ |\+(?=\/)|, (?=\/)/)
     .map((part) => part.trim());
-  return parts.filter((part) => part !== '' && !isMadeUp(part));
-}
-
-function isMadeUp(part: string): boolean {
-  return /^(?:__my|_gemm_mha|cast_hvar|__tran|\{|\(Unnamed)/.test(part);
+  // TensorRT makes up names of its own.
+  return parts.filter((part) => part !== '' && !/^(?:__my|_gemm_mha|cast_hvar|__tran|\{|\(Unnamed)/.test(part));
 }
 
 /** Whether a name is that of one layer for a whole region, whose content is not visible. */
@@ -92,45 +86,38 @@ export function parseTactic(text: string) {
   const hashed = /^(.*?)_?(0x[0-9a-f]{8,})(_\w+)?$/i.exec(text);
   const name = hashed === null ? text : `${hashed[1]}${hashed[3] ?? ''}`;
   const match = (pattern: RegExp): string | null => pattern.exec(name)?.[1] ?? null;
-  const number = (pattern: RegExp): number | null => {
-    const found = match(pattern);
-    return found === null ? null : Number(found);
-  };
+  const [architecture, stages] = [match(/^sm(\d{2,3})_/), match(/stage(?:s?)(\d+)/)];
   return {
     /** Without the hash of a generated kernel, which differs between builds and proves nothing alone. */
     name: name === '' ? text : name,
     hash: hashed?.[2] ?? null,
     /** Compute capability of the kernel, such as `90` of `sm90_xmma_gemm_…`. */
-    architecture: number(/^sm(\d{2,3})_/),
+    architecture: architecture === null ? null : Number(architecture),
     /** Types of operands, accumulator and output: `f16f16_f16f32_f32`. */
     types: match(
       /_((?:(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)(?:_(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)*)_/,
     ),
     tile: match(/tilesize(\d+x\d+x\d+)/),
-    stages: number(/stage(?:s?)(\d+)/),
+    stages: stages === null ? null : Number(stages),
   };
 }
 
-type TacticChange = 'same' | 'other hash' | 'other kernel';
-
-export function compareTactics(a: string | null, b: string | null): TacticChange {
+export function compareTactics(a: string | null, b: string | null): 'same' | 'otherHash' | 'tactic' {
   if (a === b || a === null || b === null) return 'same';
   const [was, is] = [parseTactic(a), parseTactic(b)];
-  if (was.name !== is.name) return 'other kernel';
-  return was.hash === is.hash ? 'same' : 'other hash';
+  if (was.name !== is.name) return 'tactic';
+  return was.hash === is.hash ? 'same' : 'otherHash';
 }
 
 /** Describes changes such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
 export function describeTacticChange(a: string, b: string): string {
   const [was, is] = [parseTactic(a), parseTactic(b)];
   if (was.name === is.name) return 'another generated kernel of the same kind';
-  const parts: string[] = [];
-  const differ = (what: string, x: string | number | null, y: string | number | null): void => {
-    if (x !== y && x !== null && y !== null) parts.push(`${what} ${x} → ${y}`);
-  };
-  differ('tile', was.tile, is.tile);
-  differ('stages', was.stages, is.stages);
-  differ('types', was.types, is.types);
-  differ('sm', was.architecture, is.architecture);
+  const parts = [
+    ['tile', was.tile, is.tile],
+    ['stages', was.stages, is.stages],
+    ['types', was.types, is.types],
+    ['sm', was.architecture, is.architecture],
+  ].flatMap(([what, x, y]) => (x !== y && x !== null && y !== null ? [`${what} ${x} → ${y}`] : []));
   return parts.length > 0 ? parts.join(', ') : `${was.name} → ${is.name}`;
 }

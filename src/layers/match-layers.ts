@@ -15,9 +15,9 @@ export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerF
   // Layers are compared by identity, and both sides may contain the same object.
   const head = ofHead.map((layer) => ({ ...layer }));
   const groups = groupByNodes(base, head).flatMap(splitGroup);
-  const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
+  const known = new Set(groups.flatMap((group) => [...group.base, ...group.head]));
   const rest = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !known.has(layer));
-  return [...groups, ...matchByPlace(rest(base), rest(head), groups, base, head)];
+  return [...groups, ...matchByPlace({ base: rest(base), head: rest(head) }, groups, [base, head])];
 }
 
 /** Layers of both sides that common nodes link, directly or through others. */
@@ -34,67 +34,48 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     links.join(helper, owner);
   }
   const isBase = new Set(base);
-  return links
-    .groups()
-    .map((members) => ({
-      base: members.filter((layer) => isBase.has(layer)).toSorted(byIndex),
-      head: members.filter((layer) => !isBase.has(layer)).toSorted(byIndex),
-    }));
+  return links.groups().map((members) => {
+    const sorted = members.toSorted((a, b) => a.index - b.index);
+    return { base: sorted.filter((layer) => isBase.has(layer)), head: sorted.filter((layer) => !isBase.has(layer)) };
+  });
 }
 
 /** Extracts pairs of clearly equal layers; the others were fused differently. */
 function splitGroup(group: LayerMatch): LayerMatch[] {
   if (group.base.length <= 1 && group.head.length <= 1) return [group];
-  const keys: readonly ((layer: LayerFacts) => string)[] = [
+  const { pairs, rest } = pairUp(group, [
     (layer) => `${layer.stableName}\0${nodesKey(layer)}`,
     (layer) => `${layer.kind}\0${nodesKey(layer)}`,
-  ];
-  const pairs: LayerMatch[] = [];
-  let rest = group;
-  for (const key of keys) {
-    const found = pairUp(rest.base, rest.head, key);
-    pairs.push(...found.pairs);
-    rest = found.rest;
-  }
-  if (rest.base.length + rest.head.length === 0) return pairs;
+  ]);
+  const others = [...rest.base, ...rest.head];
+  if (others.length === 0) return pairs;
   // Layers of only one side next to such pairs were split off or fused in, which is one change rather than two.
-  return isOneSided(rest) ? [group] : [...pairs, rest];
-}
-
-function isOneSided({ base, head }: LayerMatch): boolean {
-  return (base.length === 0 || head.length === 0) && [...base, ...head].some(({ kind }) => kind === 'compute');
+  const isOneSided = rest.base.length === 0 || rest.head.length === 0;
+  return isOneSided && others.some(({ kind }) => kind === 'compute') ? [group] : [...pairs, rest];
 }
 
 function nodesKey(layer: LayerFacts): string {
   return knownNodes(layer).toSorted().join('\0');
 }
 
-/** Matches layers without an origin: same name before the same neighbor, then anywhere, in the order of the engine. */
-function matchByPlace(
-  base: readonly LayerFacts[],
-  head: readonly LayerFacts[],
-  groups: readonly LayerMatch[],
-  allBase: readonly LayerFacts[],
-  allHead: readonly LayerFacts[],
-): LayerMatch[] {
-  const places = new Map<LayerFacts, number>();
-  groups.forEach((group, place) => {
-    for (const layer of [...group.base, ...group.head]) places.set(layer, place);
-  });
-  const nextBase = nextPlaces(allBase, places);
-  const nextHead = nextPlaces(allHead, places);
-  const next = (layer: LayerFacts): number => nextBase.get(layer) ?? nextHead.get(layer) ?? -1;
-  const near = pairUp(base, head, (layer) => `${layer.stableName}\0${next(layer)}`);
-  const far = pairUp(near.rest.base, near.rest.head, ({ stableName }) => stableName);
-  const casts = pairUp(far.rest.base.filter(isCast), far.rest.head.filter(isCast), (layer) => `${next(layer)}`);
-  const paired = new Set(casts.pairs.flatMap((pair) => [...pair.base, ...pair.head]));
-  const alone = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !paired.has(layer));
+/**
+ * Matches layers without an origin: same name before the same neighbor, then anywhere, then casts before the same
+ * neighbor; in the order of the engine.
+ */
+function matchByPlace(without: LayerMatch, groups: readonly LayerMatch[], engines: readonly (readonly LayerFacts[])[]) {
+  const places = new Map(
+    groups.flatMap(({ base, head }, place) => [...base, ...head].map((layer) => [layer, place] as const)),
+  );
+  const next = new Map(engines.flatMap((layers) => nextPlaces(layers, places)));
+  const { pairs, rest } = pairUp(without, [
+    (layer) => `${layer.stableName}\0${next.get(layer)}`,
+    ({ stableName }) => stableName,
+    (layer) => (isCast(layer) ? `${next.get(layer)}` : null),
+  ]);
   return [
-    ...near.pairs,
-    ...far.pairs,
-    ...casts.pairs,
-    ...alone(far.rest.base).map((layer) => ({ base: [layer], head: [] })),
-    ...alone(far.rest.head).map((layer) => ({ base: [], head: [layer] })),
+    ...pairs,
+    ...rest.base.map((layer) => ({ base: [layer], head: [] })),
+    ...rest.head.map((layer) => ({ base: [], head: [layer] })),
   ];
 }
 
@@ -104,35 +85,32 @@ function isCast({ kind, origins }: LayerFacts): boolean {
 }
 
 /** For each layer, the group of the next layer that has one, starting with the layer itself; -1 at the end. */
-function nextPlaces(layers: readonly LayerFacts[], places: ReadonlyMap<LayerFacts, number>): Map<LayerFacts, number> {
-  const next = new Map<LayerFacts, number>();
+function nextPlaces(layers: readonly LayerFacts[], places: ReadonlyMap<LayerFacts, number>) {
   let place = -1;
-  for (const layer of layers.toReversed()) {
+  return layers.toReversed().map((layer) => {
     place = places.get(layer) ?? place;
-    next.set(layer, place);
-  }
-  return next;
-}
-
-function pairUp(
-  base: readonly LayerFacts[],
-  head: readonly LayerFacts[],
-  key: (layer: LayerFacts) => string,
-): { pairs: LayerMatch[]; rest: LayerMatch } {
-  const waiting = Map.groupBy(head, key);
-  const taken = new Set<LayerFacts>();
-  const pairs = base.flatMap((layer) => {
-    const other = waiting.get(key(layer))?.shift();
-    if (other === undefined) return [];
-    taken.add(layer).add(other);
-    return [{ base: [layer], head: [other] }];
+    return [layer, place] as const;
   });
-  const left = (layers: readonly LayerFacts[]): LayerFacts[] => layers.filter((layer) => !taken.has(layer));
-  return { pairs, rest: { base: left(base), head: left(head) } };
 }
 
-function byIndex(a: LayerFacts, b: LayerFacts): number {
-  return a.index - b.index;
+/** Pairs layers of both sides with equal keys, by one key after the other; a layer whose key is null stays. */
+function pairUp(group: LayerMatch, keys: readonly ((layer: LayerFacts) => string | null)[]) {
+  const pairs: LayerMatch[] = [];
+  let { base, head } = group;
+  for (const key of keys) {
+    const waiting = Map.groupBy(head, key);
+    waiting.delete(null);
+    const taken = new Set<LayerFacts>();
+    for (const layer of base) {
+      const other = waiting.get(key(layer))?.shift();
+      if (other === undefined) continue;
+      taken.add(layer).add(other);
+      pairs.push({ base: [layer], head: [other] });
+    }
+    base = base.filter((layer) => !taken.has(layer));
+    head = head.filter((layer) => !taken.has(layer));
+  }
+  return { pairs, rest: { base, head } };
 }
 
 /** Disjoint sets (union-find). */
@@ -174,13 +152,10 @@ function nodeOwners(layers: readonly LayerFacts[]) {
     }
   }
   const owners = new Set(byNode.values());
-  const helpers = new Map<LayerFacts, LayerFacts>();
-  for (const layer of layers) {
-    if (owners.has(layer)) continue;
-    const [first] = knownNodes(layer);
-    const owner = first === undefined ? undefined : byNode.get(first);
-    if (owner !== undefined) helpers.set(layer, owner);
-  }
+  const helpers = layers.flatMap((layer) => {
+    const owner = owners.has(layer) ? undefined : byNode.get(knownNodes(layer)[0] ?? '');
+    return owner === undefined ? [] : [[layer, owner] as const];
+  });
   return { byNode, helpers };
 }
 

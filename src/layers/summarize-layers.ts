@@ -7,21 +7,13 @@ import type { LayerGrouping } from '../records/layer-info.ts';
 import { parseTactic, scopeOf, withoutNumbers } from './layer-name.ts';
 import { isConvolution } from './profiled-engine.ts';
 
-export interface LayerGroup {
-  readonly key: string;
-  readonly layers: readonly LayerFacts[];
-  readonly totalMs: number;
-}
+export type LayerGroup = ReturnType<typeof groupLayers>[number];
 
 /**
  * Groups layers by all of the groupings together, longest time first.
  * @param depth depth of `scope` in parts of the path
  */
-export function groupLayers(
-  layers: readonly LayerFacts[],
-  groupings: readonly LayerGrouping[],
-  depth: number,
-): LayerGroup[] {
+export function groupLayers(layers: readonly LayerFacts[], groupings: readonly LayerGrouping[], depth: number) {
   const keyOf = (layer: LayerFacts): string => groupings.map((grouping) => wordOf(layer, grouping, depth)).join(' · ');
   return [...Map.groupBy(layers, keyOf)]
     .map(([key, members]) => ({ key, layers: members, totalMs: sumMs(members) }))
@@ -74,25 +66,19 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
   const msOf = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
-  const newest = layers.reduce<number | null>((found, layer) => {
-    const of = architecture(layer);
-    return of === null ? found : Math.max(found ?? 0, of);
-  }, null);
+  const newest = Math.max(...layers.map((layer) => architecture(layer) ?? 0));
   const launches = layers.filter(({ averageMs }) => averageMs > 0).length;
   return {
     layers: layers.length,
     totalMs,
     overheadMs: { reformat: msOf('reformat'), quantize: msOf('quantize'), cast: msOf('cast'), shape: msOf('shape') },
     opaqueShare: share(({ isOpaque }) => isOpaque),
-    precisionShares: groupLayers(layers, ['precision'], 1).map(({ key, totalMs: ms }) => ({
-      precision: key,
-      share: totalMs > 0 ? ms / totalMs : 0,
+    precisionShares: groupLayers(layers, ['precision'], 1).map((group) => ({
+      precision: group.key,
+      share: totalMs > 0 ? group.totalMs / totalMs : 0,
     })),
-    olderKernelShare: share((layer) => {
-      const of = architecture(layer);
-      return of !== null && newest !== null && of < newest;
-    }),
-    newestArchitecture: newest,
+    olderKernelShare: share((layer) => (architecture(layer) ?? newest) < newest),
+    newestArchitecture: newest > 0 ? newest : null,
     launchFloorMs: [launches * LAUNCH_MS[0], launches * LAUNCH_MS[1]],
   };
 }
@@ -122,31 +108,25 @@ export type RealPrecision = ReturnType<typeof realPrecision>;
 /** Actual precisions of an engine, without copies, casts and shape work. */
 export function realPrecision(layers: readonly LayerFacts[]) {
   const computing = layers.filter(({ kind }) => kind === 'compute');
-  const byType = Map.groupBy(computing, computedIn);
+  const byType = [...Map.groupBy(computing, computedIn)];
   const totalMs = sumMs(computing);
+  const sharesOf = (share: (members: readonly LayerFacts[]) => number): Record<string, number> =>
+    Object.fromEntries(byType.map(([type, members]) => [type, share(members)]));
   return {
     /** Shares of the time in compute layers; empty without a profile. */
-    timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
+    timeShares: totalMs > 0 ? sharesOf((members) => sumMs(members) / totalMs) : {},
     /** Shares of the number of compute layers. */
-    layerShares: sharesOf(byType, (members) => members.length / computing.length),
+    layerShares: sharesOf((members) => members.length / computing.length),
   };
 }
 
-function sharesOf(
-  byType: ReadonlyMap<string, readonly LayerFacts[]>,
-  share: (members: readonly LayerFacts[]) => number,
-): Record<string, number> {
-  return Object.fromEntries([...byType].map(([type, members]) => [type, share(members)]));
-}
-
-const OPERAND_TYPES: Readonly<Record<string, string>> = {
+/** In the names of kernels; `bf16` and `tf32` are their own. */
+const OPERANDS: Readonly<Record<string, string>> = {
   e4m3: 'fp8',
   e5m2: 'fp8',
   i8: 'int8',
   s8: 'int8',
   f16: 'fp16',
-  bf16: 'bf16',
-  tf32: 'tf32',
   f32: 'fp32',
 };
 
@@ -156,7 +136,7 @@ const OPERAND_TYPES: Readonly<Record<string, string>> = {
 export function computedIn({ tactic, precisionIn }: LayerFacts): string {
   const types = tactic === null ? null : parseTactic(tactic).types;
   const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
-  if (operand !== null) return OPERAND_TYPES[operand] ?? operand;
+  if (operand !== null) return OPERANDS[operand] ?? operand;
   if (tactic !== null && /int8int8|i8816|_i8i8/.test(tactic)) return 'int8';
   return precisionIn ?? 'unknown';
 }

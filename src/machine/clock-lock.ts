@@ -3,19 +3,11 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { EnvironmentLackingError, errorText } from '../errors.ts';
+import { EnvironmentLackingError } from '../errors.ts';
 import { readJson } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import {
-  clockRecordName,
-  clockRecordNames,
-  holderText,
-  lockFolder,
-  lockHolder,
-  makeLockFolder,
-  tryAcquire,
-} from '../process/lock.ts';
-import { isPidRunning } from '../process/process-identity.ts';
+import { clockRecordNames, Lock, lockFolder, lockHolder, makeLockFolder, tryAcquire } from '../process/lock.ts';
+import { orNull } from '../process/process-identity.ts';
 import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -35,18 +27,9 @@ const recordSchema = z.object({
   gpuName: z.string(),
   policy: z.string(),
   lockedAt: z.string(),
-  /** In records of earlier versions, which do not hold the file. */
-  bootId: z.string().nullish(),
 });
 
 type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
-
-export interface ClockLock {
-  /** As stored with each run, such as `locked 1590 MHz`. */
-  readonly policy: string;
-  /** Resets the clocks; idempotent. */
-  readonly release: () => void;
-}
 
 interface ClockLockContext {
   readonly env: EnvironmentVariables;
@@ -61,29 +44,29 @@ interface ClockLockContext {
  * @throws EnvironmentLackingError without permission, when another bench has locked the clocks, or when they do not
  * hold
  */
-export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
-  if (!GPU_UUID.test(gpu.gpuUuid)) {
+export function lockClocks(gpu: LockableGpu, request: ClockRequest, { env, now, say }: ClockLockContext) {
+  const { gpuUuid } = gpu;
+  if (!GPU_UUID.test(gpuUuid)) {
     throw new EnvironmentLackingError(
-      `clocks of ${printable(gpu.gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
+      `clocks of ${printable(gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
     );
   }
-  const ask = nvidiaSmi(around.env);
+  const ask = nvidiaSmi(env);
   refuseWithoutPersistence(ask, gpu);
   const query = '--query-supported-clocks=memory,graphics';
-  const supported = ask(['-i', gpu.gpuUuid, query, '--format=csv,noheader,nounits']);
+  const supported = ask(['-i', gpuUuid, query, '--format=csv,noheader,nounits']);
   const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
-  const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
+  const path = join(makeLockFolder(env), `clocks-${gpuUuid}.json`);
   const left = readRecord(path);
-  if (left !== null && !isShownByLock(left)) throw heldBy(left, path);
-  // The lock of a bench that was killed is replaced, and released with the new one.
-  const note = { ...gpu, policy: clocks.policy, lockedAt: around.now().toISOString() };
-  const attempt = tryAcquire(path, { isShared: true, note });
-  if (attempt.kind === 'held') {
+  // The lock of a bench that was killed on this host is replaced, and released with the new one.
+  const note = { ...gpu, policy: clocks.policy, lockedAt: now().toISOString() };
+  const lock = left === null || isOfHost(left) ? tryAcquire(path, { isShared: true, note }) : null;
+  if (!(lock instanceof Lock)) {
     if (left !== null) throw heldBy(left, path);
-    throw new EnvironmentLackingError(`clocks of ${gpuOf(gpu)}: ${holderText(attempt.holder)} uses them, try again`);
+    throw new EnvironmentLackingError(`clocks of ${gpuOf(gpu)}: another process uses them, try again`);
   }
   if (readRecord(path) === null) {
-    attempt.lock.release();
+    lock.release();
     throw new EnvironmentLackingError(`${printable(path)} cannot be written, so that nobody could release the clocks`);
   }
   let isReleased = false;
@@ -91,13 +74,8 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
     if (isReleased) return;
     isReleased = true;
     process.off('exit', release);
-    const problem = resetClocks(ask, gpu.gpuUuid);
-    attempt.lock.release(problem !== null);
-    around.say(
-      problem === null
-        ? `clocks of ${gpuOf(gpu)} released`
-        : `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${problem}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`,
-    );
+    const problem = resetClocks(ask, gpuUuid, lock);
+    say(problem === null ? `clocks of ${gpuOf(gpu)} released` : stillLocked(gpu, problem));
   };
   // A second Ctrl-C and unexpected errors exit without further cleanup.
   process.on('exit', release);
@@ -105,12 +83,17 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   if (refusal !== null) {
     if (refusal.isUnchanged) {
       process.off('exit', release);
-      attempt.lock.release();
+      lock.release();
     } else release();
     throw new EnvironmentLackingError(refusal.problem);
   }
-  around.say(`clocks of ${gpuOf(gpu)} ${clocks.policy}`);
-  return { policy: clocks.policy, release };
+  say(`clocks of ${gpuOf(gpu)} ${clocks.policy}`);
+  return {
+    /** As stored with each run, such as `locked 1590 MHz`. */
+    policy: clocks.policy,
+    /** Resets the clocks; idempotent. */
+    release,
+  };
 }
 
 /** Without persistence mode the driver forgets the lock when a process that uses the GPU ends. */
@@ -127,10 +110,9 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
 function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   const since = other.lockedAt.slice(0, 16).replace('T', ' ');
   const who = `process ${other.pid} on ${printable(other.host)}, since ${printable(since)} UTC`;
-  const advice =
-    other.host === hostname()
-      ? 'wait for it, or stop it'
-      : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
+  const advice = isOfHost(other)
+    ? 'wait for it, or stop it'
+    : `it cannot be seen from here (another machine or container); if it is gone: ${resetByHand(other.gpuUuid)}; rm ${printable(path)}`;
   return new EnvironmentLackingError(
     `clocks of ${gpuOf(other)} are ${printable(other.policy)} by another bench (${who}): ${advice}`,
   );
@@ -141,16 +123,16 @@ function readRecord(path: string): ClockRecord | null {
   return readJson(path, recordSchema);
 }
 
-/** Whether the lock of its file shows that its bench runs: not on another host, and not of a running earlier version. */
-function isShownByLock({ bootId, host, pid }: ClockRecord): boolean {
-  return host === hostname() && (bootId === undefined || !isPidRunning(pid));
+/** Only on this host does the lock of its file show whether its bench runs. */
+function isOfHost({ host }: ClockRecord): boolean {
+  return host === hostname();
 }
 
 /** The bench that holds the clocks of a GPU: `locked 1590 MHz by a bench that runs (process 12)`; null for none. */
 export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string | null {
-  const path = join(lockFolder(env), clockRecordName(gpuUuid));
+  const path = join(lockFolder(env), `clocks-${gpuUuid}.json`);
   const record = readRecord(path);
-  const isGone = record === null || (isShownByLock(record) && lockHolder(path) === null);
+  const isGone = record === null || (isOfHost(record) && lockHolder(path) === null);
   return isGone ? null : `${record.policy} by a bench that runs (process ${record.pid})`;
 }
 
@@ -159,38 +141,31 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   for (const name of clockRecordNames(env)) {
     const path = join(lockFolder(env), name);
     const record = readRecord(path);
-    if (record === null || !isShownByLock(record)) continue;
-    try {
-      releaseRecord(path, record, env, say);
-    } catch (error) {
-      say(stillLocked(record, path, errorText(error)));
-    }
+    if (record === null || !isOfHost(record)) continue;
+    const lock = orNull(() => tryAcquire(path, { isShared: true, note: record }));
+    if (lock !== null && !(lock instanceof Lock)) continue;
+    const problem = lock === null ? 'their lock cannot be taken' : resetClocks(nvidiaSmi(env), record.gpuUuid, lock);
+    const policy = record.policy.replace(/^locked/, 'locked them at');
+    say(
+      problem === null
+        ? `released the clocks of ${gpuOf(record)}: an earlier bench (process ${record.pid}) had ${policy} and was killed`
+        : stillLocked(record, problem),
+    );
   }
 }
 
-function releaseRecord(path: string, record: ClockRecord, env: EnvironmentVariables, say: (line: string) => void) {
-  const attempt = tryAcquire(path, { isShared: true, note: record });
-  if (attempt.kind === 'held') return;
-  const problem = resetClocks(nvidiaSmi(env), record.gpuUuid);
-  attempt.lock.release(problem !== null);
-  say(
-    problem === null
-      ? `released the clocks of ${gpuOf(record)}: an earlier bench (process ${record.pid}) had ${record.policy.replace(/^locked/, 'locked them at')} and was killed`
-      : stillLocked(record, path, problem),
-  );
-}
-
-function stillLocked(record: ClockRecord, path: string, why: string): string {
-  return `WARNING: an earlier bench left the clocks of ${gpuOf(record)} ${printable(record.policy)}, and they could not be released (${why}). Type: ${resetByHand(record.gpuUuid)}; rm ${printable(path)}`;
+function stillLocked(gpu: LockableGpu, why: string): string {
+  return `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${why}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`;
 }
 
 /**
- * Returns why the reset failed, or null. Earlier versions also locked the memory clocks, which not every board has:
- * that their reset fails does not count.
+ * Resets the clocks and releases their lock. Returns why that failed, or null. Earlier versions also locked the memory
+ * clocks, which not every board has: that their reset fails does not count.
  */
-function resetClocks(ask: AskNvidiaSmi, gpuUuid: string): string | null {
+function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, lock: Lock): string | null {
   const { problem } = ask(['-i', gpuUuid, '-rgc']);
   ask(['-i', gpuUuid, '-rmc']);
+  lock.release(problem !== null);
   return problem;
 }
 
@@ -238,7 +213,7 @@ function lockGraphics(ask: AskNvidiaSmi, gpu: LockableGpu, { bounds, limitMhz, p
   };
 }
 
-export interface LockableGpu {
+interface LockableGpu {
   readonly gpuUuid: string;
   readonly gpuName: string;
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type Lock, type LockWait, acquire, makeLockFolder } from '../process/lock.ts';
 import { endOrphans, identityOf } from '../process/process-identity.ts';
-import type { Spawn } from '../process/spawn.ts';
 
 /**
  * Takes the lock of a GPU. Only one process at a time may use the GPU, across users and stores.
@@ -27,26 +26,4 @@ export function unnamedGpu(number: number | null, env: EnvironmentVariables): st
   // Slurm may show each task its GPU as number 0. These variables hold the numbers on the node.
   const slurm = env['SLURM_STEP_GPUS'] || env['SLURM_JOB_GPUS'];
   return `device-${number ?? (slurm || env['CUDA_VISIBLE_DEVICES'] || 0)}-of-${identityOf(process.pid).bootId ?? hostname()}`;
-}
-
-/** Holds locks while a process runs, and hands them on to it. The wait does not count as run time. */
-export function lockedSpawn(
-  spawn: Spawn,
-  take: readonly ((signal: AbortSignal) => Promise<Lock>)[],
-  settle: (signal: AbortSignal) => Promise<void> = async () => {},
-): Spawn {
-  return async (invocation, signal, onStart) => {
-    const locks: Lock[] = [];
-    try {
-      for (const next of take) locks.push(await next(signal));
-      await settle(signal);
-      const inherited = locks.map(({ descriptor }) => descriptor);
-      return await spawn({ ...invocation, locks: inherited }, signal, (pid) => {
-        for (const lock of locks) lock.noteHolder(pid);
-        onStart(pid);
-      });
-    } finally {
-      for (const lock of locks) lock.release();
-    }
-  };
 }

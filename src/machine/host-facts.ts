@@ -73,43 +73,11 @@ export function hostState(env: EnvironmentVariables) {
   };
 }
 
-/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
-const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
-
 const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
 
 /** Version in the file name of the mapped TensorRT library. The kernel has resolved symbolic links. */
 export function libraryVersion(maps: string): string | null {
   return MAPPED_LIBRARY.exec(maps)?.[1] ?? null;
-}
-
-/**
- * The library that trtexec loaded, read from /proc while it runs; null without /proc. Read only once, because all runs
- * use the same program.
- */
-export class LoadedLibrary {
-  private found: string | null = null;
-  private timers: readonly NodeJS.Timeout[] = [];
-
-  get version(): string | null {
-    return this.found;
-  }
-
-  watch(pid: number): void {
-    if (this.found !== null) return;
-    this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());
-  }
-
-  /** Call this when the process has ended, because its ID may be reused soon. */
-  stop(): void {
-    for (const timer of this.timers) clearTimeout(timer);
-  }
-
-  private look(pid: number): void {
-    for (const each of this.found === null ? processTree(pid) : []) {
-      this.found ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
-    }
-  }
 }
 
 /** A script may have started trtexec. */
@@ -121,18 +89,23 @@ function processTree(pid: number, depth = 3): number[] {
 
 /** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
+/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
+const LOOKS_FOR_LIBRARY = 20;
 
-/** Host memory of a process and of those that it starts, read from /proc several times a second. */
-export class ProcessMemory {
+/** Facts of a process and of those that it starts, read from /proc several times a second. */
+export class ProcessFacts {
   /** IDs of all processes that were seen, the process itself first. */
   readonly pids = new Set<number>();
   private peakKib = 0;
+  private library: string | null = null;
+  private looks = 0;
   private timer: NodeJS.Timeout | undefined;
 
   watch(pid: number): void {
     this.stop();
     this.pids.clear();
     this.peakKib = 0;
+    this.looks = 0;
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
   }
 
@@ -141,15 +114,22 @@ export class ProcessMemory {
     clearInterval(this.timer);
   }
 
-  /** The peak of the largest of its processes in MiB; null if none was seen, such as without /proc. */
+  /** The TensorRT library that a process loaded; null without /proc. Read only once: all run the same program. */
+  get libraryVersion(): string | null {
+    return this.library;
+  }
+
+  /** The peak host memory of the largest of its processes in MiB; null if none was seen, such as without /proc. */
   get peakMib(): number | null {
     return this.peakKib === 0 ? null : this.peakKib / 1024;
   }
 
   private look(pid: number): void {
+    this.looks += 1;
     for (const each of processTree(pid)) {
       this.pids.add(each);
       this.peakKib = Math.max(this.peakKib, peakResidentKib(textOf(`/proc/${each}/status`) ?? ''));
+      if (this.looks <= LOOKS_FOR_LIBRARY) this.library ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
     }
   }
 }

@@ -25,8 +25,6 @@ export interface Machine {
   readonly hasSmi: boolean;
   /** The device of its processes; null if unknown, and for recordings. */
   readonly device: GpuDevice | null;
-  /** The visible devices in the order of CUDA, which `--device=N` indexes. */
-  readonly visible: readonly GpuDevice[];
   /** All devices that runs with several GPUs may use: the visible ones, or those that the user named. */
   readonly pool: readonly GpuDevice[];
   /** True if the user requested the device; its processes see no other. */
@@ -35,40 +33,39 @@ export interface Machine {
 
 type MachineIo = Readonly<Record<'env', EnvironmentVariables>>;
 
-/** Facts known before anything runs. Recordings contain those of their own machine. */
-export async function machineOf(program: TrtexecProgram, io: MachineIo): Promise<Machine> {
-  const nothing = { device: null, visible: [], pool: [], isChosen: false };
+/**
+ * The machine of each GPU, with facts known before anything runs. Recordings contain those of their own machine.
+ * @param requested value of `--gpus`: `all`, or comma-separated numbers of nvidia-smi and UUIDs; null for the first
+ * visible one
+ */
+export async function machinesFor(
+  program: TrtexecProgram,
+  requested: string | null,
+  io: MachineIo,
+): Promise<[Machine, ...Machine[]]> {
+  const nothing = { device: null, pool: [], isChosen: false, hasSmi: false };
   if (program.recordings !== null) {
-    return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
+    if (requested === null) return [{ ...nothing, environment: program.recordings.environment, note: null }];
+    throw new UsageError('--gpus and recordings cannot be used together: no GPU will run');
   }
   const report = await readReport(io.env);
   if (typeof report === 'string') {
-    const note = `nvidia-smi gave no answer (${printable(report)}): bench knows only the driver and GPU that the logs name`;
-    return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
+    const problem = `nvidia-smi gave no answer (${printable(report)})`;
+    if (requested !== null) throw new EnvironmentLackingError(`--gpus: ${problem}`);
+    const note = `${problem}: bench knows only the driver and GPU that the logs name`;
+    return [{ ...nothing, environment: hostFacts(io.env), note }];
   }
   const visible = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
-  const [first] = visible;
-  const isDivided = first !== undefined && first.uuid !== first.boardUuid;
-  const uuid = firstVisibleGpu(report.gpus, io.env)?.uuid ?? null;
-  const device = isDivided ? first : (visible.find((each) => each.uuid === uuid) ?? null);
-  return machineWith(report, device, { visible, pool: visible, isChosen: false }, io);
-}
-
-/**
- * One machine for each GPU that `--gpus` names.
- * @param requested `all`, or comma-separated numbers of nvidia-smi and UUIDs
- */
-export async function machinesOf(requested: string, io: MachineIo): Promise<[Machine, ...Machine[]]> {
-  const report = await readReport(io.env);
-  if (typeof report === 'string') {
-    throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
+  if (requested === null) {
+    const [first] = visible;
+    const isDivided = first !== undefined && first.uuid !== first.boardUuid;
+    const uuid = firstVisibleGpu(report.gpus, io.env)?.uuid ?? null;
+    const device = isDivided ? first : (visible.find((each) => each.uuid === uuid) ?? null);
+    return [machineWith(report, device, { pool: visible, isChosen: false }, io)];
   }
-  const all = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
-  const chosen = requested === 'all' ? all : requested.split(',').flatMap((name) => named(all, name.trim()));
+  const chosen = requested === 'all' ? visible : requested.split(',').flatMap((name) => named(visible, name.trim()));
   const pool = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
-  const [first, ...others] = pool.map((device) =>
-    machineWith(report, device, { visible: [device], pool, isChosen: true }, io),
-  );
+  const [first, ...others] = pool.map((device) => machineWith(report, device, { pool, isChosen: true }, io));
   if (first === undefined) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
   return [first, ...others];
 }
@@ -83,7 +80,7 @@ function named(all: readonly GpuDevice[], name: string): GpuDevice[] {
 function machineWith(
   report: GpuReport,
   device: GpuDevice | null,
-  rest: Pick<Machine, 'visible' | 'pool' | 'isChosen'>,
+  rest: Pick<Machine, 'pool' | 'isChosen'>,
   io: MachineIo,
 ): Machine {
   const gpu = report.gpus.find(({ uuid }) => uuid === device?.boardUuid) ?? null;

@@ -1,9 +1,16 @@
 import { basename } from 'node:path';
 
+import type { SourcePosition } from '../errors.ts';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
-import type { CellKey } from '../records/scalars.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import { coldStarts, type EngineSource, type HashedFiles, type MatrixCell, type Placed } from './matrix.ts';
+import {
+  coldStarts,
+  type EngineSource,
+  type HashedFiles,
+  type MatrixCell,
+  type Placed,
+  withNeighborCells,
+} from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
@@ -13,16 +20,9 @@ import { selectCells } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
-import {
-  type MatrixModel,
-  type ReadInputs,
-  type Unreachable,
-  inputsOf,
-  reachPrecision,
-  readModels,
-} from './models/models.ts';
+import { type MatrixModel, type ReadInputs, inputsOf, reachPrecision, readModels } from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
-import type { MistakeList, SourcePath } from './yaml/source-node.ts';
+import type { MistakeList, SourcePath } from './yaml/yaml-source.ts';
 import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
@@ -50,12 +50,11 @@ export function expandMatrix(
   for (const entry of points) {
     checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
   }
-  const lacking = new Map<CellKey, Unreachable>();
-  const all = points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
+  const all = points.flatMap((entry) => modelCells(entry, { file, hashed, list }));
   const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
-  for (const { cell, neighbor, precisionAt } of kept) {
-    const found = lacking.get(cell.key) ?? lacking.get(neighbor?.cell.key ?? '');
-    if (found !== undefined) list.addAt(found.at ?? precisionAt, found.problem);
+  // A cell for which the model lacks something is a mistake unless the matrix excludes it.
+  for (const { build } of withNeighborCells(kept)) {
+    if (build.source.kind === 'none' && build.source.lacks !== null) list.mistakes.push(build.source.lacks);
   }
   const byKey = [...Map.groupBy(kept, ({ cell }) => cell.key)];
   const cells = byKey.flatMap(([, same]) => same.slice(0, 1));
@@ -102,8 +101,6 @@ function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: Mistake
 interface Expansion {
   readonly file: MatrixFile;
   readonly hashed: HashedFiles;
-  /** Cells for which the model lacks something. They are mistakes unless the matrix excludes them. */
-  readonly lacking: Map<CellKey, Unreachable>;
   readonly list: MistakeList;
 }
 
@@ -130,9 +127,10 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
       list.addAtKey(model.path, `model "${model.name}": ${outside.problem}${others}`);
       return [];
     }
+    const precisionAt = point.get('precision')?.at ?? list.keyAt(model.path);
     const found =
       harness === null
-        ? cellOfPoint(model, point, all, shapes ?? {})
+        ? cellOfPoint(model, point, all, shapes ?? {}, precisionAt)
         : drivenCell(harness, model.name, shaped, hashed, list);
     if (found === null) return [];
     const { note, source, ...entry } = found;
@@ -145,7 +143,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
         namedShapes: shaped.template ?? {},
         shapesAt: point.get('shapes')?.at ?? list.at([...model.path, 'shapes']),
         at: list.keyAt(model.path),
-        precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),
+        precisionAt,
         notes: [model.note, note].filter((each) => each !== null),
       },
     ];
@@ -171,17 +169,22 @@ function settingsOf(
   return { build, method: isDriven ? { ...method, flags: {} } : method, inputFiles: Object.fromEntries(files) };
 }
 
-function cellOfPoint(model: MatrixModel, point: Point, { hashed, lacking, list }: Expansion, shapes: Shapes) {
+function cellOfPoint(
+  model: MatrixModel,
+  point: Point,
+  { hashed, list }: Expansion,
+  shapes: Shapes,
+  precisionAt: SourcePosition,
+) {
   const precision = point.get('precision')?.value;
   if (!isOneOf(PRECISIONS, precision)) return null;
-  const reached = reachPrecision(model, precision, list);
-  const isLacking = 'problem' in reached;
+  const { via, ...reached } = reachPrecision(model, precision, precisionAt, list);
   const streams = point.get('streams')?.value;
   const isOn = (axis: string): boolean => point.get(axis)?.value === true;
   const cell = keyedCell({
     model: model.name,
     precision: model.engine === null ? precision : 'unstated',
-    precisionVia: isLacking ? 'onnx' : reached.via,
+    precisionVia: via,
     shapes,
     // From trtexec 10.10, graphs are disabled on the DLA, which cannot be launched by graph.
     cudaGraph: isOn('cudaGraph') && !isOnDla(point),
@@ -191,9 +194,7 @@ function cellOfPoint(model: MatrixModel, point: Point, { hashed, lacking, list }
     inputs: inputsOf(model, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
-  if (isLacking) lacking.set(cell.key, reached);
-  const { note, source } = isLacking ? { note: null, source: { kind: 'none' as const } } : reached;
-  return { cell, harness: null, note, source };
+  return { cell, harness: null, ...reached };
 }
 
 function namesOf(entries: readonly ModelPoints[]) {

@@ -13,7 +13,7 @@ import { selectCells } from './filter.ts';
 import type { MatrixCell, Placed } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
-import type { MistakeList, SourcePath } from './yaml/source-node.ts';
+import type { MistakeList, SourcePath } from './yaml/yaml-source.ts';
 
 /** Families of units in multiples of the first one. */
 const UNITS: readonly Readonly<Record<string, number>>[] = [
@@ -61,40 +61,53 @@ function scaleOf(unit: string, own: string): number | null {
  * Reads the gate settings. Each entry gets the keys of its cells, or null for all. A faulty entry becomes a mistake and
  * applies to no cell.
  */
-export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
-  const { against, confirm, confirmBudget, limits, minChange, owners, renamedFrom, warn } = file.gate ?? {};
-  const reader = entryReader(cells, list);
+export function readGate({ gate = {} }: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
+  const { confirmBudget, limits = [], minChange = [], owners = [], warn = [] } = gate;
+  const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
+  // Only without other mistakes is a filter without matches one.
+  const areCellsWhole = list.mistakes.length === 0;
+  const metricOf = (name: string | undefined, entry: SourcePath): GatedMetricId | null => {
+    const metric = name === undefined ? null : names.get(name);
+    if (name !== undefined && metric === undefined) list.add([...entry, 'metric'], unknownMetric(name, names));
+    return metric ?? null;
+  };
+  const cellsOf = (filter: string | undefined, entry: SourcePath): string[] | null => {
+    if (filter === undefined) return null;
+    const path = [...entry, 'filter'];
+    const reading = selectCells(filter, cells);
+    if (reading.kind === 'faulty') {
+      list.add(path, reading.problem);
+      return [];
+    }
+    if (reading.cells.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
+    return reading.cells.map(({ cell }) => cell.key);
+  };
   return {
-    confirm: confirm ?? false,
+    confirm: gate.confirm ?? false,
     confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
-    minChange: [minChange ?? []].flat().map((entry, index) => {
-      if (typeof entry !== 'object') return { metric: null, cells: null, percent: percentOf(entry) };
+    minChange: [minChange].flat().map((stated, index) => {
+      const { filter, metric, percent } = typeof stated === 'object' ? stated : { percent: stated };
       const path = ['gate', 'minChange', index];
-      const metric = reader.metricOf(entry.metric, [...path, 'metric']);
-      return { metric, cells: reader.cellsOf(entry.filter, path), percent: percentOf(entry.percent) };
+      return { metric: metricOf(metric, path), cells: cellsOf(filter, path), percent: percentOf(percent) };
     }),
-    limits: (limits ?? []).flatMap((entry, index) => {
+    limits: limits.flatMap((stated, index) => {
       const path = ['gate', 'limits', index];
-      const { filter, limit: text } = typeof entry === 'string' ? { filter: undefined, limit: entry } : entry;
-      const reading = readLimit(text, reader.names);
-      if (typeof reading !== 'string') {
-        return [{ text, filter: filter ?? null, ...reading, cells: reader.cellsOf(filter, path) }];
-      }
+      const { filter, limit: text } = typeof stated === 'string' ? { limit: stated } : stated;
+      const reading = readLimit(text, names);
+      if (typeof reading !== 'string')
+        return [{ text, filter: filter ?? null, ...reading, cells: cellsOf(filter, path) }];
       list.add(path, reading);
       return [];
     }),
-    warn: (warn ?? []).map((entry, index) => {
+    warn: warn.map((stated, index) => {
+      const { filter, metric } = typeof stated === 'string' ? { metric: stated } : stated;
       const path = ['gate', 'warn', index];
-      if (typeof entry === 'string') return { metric: reader.metricOf(entry, path), cells: null };
-      if (entry.metric === undefined && entry.filter === undefined) list.add(path, 'name a metric, a filter or both');
-      return { metric: reader.metricOf(entry.metric, [...path, 'metric']), cells: reader.cellsOf(entry.filter, path) };
+      if (metric === undefined && filter === undefined) list.add(path, 'name a metric, a filter or both');
+      return { metric: metricOf(metric, path), cells: cellsOf(filter, path) };
     }),
-    against: against ?? null,
-    renamedFrom: renamedFrom ?? null,
-    owners: (owners ?? []).map(({ filter, owner }, index) => ({
-      owner,
-      cells: reader.cellsOf(filter, ['gate', 'owners', index]),
-    })),
+    against: gate.against ?? null,
+    renamedFrom: gate.renamedFrom ?? null,
+    owners: owners.map(({ filter, owner }, index) => ({ owner, cells: cellsOf(filter, ['gate', 'owners', index]) })),
   };
 }
 
@@ -139,31 +152,7 @@ function budgetOf(text: string): ConfirmBudget {
 }
 
 function percentOf(stated: number | string): number {
-  return typeof stated === 'number' ? stated : Number(stated.replace('%', ''));
-}
-
-/** Reads metrics and filters of entries; null for all. */
-function entryReader(cells: readonly MatrixCell[], list: MistakeList) {
-  const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
-  // Only without other mistakes is a filter without matches one.
-  const areCellsWhole = list.mistakes.length === 0;
-  const metricOf = (name: string | undefined, path: SourcePath): GatedMetricId | null => {
-    const metric = name === undefined ? null : names.get(name);
-    if (name !== undefined && metric === undefined) list.add(path, unknownMetric(name, names));
-    return metric ?? null;
-  };
-  const cellsOf = (filter: string | undefined, entry: SourcePath): string[] | null => {
-    if (filter === undefined) return null;
-    const path = [...entry, 'filter'];
-    const reading = selectCells(filter, cells);
-    if (reading.kind === 'faulty') {
-      list.add(path, reading.problem);
-      return [];
-    }
-    if (reading.cells.length === 0 && areCellsWhole) list.add(path, `"${filter}" matches none of the cells`);
-    return reading.cells.map(({ cell }) => cell.key);
-  };
-  return { names, metricOf, cellsOf };
+  return typeof stated === 'number' ? stated : Number.parseFloat(stated);
 }
 
 function measuredBy({ cell, harness }: MatrixCell) {

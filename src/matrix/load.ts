@@ -4,10 +4,11 @@ import type { Driver } from '../harnesses/driver.ts';
 import { outsideDriver, plugInProblem } from '../harnesses/plug-in.ts';
 import { addDriver } from '../harnesses/registry.ts';
 import { printable } from '../text/printable.ts';
+import { eachStated } from './points/axes.ts';
 import { expandMatrix, type NamedFiles } from './expand.ts';
-import { mergeNodes, MistakeList, type SourceNode } from './yaml/source-node.ts';
 import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
-import { readSchema, readYaml } from './yaml/yaml-source.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import { mergeSources, MistakeList, readSchema, readYaml, type Source } from './yaml/yaml-source.ts';
 
 interface Rule {
   readonly key: RegExp;
@@ -49,18 +50,14 @@ export const CODE_RULES: readonly Rule[] = [
 ];
 
 /** Everything that a matrix would start or load, including the files that it extends. */
-function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Mistake> {
-  if (node.kind === 'list') {
-    for (const [index, item] of node.items.entries()) yield* codeUnder(item, [...path, String(index)]);
-  }
-  if (node.kind !== 'map') return;
+function* codeUnder(value: unknown, path: readonly string[], list: MistakeList): Generator<Mistake> {
   // A slash in a name is no border between two keys.
   const above = path.map((key) => key.replaceAll('/', ' ')).join('/');
-  for (const [key, entry] of node.entries) {
+  for (const [key, inner] of Object.entries(typeof value === 'object' && value !== null ? value : {})) {
     const rule = CODE_RULES.find((each) => each.key.test(key) && each.under?.test(above) !== false);
-    const isOff = entry.node.kind === 'scalar' && (entry.node.value === false || entry.node.value === null);
-    if (rule === undefined || isOff) yield* codeUnder(entry.node, [...path, key]);
-    else yield { at: entry.keyAt, problem: printable(`${[...path, key].join('.')}: ${rule.what}`) };
+    const at = [...path, key];
+    if (rule === undefined || inner === false || inner === null) yield* codeUnder(inner, at, list);
+    else yield { at: list.keyAt(at), problem: printable(`${at.join('.')}: ${rule.what}`) };
   }
 }
 
@@ -89,17 +86,17 @@ export const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for 
  * @throws MatrixError with every mistake, or with everything that an untrusted matrix would execute
  */
 export function loadMatrix(shownPath: string, files: MatrixFiles, { isUntrusted } = { isUntrusted: false }) {
-  const root = readLayers(shownPath, files, []);
-  const executes = [...codeUnder(root, [])];
+  const source = readLayers(shownPath, files, []);
+  const list = new MistakeList(source, files.cwd);
+  const executes = [...codeUnder(source.value, [], list)];
   if (isUntrusted) {
     throwMistakes(executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` })));
   }
-  const file = readSchema(root, matrixSchemaWith(loadDrivers(root, files)));
-  const list = new MistakeList(root, files.cwd);
+  const file = readSchema(source, matrixSchemaWith(loadDrivers(source.value, list, files)));
   const matrix = expandMatrix(file, shownPath, files, list);
   throwMistakes(list.mistakes);
   if (matrix.cells.length === 0) {
-    throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells: it names no model' }]);
+    throw new MatrixError([{ at: list.at([]), problem: 'the matrix has no cells: it names no model' }]);
   }
   return { ...matrix, executes };
 }
@@ -107,30 +104,26 @@ export function loadMatrix(shownPath: string, files: MatrixFiles, { isUntrusted 
 export type Matrix = ReturnType<typeof loadMatrix>;
 
 /** Registers the drivers of plug-ins. The schema reports values that are not names. */
-function loadDrivers(root: SourceNode, { cwd, loadModule }: MatrixFiles): Driver[] {
-  const stated = root.kind === 'map' ? root.entries.get('drivers')?.node : undefined;
-  if (stated === undefined || loadModule === undefined) return [];
-  const mistakes: Mistake[] = [];
-  const drivers = (stated.kind === 'list' ? stated.items : [stated]).flatMap((node) => {
-    if (node.kind !== 'scalar' || typeof node.value !== 'string') return [];
+function loadDrivers(file: unknown, list: MistakeList, { cwd, loadModule }: MatrixFiles): Driver[] {
+  if (!isRecord(file) || loadModule === undefined) return [];
+  return eachStated(file['drivers'] ?? [], ['drivers']).flatMap(({ at: path, value }) => {
+    if (typeof value !== 'string') return [];
+    const at = list.at(path);
     try {
-      const driver = outsideDriver(loadModule(node.value, resolve(cwd, node.at.file)));
+      const driver = outsideDriver(loadModule(value, resolve(cwd, at.file)));
       addDriver(driver);
       return [driver];
     } catch (error) {
-      mistakes.push({ at: node.at, problem: printable(`drivers: ${node.value}: ${plugInProblem(error)}`) });
-      return [];
+      throw new MatrixError([{ at, problem: printable(`drivers: ${value}: ${plugInProblem(error)}`) }]);
     }
   });
-  throwMistakes(mistakes);
-  return drivers;
 }
 
 function readLayers(
   path: string,
   files: MatrixFiles,
   above: readonly { readonly path: string; readonly at: Mistake['at'] }[],
-): SourceNode {
+): Source {
   const from = above.at(-1);
   const refuse = (problem: string): never => {
     if (from === undefined) throw new UsageError(`${path}: ${problem}`);
@@ -148,17 +141,17 @@ function readLayers(
     text,
   );
   if (text.trim() !== '' && !hasKnownKey) return refuse(NO_MATRIX);
-  const root = readYaml(path, text);
-  if (root.kind !== 'map') return refuse(NO_MATRIX);
-  const stated = root.entries.get('extends')?.node;
-  if (stated?.kind !== 'scalar' || typeof stated.value !== 'string') return root;
-  const below = resolve(files.cwd, dirname(path), stated.value);
-  const chain = [...above, { path, at: stated.at }];
+  const source = readYaml(path, text);
+  if (!isRecord(source.value)) return refuse(NO_MATRIX);
+  const stated = source.value['extends'];
+  if (typeof stated !== 'string') return source;
+  const at = new MistakeList(source).at(['extends']);
+  const below = resolve(files.cwd, dirname(path), stated);
+  const chain = [...above, { path, at }];
   if (chain.length > MAX_EXTENDS || chain.some((layer) => resolve(files.cwd, layer.path) === below)) {
-    throw new MatrixError([{ at: stated.at, problem: `extends: ${stated.value} extends this file again` }]);
+    throw new MatrixError([{ at, problem: `extends: ${stated} extends this file again` }]);
   }
   // Relative like the shown path of this file.
-  const shownBelow =
-    isAbsolute(stated.value) || dirname(path) === '.' ? stated.value : `${dirname(path)}/${stated.value}`;
-  return mergeNodes(readLayers(shownBelow, files, chain), root);
+  const shownBelow = isAbsolute(stated) || dirname(path) === '.' ? stated : `${dirname(path)}/${stated}`;
+  return mergeSources(readLayers(shownBelow, files, chain), source);
 }

@@ -1,4 +1,4 @@
-import type { SourcePosition } from '../errors.ts';
+import type { Mistake, SourcePosition } from '../errors.ts';
 import type { AbExperiment } from '../judge/experiment.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 import { type BuildShapes, type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
@@ -33,8 +33,8 @@ export interface RunMethod extends FitnessLimits {
 }
 
 export type EngineSource =
-  /** No source: another harness names its model in its settings. */
-  | { readonly kind: 'none' }
+  /** No source: another harness names its model in its settings, or the model lacks something for the precision. */
+  | { readonly kind: 'none'; readonly lacks: Mistake | null }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
   | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Conversion };

@@ -10,7 +10,7 @@ export type Answer = { readonly kind: 'answered'; readonly text: string; readonl
 export type NoAnswer = { readonly kind: 'missing' } | { readonly kind: 'silent'; readonly afterS: number } | Refusal;
 
 /** A program that failed, was ended by a signal, or could not be started. */
-export interface Refusal {
+interface Refusal {
   readonly kind: 'refused';
   /** The last printed line, or why the program could not be started. */
   readonly problem: string;
@@ -22,7 +22,7 @@ export interface Refusal {
   readonly stderr: string;
 }
 
-export interface AskOptions {
+interface AskOptions {
   /** Default: the environment of this process. */
   readonly env?: EnvironmentVariables;
   readonly cwd?: string;
@@ -58,15 +58,15 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
   });
 }
 
-export interface AskNowOptions {
-  readonly env?: EnvironmentVariables;
-  readonly timeoutMs?: number;
-  /** A descriptor of this process, passed to the program as number 3. */
-  readonly descriptor?: number;
-}
-
-/** Synchronous `ask`, which also works while this process exits. */
-export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
+/**
+ * Synchronous `ask`, which also works while this process exits. The program gets the descriptor of this process as
+ * number 3.
+ */
+export function askNow(
+  file: string,
+  args: readonly string[],
+  options: Pick<AskOptions, 'env' | 'timeoutMs'> & { readonly descriptor?: number } = {},
+): Answer {
   const { descriptor, timeoutMs = 0 } = options;
   const done = spawnSync(file, [...args], {
     ...settingsOf(options),
@@ -83,9 +83,10 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
   return { kind: 'refused', problem, exitCode: done.status, signal: done.signal, text, stderr };
 }
 
-export function problemOf(file: string, answer: NoAnswer): string {
-  if (answer.kind === 'missing') return `${file} is not installed`;
-  return answer.kind === 'silent' ? `${file} gave no answer in ${answer.afterS} s` : answer.problem;
+/** Why a program gave no answer, in words that follow its name and a colon. */
+export function problemOf(answer: NoAnswer): string {
+  if (answer.kind === 'missing') return 'not found on PATH';
+  return answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : answer.problem;
 }
 
 function settingsOf({ env, timeoutMs = 0 }: Pick<AskOptions, 'env' | 'timeoutMs'>) {

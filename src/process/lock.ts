@@ -1,18 +1,4 @@
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
-import { sizeOf } from '../files/folders.ts';
+import { namesIn, sizeOf } from '../files/folders.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
@@ -52,10 +38,6 @@ export interface LockWait {
   readonly onWait: (holder: LockHolder) => void;
 }
 
-export type LockAttempt =
-  | { readonly kind: 'taken'; readonly lock: Lock }
-  | { readonly kind: 'held'; readonly holder: LockHolder };
-
 /**
  * A file lock (`flock`) that the kernel holds for this process and for those that inherit its descriptor. It is
  * released when the last of them ends, in any way. It works between all processes of a machine that see the same file,
@@ -85,14 +67,14 @@ export class Lock {
     if (!this.isHeld) return;
     this.isHeld = false;
     if (!keepsNote) this.write('');
-    closeSync(this.descriptor);
+    fs.closeSync(this.descriptor);
   }
 
   /** May fail on a full disk, or in a file of another user. */
   private write(holder: string): void {
     orNull(() => {
-      ftruncateSync(this.descriptor, 0);
-      writeSync(this.descriptor, holder, 0);
+      fs.ftruncateSync(this.descriptor, 0);
+      fs.writeSync(this.descriptor, holder, 0);
     });
   }
 }
@@ -105,10 +87,10 @@ function holderOf(pid: number): LockHolder {
 const LOOKS = 10;
 
 /**
- * The folder of the lock must exist.
+ * The lock, or the process that has it. The folder of the lock must exist.
  * @throws EnvironmentLackingError if locking fails there
  */
-export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt {
+export function tryAcquire(path: string, options: LockOptions = {}): Lock | LockHolder {
   const descriptor = openLockFile(path, options);
   let isTaken = false;
   try {
@@ -118,12 +100,12 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       if (isTaken) {
         // A process that left its name in the file was killed.
         if (holder.pid !== null) options.endLeft?.();
-        return { kind: 'taken', lock: new Lock(descriptor, options.note) };
+        return new Lock(descriptor, options.note);
       }
-      if (holder.pid !== null || looks === LOOKS) return { kind: 'held', holder };
+      if (holder.pid !== null || looks === LOOKS) return holder;
     }
   } finally {
-    if (!isTaken) closeSync(descriptor);
+    if (!isTaken) fs.closeSync(descriptor);
   }
 }
 
@@ -139,20 +121,20 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
   for (;;) {
     if (wait.signal.aborted) throw new InterruptedError('interrupted', { cause: wait.signal.reason });
     const attempt = tryAcquire(path, options);
-    if (attempt.kind === 'taken') return attempt.lock;
+    if (attempt instanceof Lock) return attempt;
     // Ends leftover processes of this user; those of another user must end on their own.
-    if (waitMs === FIRST_WAIT_MS) options.endLeft?.();
+    options.endLeft?.();
     // Jitter: waiters should not all retry at once.
     await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
     if (waitMs === LONGEST_WAIT_MS) continue;
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5);
-    if (waitMs === LONGEST_WAIT_MS) wait.onWait(attempt.holder);
+    if (waitMs === LONGEST_WAIT_MS) wait.onWait(attempt);
   }
 }
 
 /** The current holder of a lock; null if it is free. */
 export function lockHolder(path: string): LockHolder | null {
-  const descriptor = orNull(() => openSync(path, constants.O_RDONLY | SAFELY));
+  const descriptor = orNull(() => fs.openSync(path, fs.constants.O_RDONLY | SAFELY));
   if (descriptor === null) return null;
   try {
     return flock('shared', descriptor, path) ? null : readHolder(descriptor);
@@ -161,7 +143,7 @@ export function lockHolder(path: string): LockHolder | null {
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
     throw error;
   } finally {
-    closeSync(descriptor);
+    fs.closeSync(descriptor);
   }
 }
 
@@ -175,30 +157,30 @@ const MAX_BYTES = 4096;
 
 function readHolder(descriptor: number): LockHolder {
   const buffer = Buffer.alloc(MAX_BYTES);
-  const text = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, MAX_BYTES, 0));
+  const text = buffer.toString('utf8', 0, fs.readSync(descriptor, buffer, 0, MAX_BYTES, 0));
   return orNull(() => holderSchema.parse(JSON.parse(text))) ?? { pid: null, host: null };
 }
 
 /** In a shared folder, do not follow another user's link or block on a pipe. */
-const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const SAFELY = fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK;
 const SHARED_FILE_MODE = 0o666;
 
 function openLockFile(path: string, options: LockOptions): number {
   try {
     // Omits O_CREAT, which the kernel refuses for another user's file in a sticky folder.
-    return regular(openSync(path, constants.O_RDWR | SAFELY), path);
+    return regular(fs.openSync(path, fs.constants.O_RDWR | SAFELY), path);
   } catch (error) {
     const code = errorCode(error);
     // A file that only another user may write can still be locked.
-    const mayWrite = orNull(() => accessSync(dirname(path), constants.W_OK | constants.X_OK)) !== null;
-    if (code === 'EACCES' && mayWrite) return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
+    const mayWrite = orNull(() => fs.accessSync(dirname(path), fs.constants.W_OK | fs.constants.X_OK)) !== null;
+    if (code === 'EACCES' && mayWrite) return regular(fs.openSync(path, fs.constants.O_RDONLY | SAFELY), path);
     if (['EISDIR', 'ELOOP', 'ENXIO'].includes(code)) throw notALock(path, error);
     if (code !== 'ENOENT') throw error;
   }
   try {
     options.makeFolder?.();
-    const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
-    if (options.isShared === true) fchmodSync(descriptor, SHARED_FILE_MODE);
+    const descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | SAFELY);
+    if (options.isShared === true) fs.fchmodSync(descriptor, SHARED_FILE_MODE);
     return descriptor;
   } catch (error) {
     // Another process made it in the meantime.
@@ -208,8 +190,8 @@ function openLockFile(path: string, options: LockOptions): number {
 }
 
 function regular(descriptor: number, path: string): number {
-  if (fstatSync(descriptor).isFile()) return descriptor;
-  closeSync(descriptor);
+  if (fs.fstatSync(descriptor).isFile()) return descriptor;
+  fs.closeSync(descriptor);
   throw notALock(path, null);
 }
 
@@ -257,38 +239,31 @@ export function makeLockFolder(env: EnvironmentVariables): string {
   const folder = resolve(lockFolder(env));
   try {
     makeFolder(folder);
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
   } catch (error) {
     throw new EnvironmentLackingError(
       `${printable(folder)}: locks cannot be kept there (${errorText(error)}): set BENCH_LOCK_DIR to a folder that may be written`,
       { cause: error },
     );
   }
-  orNull(() => chmodSync(folder, SHARED_FOLDER_MODE));
+  orNull(() => fs.chmodSync(folder, SHARED_FOLDER_MODE));
   return folder;
 }
 
-/** `mkdirSync` with `recursive` never returns if the kernel forbids folders, as in /proc. */
+/** `fs.mkdirSync` with `recursive` never returns if the kernel forbids folders, as in /proc. */
 function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
+  if (fs.existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
-    mkdirSync(folder);
+    fs.mkdirSync(folder);
   } catch (error) {
     // Another process may have made it in the meantime.
-    if (!existsSync(folder)) throw error;
+    if (!fs.existsSync(folder)) throw error;
   }
-}
-
-const CLOCK_RECORD = /^clocks-(.+)\.json$/;
-
-export function clockRecordName(gpuUuid: string): string {
-  return `clocks-${gpuUuid}.json`;
 }
 
 /** Names of records of locked clocks. Every command looks for them, so this must be fast. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
   const folder = lockFolder(env);
-  const names = orNull(() => readdirSync(folder)) ?? [];
-  return names.filter((name) => CLOCK_RECORD.test(name) && sizeOf(join(folder, name)) > 0);
+  return namesIn(folder).filter((name) => /^clocks-.+\.json$/.test(name) && sizeOf(join(folder, name)) > 0);
 }

@@ -2,7 +2,6 @@ import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 
 import * as z from 'zod';
 
-import { errorCode } from '../errors.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 const knownOrNull = z.string().nullable().catch(null);
@@ -21,26 +20,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
 }
 
-/** False without /proc, because it cannot be determined. */
-function isStillRunning(identity: ProcessIdentity): boolean {
-  if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
-  return startTicksOf(identity.pid) === identity.startTicks;
+/** False for a later process with its ID, and without /proc, because it cannot be determined. */
+export function isRunning({ bootId, pid, startTicks }: ProcessIdentity): boolean {
+  return startTicks !== null && bootId === currentBootId() && startTicksOf(pid) === startTicks;
 }
 
-/** Like `isStillRunning`, but without /proc any process with that ID counts, as locks need it. */
-export function isProbablyRunning(identity: ProcessIdentity): boolean {
-  if (identity.startTicks !== null) return isStillRunning(identity);
-  try {
-    process.kill(identity.pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) === 'EPERM';
-  }
-}
-
-/** Like `isProbablyRunning`, for a process of which only the ID is known. */
 export function isPidRunning(pid: number): boolean {
-  return isProbablyRunning({ pid, startTicks: null, bootId: null });
+  return startTicksOf(pid) !== null;
 }
 
 /** All visible processes; empty without /proc. */
@@ -50,7 +36,7 @@ function processNumbers(): number[] {
 
 /** Ends a process of a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): void {
-  if (isStillRunning(identity)) orNull(() => process.kill(-identity.pid, 'SIGKILL'));
+  if (isRunning(identity)) orNull(() => process.kill(-identity.pid, 'SIGKILL'));
 }
 
 /** The result of a system call; null if it fails. */

@@ -1,14 +1,4 @@
-import {
-  type WriteStream,
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  fstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { constants as system } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -42,13 +32,13 @@ export class CappedLog {
     this.path = path;
     this.capBytes = capBytes;
     // Truncate an existing file instead of appending to it.
-    closeSync(openSync(path, 'w'));
-    this.fd = openSync(path, 'a+');
+    fs.closeSync(fs.openSync(path, 'w'));
+    this.fd = fs.openSync(path, 'a+');
   }
 
   /** Output since the last call, limited to its last 256 KiB, and the total size. */
   take(): { readonly text: string; readonly size: number } {
-    const { size } = fstatSync(this.fd);
+    const { size } = fs.fstatSync(this.fd);
     const bytes = Math.min(Math.max(0, size - this.seen), READ_BYTES);
     this.seen = size;
     return { text: this.read(size - bytes, size).toString('utf8'), size };
@@ -56,9 +46,9 @@ export class CappedLog {
 
   finish(): void {
     try {
-      if (fstatSync(this.fd).size > this.capBytes) this.trim(fstatSync(this.fd).size);
+      if (fs.fstatSync(this.fd).size > this.capBytes) this.trim(fs.fstatSync(this.fd).size);
     } finally {
-      closeSync(this.fd);
+      fs.closeSync(this.fd);
     }
   }
 
@@ -71,16 +61,16 @@ export class CappedLog {
     const tail = firstEnd > LONGEST_LINE ? end : end.subarray(firstEnd);
     const omitted = omittedLine(size - head.length - tail.length);
     const target = `${this.path}.whole`;
-    writeFileSync(
+    fs.writeFileSync(
       target,
       Buffer.concat([head, Buffer.from(`${head.length === lastLine ? '' : '\n'}${omitted}\n`), tail]),
     );
-    renameSync(target, this.path);
+    fs.renameSync(target, this.path);
   }
 
   private read(start: number, end: number): Buffer {
     const buffer = Buffer.alloc(end - start);
-    return buffer.subarray(0, readSync(this.fd, buffer, 0, buffer.length, start));
+    return buffer.subarray(0, fs.readSync(this.fd, buffer, 0, buffer.length, start));
   }
 }
 
@@ -185,7 +175,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { locks = [], mark, stdinPath } = invocation;
   const stdout = new CappedLog(invocation.stdoutPath, invocation.logCapBytes);
   const stderr = new CappedLog(invocation.stderrPath, invocation.logCapBytes);
-  const stdin = stdinPath === undefined ? null : openSync(stdinPath, 'r');
+  const stdin = stdinPath === undefined ? null : fs.openSync(stdinPath, 'r');
   const startedAt = new Date();
   const start = performance.now();
   const overLimit = new AbortController();
@@ -200,7 +190,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       env: { ...definedVariables(invocation.env), ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }) },
       extendEnv: false,
       stdio: [
-        stdin === null ? 'ignore' : createReadStream('', { fd: stdin, autoClose: false }),
+        stdin === null ? 'ignore' : fs.createReadStream('', { fd: stdin, autoClose: false }),
         streamOf(stdout.fd, invocation.stdoutPath),
         streamOf(stderr.fd, invocation.stderrPath),
         ...locks.map((lock) => streamOf(lock, '')),
@@ -245,7 +235,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     };
   } finally {
     stopWatching();
-    if (stdin !== null) closeSync(stdin);
+    if (stdin !== null) fs.closeSync(stdin);
     try {
       stdout.finish();
     } finally {
@@ -258,8 +248,8 @@ const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
 
 /** A stream with a descriptor is passed directly to the process, so that its bytes do not go through bench. */
-function streamOf(fd: number, path: string): WriteStream {
-  return createWriteStream(path, { fd, autoClose: false });
+function streamOf(fd: number, path: string): fs.WriteStream {
+  return fs.createWriteStream(path, { fd, autoClose: false });
 }
 
 function startProblem(result: {

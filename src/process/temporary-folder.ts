@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 
 import { EnvironmentLackingError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
@@ -11,20 +11,20 @@ import { printable } from '../text/printable.ts';
  * @throws EnvironmentLackingError if nothing can be written there
  */
 export async function inTemporaryFolder<Result>(
-  kind: 'accuracy' | 'notify' | 'nsys' | 'probe' | 'reduce' | 'work' | 'worker',
+  kind: 'accuracy' | 'notify' | 'nsys' | 'reduce' | 'run' | 'work' | 'worker',
   work: (folder: string) => Promise<Result>,
+  parent = tmpdir(),
 ): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), `bench-${kind}-`)).catch((error: unknown) => {
-    throw new EnvironmentLackingError(temporaryFolderProblem(errorText(error)), { cause: error });
+  const folder = await mkdtemp(resolve(parent, `bench-${kind}-`)).catch((error: unknown) => {
+    const problem = `the temporary folder cannot be used (${errorText(error)})`;
+    throw new EnvironmentLackingError(
+      `${printable(parent)}: ${problem}: make room there, or set TMPDIR to another folder`,
+      { cause: error },
+    );
   });
   try {
     return await work(folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** @param why the reason from the operating system */
-export function temporaryFolderProblem(why: string): string {
-  return `${printable(tmpdir())}: the temporary folder cannot be used (${why}): make room there, or set TMPDIR to another folder`;
 }

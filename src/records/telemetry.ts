@@ -24,23 +24,6 @@ export const CLOCK_REASONS = clockReasonsSchema.keyof().options;
 
 export type ClockReason = (typeof CLOCK_REASONS)[number];
 
-/** One sample of a GPU from nvidia-smi. Null: not supported by this driver or GPU. */
-export interface TelemetrySample {
-  /** UTC, ISO 8601; null if the tool prints no time (`dmon` without `-o T`). */
-  readonly at: string | null;
-  readonly smClockMhz: number | null;
-  readonly memoryClockMhz: number | null;
-  readonly powerW: number | null;
-  readonly powerLimitW: number | null;
-  readonly temperatureC: number | null;
-  readonly gpuUtilisationPercent: number | null;
-  readonly memoryUsedMib: number | null;
-  /** Null if not queried; empty if none is active. */
-  readonly clockReasons: readonly ClockReason[] | null;
-  readonly pcieGeneration: number | null;
-  readonly pcieWidth: number | null;
-}
-
 export const otherProcessSchema = z.object({ pid: z.number().int(), name: z.string(), memoryMib: numberOrNull });
 
 export type OtherProcess = Immutable<z.infer<typeof otherProcessSchema>>;

@@ -17,6 +17,7 @@ import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { definedVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { markOf } from '../process/process-identity.ts';
 import type { Invocation, ProcessResult } from '../process/spawn.ts';
+import { inTemporaryFolder } from '../process/temporary-folder.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
@@ -50,30 +51,18 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const tries: RunTry[] = [];
-  const finish = (): Promise<RunRecord> => finishRun(context, folder, runId);
   try {
     for (;;) {
       await requireRoom(context, attempt);
       requireStore(context);
       const number = recordAttempt(db, sweep.sweepId, runId, now().toISOString());
-      const { isWell, watched, ...started } = await startOnce(context, attempt, folder);
-      refuseFullDisk(context, attempt);
+      const { isWell, ...started } = await startOnce(context, attempt, folder);
       const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
-      if (isWell) {
-        // Written before the next run starts, so that a kill from here on only interrupts the next run.
-        await writeManifest(folder, manifest);
-        const store = async (): Promise<RunRecord> => {
-          const seen = await watched();
-          if (seen !== manifest.watched) await writeManifest(folder, { ...manifest, watched: seen });
-          return finish();
-        };
-        return { isWell, store };
-      }
-      manifest.watched = await watched();
-      const passed = await waitForNextTry(context, attempt, folder, manifest);
+      const passed = isWell ? null : await waitForNextTry(context, attempt, folder, manifest);
       if (passed === null) {
-        await writeManifest(folder, manifest);
-        return { isWell, store: finish };
+        // Written before the next run starts, so that a kill from here on only interrupts the next run.
+        await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
+        return { isWell, store: () => finishRun(context, folder, runId) };
       }
       tries.push(passed);
     }
@@ -138,16 +127,9 @@ async function readRun(folder: string): Promise<ReadRun> {
   return read;
 }
 
-function writeManifest(folder: string, manifest: RunManifest): Promise<void> {
-  return writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
-}
-
-/**
- * Starts the process once; stores nothing. `watched` returns the facts of the manifest, with the other processes on the
- * GPU if there are any.
- */
+/** Starts the process once; stores nothing. */
 export async function startOnce(context: SweepContext, attempt: Attempt, folder: string) {
-  const { library, signal, sweep } = context;
+  const { processFacts, signal, sweep } = context;
   const { harness, manifest: planned } = attempt;
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
@@ -166,22 +148,21 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     ...neighborOf(context, attempt, folder),
     ...(harness?.gpus === undefined ? {} : { gpus: harness.gpus }),
   };
-  const result = await context.spawn(invocation, signal, (pid) => {
-    library?.watch(pid);
-    watch?.started(pid);
-  });
-  library?.stop();
+  const inOwn = async (TMPDIR: string): Promise<ProcessResult> => {
+    // Frameworks keep caches for their next run in TMPDIR.
+    const env = harness === null ? { ...start.env, TMPDIR } : start.env;
+    const ended = await context.spawn({ ...invocation, env }, signal, (pid) => processFacts?.watch(pid));
+    processFacts?.stop();
+    if (!ended.cancelled) refuseFullDisk(context, attempt);
+    return ended;
+  };
+  const result = await inTemporaryFolder('run', inOwn, start.env['TMPDIR'] ?? folder);
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);
   }
-  const otherProcesses = watch?.otherProcesses() ?? Promise.resolve([]);
   const manifest = await manifestAfter({ ...context, watch }, attempt, folder, { env: start.env, argv }, result);
-  const watched = async (): Promise<RunManifest['watched']> => {
-    const others = await otherProcesses;
-    return manifest.watched && others.length > 0 ? { ...manifest.watched, otherProcesses: others } : manifest.watched;
-  };
-  return { isWell: result.exitCode === 0 && result.signal === null, manifest, watched };
+  return { isWell: result.exitCode === 0 && result.signal === null, manifest };
 }
 
 /** The neighbor has the program and the variables of the measured process. */
@@ -206,14 +187,14 @@ async function manifestAfter(
   { env, argv }: Pick<Start, 'argv' | 'env'>,
   result: ProcessResult,
 ): Promise<RunManifest> {
-  const { library, program, sweep, watch } = context;
+  const { processFacts, program, sweep, watch } = context;
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const [watched] = await Promise.all([
     watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
     scrubFolder(folder, env, attempt.harness === null ? isLog : undefined),
   ]);
   const { limit } = result;
-  const tensorrtLibrary = library?.version ?? null;
+  const tensorrtLibrary = processFacts?.libraryVersion ?? null;
   return {
     ...emptyManifest(),
     sweepId: sweep.sweepId,

@@ -1,19 +1,17 @@
 import { availableParallelism } from 'node:os';
-import { basename } from 'node:path';
 
 import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
-import { EnvironmentLackingError, UsageError } from '../errors.ts';
-import { coolDown } from '../machine/cool-down.ts';
-import { lockedSpawn, takeGpu, unnamedGpu } from '../machine/gpu-lock.ts';
-import { LoadedLibrary } from '../machine/host-facts.ts';
-import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
-import { boundTo, type CoolDown, type NumaPolicy } from '../machine/requests.ts';
+import { EnvironmentLackingError } from '../errors.ts';
+import { takeGpu, unnamedGpu } from '../machine/gpu-lock.ts';
+import { ProcessFacts } from '../machine/host-facts.ts';
+import type { Machine } from '../machine/machine.ts';
+import { boundTo, coolDown, type CoolDown, type NumaPolicy } from '../machine/requests.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { type LockWait, holderText, makeLockFolder } from '../process/lock.ts';
+import { type Lock, type LockWait, holderText, makeLockFolder } from '../process/lock.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -31,50 +29,55 @@ import { spawnWithNeighbor } from './start.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
 
-type WorkerSettings = Pick<StoredPlan, 'coolDown' | 'numa' | 'telemetry'>;
+/** A sweep that can be measured on these machines. */
+export interface PreparedSweep<Stored = StoredPlan> {
+  readonly sweep: Sweep;
+  readonly stored: Stored;
+  readonly program: TrtexecProgram;
+  /** Makes variants of base models; null if the plan has none. */
+  readonly converter: ConverterPython | null;
+  readonly machines: readonly [Machine, ...Machine[]];
+}
+
+type WorkerSettings = Pick<StoredPlan, 'coolDown' | 'numa' | 'plan' | 'telemetry'>;
 
 /** Decides how processes on one GPU are started and monitored. Recordings use no GPU. */
 async function openGpuWorker(
   machine: Machine,
   program: TrtexecProgram,
   settings: WorkerSettings,
-  { runs }: Plan,
   io: Io,
   onNote: (note: string) => void,
-): Promise<Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>> {
-  const { device, environment } = machine;
+): Promise<Pick<SweepContext, 'environment' | 'gpu' | 'processFacts' | 'program' | 'spawn' | 'watch'>> {
+  const { device, environment, hasSmi, pool } = machine;
   if (program.recordings !== null) {
-    const nothing = { gpu: null, library: null, watch: null };
+    const nothing = { gpu: null, processFacts: null, watch: null };
     return { ...nothing, environment, program, spawn: io.spawn };
   }
   const binding = await bindToNode(settings.numa, environment.numaNode ?? null, io.env);
   if (binding.note !== null) onNote(binding.note);
+  const processFacts = new ProcessFacts();
   const env = machine.isChosen && device !== null ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid } : program.env;
+  const boards = gpusTogether(mostGpus(settings.plan.runs), device, pool)?.map(({ boardUuid }) => boardUuid);
+  const watched = {
+    // nvidia-smi accepts a comma-separated list.
+    gpuUuid: boards?.join(',') ?? null,
+    // Processes on other MIG partitions are irrelevant.
+    asksForProcesses: device === null || device.uuid === device.boardUuid,
+  };
   return {
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
-    library: new LoadedLibrary(),
-    watch: settings.telemetry ? watchOf(machine, mostGpus(runs), { ...program, env }, io, onNote) : null,
+    processFacts,
+    watch: settings.telemetry
+      ? new RunWatch({ ...watched, env, hasSmi, processFacts, signal: io.signal, onNote })
+      : null,
     program: { ...program, env, wrapper: binding.prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
 }
 
-function watchOf(
-  { device, hasSmi, pool }: Machine,
-  gpus: number,
-  { env, file }: TrtexecProgram,
-  { now, signal }: Io,
-  onNote: (note: string) => void,
-): RunWatch {
-  const isWhole = device === null || device.uuid === device.boardUuid;
-  // Processes on other MIG partitions are irrelevant.
-  const boards = gpusTogether(gpus, device, pool)?.map(({ boardUuid }) => boardUuid);
-  // nvidia-smi accepts a comma-separated list.
-  const ofWhole = { gpuUuid: boards?.join(',') ?? null, asksForProcesses: isWhole };
-  return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
-}
-
+/** Spawns processes that hold the locks of their GPUs, as bench does. The wait for a lock does not count as run time. */
 function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
   // Fail here, before anything is measured.
   makeLockFolder(io.env);
@@ -88,20 +91,26 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
     const which = device === null ? 'the lock for one GPU (nvidia-smi lists none)' : deviceLabel(device);
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
-  return (invocation, signal, onStart) => {
+  return async (invocation, signal, onStart) => {
     const { env, gpus = 1, isTimed } = invocation;
     const together = gpusTogether(gpus, device, pool)?.map(({ uuid }) => uuid);
     const numbers = gpus === 1 ? [null] : Array.from({ length: gpus }, (_, gpu) => gpu);
     const names = together ?? numbers.map((number) => unnamedGpu(number, io.env));
-    // All locks are taken in the same order, so that no two processes wait for each other.
-    const take = names
-      .toSorted()
-      .map((name) => (until: AbortSignal) => takeGpu(name, io.env, onNote, { signal: until, onWait }));
-    const settle = async (): Promise<void> => {
-      if (request !== null && isTimed) await coolDown(request, { temperatureC, onNote }, signal);
-    };
     const seen = gpus === 1 || together === undefined ? env : { ...env, CUDA_VISIBLE_DEVICES: names.join(',') };
-    return lockedSpawn(spawnWithNeighbor(io.spawn), take, settle)({ ...invocation, env: seen }, signal, onStart);
+    const locks: Lock[] = [];
+    try {
+      // All locks are taken in the same order, so that no two processes wait for each other.
+      for (const name of names.toSorted()) locks.push(await takeGpu(name, io.env, onNote, { signal, onWait }));
+      if (request !== null && isTimed) await coolDown(request, { temperatureC, onNote }, signal);
+      const inherited = locks.map(({ descriptor }) => descriptor);
+      const locked = { ...invocation, env: seen, locks: inherited };
+      return await spawnWithNeighbor(io.spawn)(locked, signal, (pid) => {
+        for (const lock of locks) lock.noteHolder(pid);
+        onStart(pid);
+      });
+    } finally {
+      for (const lock of locks) lock.release();
+    }
   };
 }
 
@@ -128,23 +137,14 @@ function mostGpus(runs: Plan['runs']): number {
   return runs.reduce((most, { harness }) => Math.max(most, harness?.gpus ?? 1), 1);
 }
 
-interface OpenedSweep {
-  readonly sweep: Sweep;
-  readonly plan: Plan;
-  readonly program: TrtexecProgram;
-  readonly converter: ConverterPython | null;
-  readonly machines: readonly [Machine, ...Machine[]];
-  readonly settings: WorkerSettings;
-  readonly cache: EngineCache;
-}
-
 /**
  * The workers of a sweep that writes to this store, one per GPU, without runs beyond its plan.
  * @param onEvent receives the name of the GPU if there are several
  */
 export async function openWorkers(
   store: OpenStore,
-  { sweep, plan, program, converter, machines, settings, cache }: OpenedSweep,
+  { sweep, stored, program, converter, machines }: PreparedSweep<WorkerSettings>,
+  cache: EngineCache,
   io: Io,
   onEvent: (event: SweepEvent, gpu: string | null) => void,
 ): Promise<[SweepContext, ...SweepContext[]]> {
@@ -161,8 +161,7 @@ export async function openWorkers(
     signal: io.signal,
     now: io.now,
     sweep,
-    plan,
-    againRuns: () => [],
+    plan: stored.plan,
     moreRuns: () => [],
     unfitRounds: null,
     suspects: null,
@@ -171,7 +170,7 @@ export async function openWorkers(
     const label = machines.length === 1 || machine.device === null ? null : deviceLabel(machine.device);
     const take = (event: SweepEvent): void => onEvent(event, label);
     const onNote = (text: string): void => take({ kind: 'note', text });
-    const worker = await openGpuWorker(machine, program, settings, plan, io, onNote);
+    const worker = await openGpuWorker(machine, program, stored, io, onNote);
     const kind = engineKind(machine);
     return { ...shared, ...worker, otherModel: kind === engineKind(machines[0]) ? null : kind, onEvent: take, onNote };
   };
@@ -185,22 +184,6 @@ export async function openWorkers(
 function engineKind({ device, environment }: Machine): string | null {
   const isPart = device !== null && device.uuid !== device.boardUuid;
   return isPart ? device.uuid : (environment.gpuName ?? null);
-}
-
-/**
- * One machine for each GPU.
- * @param gpus value of `--gpus`; null for the first visible one
- */
-export async function machinesFor(
-  program: TrtexecProgram,
-  gpus: string | null,
-  io: Io,
-): Promise<[Machine, ...Machine[]]> {
-  if (gpus === null) return [await machineOf(program, io)];
-  if (program.recordings !== null) {
-    throw new UsageError('--gpus and recordings cannot be used together: no GPU will run');
-  }
-  return machinesOf(gpus, io);
 }
 
 /**

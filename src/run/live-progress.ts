@@ -1,4 +1,4 @@
-import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
+import type { Plan, PlannedRun } from '../records/plan.ts';
 import type { SweepEvent } from './sweep-context.ts';
 import { textWidth, truncate } from '../terminal/text-width.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
@@ -33,8 +33,8 @@ export class LiveProgress {
   private done = 0;
   private bad = 0;
   private readonly current = new Map<string | null, string>();
-  private variants: readonly PlannedVariant[];
-  private builds: readonly PlannedBuild[];
+  /** References of variants and builds that are over, and of builds that are there. */
+  private readonly over = new Set<string>();
   private readonly built = new Set<string>();
   private runsLeftS: number;
   private spentS = 0;
@@ -48,8 +48,6 @@ export class LiveProgress {
     this.timer = io.isInteractive ? setInterval(() => this.draw([], this.live()), REDRAW_MS).unref() : null;
     this.startMs = io.now().getTime();
     this.total = plan.runs.length;
-    this.variants = plan.variants;
-    this.builds = engineBuilds(plan.builds);
     this.runsLeftS = this.secondsOf({ runs: plan.runs });
   }
 
@@ -86,21 +84,21 @@ export class LiveProgress {
         this.current.set(gpu, `converting ${printable(event.variant.label)}`);
         return null;
       case 'variantReady':
-        this.finishVariant(event.variant);
+        this.over.add(event.variant.variantRef);
         return `variant ${printable(event.variant.label)}: ${event.how}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
-        this.finishVariant(event.variant);
+        this.over.add(event.variant.variantRef);
         return `variant ${printable(event.variant.label)}: ${this.io.errLook.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
         this.current.set(gpu, `building ${printable(event.build.label)}`);
         return null;
       case 'buildReady':
-        this.finishBuild(event.build.buildRef, true);
+        this.built.add(event.build.buildRef);
         return event.how === 'built'
           ? `${this.isReplay ? 'recorded build' : 'built'} ${printable(event.build.label)}${event.buildS === null ? '' : `: in ${formatDuration(event.buildS)}`}`
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
-        this.finishBuild(event.build.buildRef, false);
+        this.over.add(event.build.buildRef);
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${this.failureText(event)}`;
       case 'gpuTakenOut':
@@ -117,7 +115,7 @@ export class LiveProgress {
         this.current.set(gpu, this.runText(event.run));
         return null;
       case 'runKept':
-        this.finishBuild(event.run.buildRef, true);
+        this.built.add(event.run.buildRef);
         this.finish(event.run, null);
         return null;
       case 'note':
@@ -155,16 +153,6 @@ export class LiveProgress {
     return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
   }
 
-  private finishVariant({ variantRef }: PlannedVariant): void {
-    this.variants = this.variants.filter((variant) => variant.variantRef !== variantRef);
-  }
-
-  private finishBuild(buildRef: string, isThere: boolean): void {
-    const left = this.builds.filter((build) => build.buildRef !== buildRef);
-    if (left.length < this.builds.length && isThere) this.built.add(buildRef);
-    this.builds = left;
-  }
-
   private finish(run: PlannedRun, wallS: number | null): void {
     const runS = this.secondsOf({ runs: [run] });
     this.done += 1;
@@ -175,20 +163,30 @@ export class LiveProgress {
     }
   }
 
+  private builtEngines(): number {
+    return engineBuilds(this.plan.builds).filter(({ buildRef }) => this.built.has(buildRef)).length;
+  }
+
   private summary(): string {
     const builds = engineBuilds(this.plan.builds).length;
-    const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.built.size });
+    const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.builtEngines() });
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
     return `${counts}${bad} · ${formatDuration((this.io.now().getTime() - this.startMs) / 1000)}`;
   }
 
   private live(): string[] {
     const { style, columns } = this.io.errLook;
-    const steps = this.total + this.built.size + this.builds.length;
-    const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
+    const { builds, variants } = this.plan;
+    const left = {
+      builds: engineBuilds(builds).filter(({ buildRef }) => !this.over.has(buildRef) && !this.built.has(buildRef)),
+      variants: variants.filter(({ variantRef }) => !this.over.has(variantRef)),
+    };
+    const done = this.done + this.builtEngines();
+    const steps = this.total - this.done + done + left.builds.length;
+    const share = steps === 0 ? 1 : done / steps;
     // Estimates of runs are scaled by their actual durations.
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
-    const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
+    const leftS = this.secondsOf(left) + this.runsLeftS * scale;
     const facts = `${this.summary()} · about ${formatDuration(leftS)} left`;
     const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(facts)));
     const full = Math.round(share * width);

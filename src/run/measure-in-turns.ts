@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { ATTEMPT_PREFIX, sweepFolderOf } from '../files/layout.ts';
 import type { CachedEngine } from '../engines/engine-cache.ts';
-import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
+import { filledArgs, type LoadableEngine, loadableEngine } from '../engines/engine-state.ts';
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
 import { outcomeReason } from '../records/outcome.ts';
@@ -184,26 +184,25 @@ class Turns {
       if (pair.isCold) await warmUp(worker, pair.engine, run);
       return startRun(worker, run, runId, loadableEngine(pair.engine), pairOf(run.repeat));
     }
-    if (run.harness !== null) {
-      const { isWell, store } = await startRun(worker, run, runId, null);
-      return { isWell, store: () => this.counted(run, store()) };
-    }
     const engines = this.engines.get(side);
-    const engine = await engines?.engine(worker, run.buildRef);
-    const neighbor = run.neighbor && (await engines?.engine(worker, run.neighbor.buildRef));
-    if (engine?.kind !== 'ready' || (run.neighbor !== undefined && neighbor?.kind !== 'ready')) {
-      this.counts.skipped += 1;
-      this.first.unfitRounds?.skip(run.cellKey);
-      worker.onEvent({ kind: 'runSkipped', run });
-      return null;
+    const loaded: LoadableEngine[] = [];
+    for (const buildRef of run.harness === null ? buildRefsOf(run) : []) {
+      const state = await engines?.engine(worker, buildRef);
+      if (state?.kind !== 'ready') {
+        this.counts.skipped += 1;
+        this.first.unfitRounds?.skip(run.cellKey);
+        worker.onEvent({ kind: 'runSkipped', run });
+        return null;
+      }
+      loaded.push(state.engine);
     }
-    const loaded = neighbor?.kind === 'ready' ? neighbor.engine : null;
-    const { isWell, store } = await startRun(worker, run, runId, engine.engine, run.repeat - 1, loaded);
+    const [engine = null, neighbor = null] = loaded;
+    const { isWell, store } = await startRun(worker, run, runId, engine, run.repeat - 1, neighbor);
     return {
       isWell,
       store: async () => {
         const record = await this.counted(run, store());
-        await engines?.afterRun(worker, run.buildRef, engine.engine, record.outcome);
+        if (engine !== null) await engines?.afterRun(worker, run.buildRef, engine, record.outcome);
         return record;
       },
     };
@@ -278,7 +277,7 @@ async function warmUp(context: SweepContext, engine: CachedEngine, run: PlannedR
       index: 0,
       manifest: { role: 'pair' as const },
     };
-    await (await startOnce(context, attempt, folder)).watched();
+    await startOnce(context, attempt, folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -6,7 +6,7 @@ import { refuseLink } from '../files/folders.ts';
 import { sweepFolderOf } from '../files/layout.ts';
 import { toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
-import { type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
+import { Lock, type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import { type Sweep, newSweep } from '../records/sweep.ts';
@@ -68,10 +68,10 @@ export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void
   const path = join(folder, LOCK_FILE);
   refuseLink(folder);
   mkdirSync(folder, { recursive: true });
-  const attempt = tryAcquire(path);
-  if (attempt.kind === 'taken') return () => attempt.lock.release();
+  const lock = tryAcquire(path);
+  if (lock instanceof Lock) return () => lock.release();
   throw new UsageError(
-    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or stop it`,
+    `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(lock)}: wait for it, or stop it`,
   );
 }
 

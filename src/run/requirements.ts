@@ -1,6 +1,7 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { sizeOf } from '../files/folders.ts';
 import { modelBytes } from '../files/hashes.ts';
 import { sweepManifestPath } from '../files/layout.ts';
 import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
@@ -22,18 +23,22 @@ const ENGINE_TO_MODEL = 1.5;
 
 type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 
+/** The folders that a process writes into, with the space that it needs there. */
+function needsOf({ artefactsFolder }: Room, { args }: Attempt) {
+  const engine = flagValue(args, '--saveEngine');
+  const results = { folder: artefactsFolder, bytes: RUN_BYTES, what: 'logs and results go there' };
+  if (engine === null) return [results];
+  const onnx = flagValue(args, '--onnx');
+  const engineBytes = onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
+  return [{ folder: dirname(engine), bytes: BUILD_BYTES + engineBytes, what: 'an engine is built there' }, results];
+}
+
 /**
  * Checks for free space before a process starts, when stopping loses nothing.
  * @throws DiskFullError
  */
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
-  const engine = flagValue(attempt.args, '--saveEngine');
-  const needs = [{ folder: context.artefactsFolder, bytes: RUN_BYTES, what: 'logs and results go there' }];
-  if (engine !== null) {
-    const bytes = BUILD_BYTES + engineEstimate(attempt);
-    needs.unshift({ folder: dirname(engine), bytes, what: 'an engine is built there' });
-  }
-  for (const { bytes, folder, what } of needs) {
+  for (const { bytes, folder, what } of needsOf(context, attempt)) {
     const free = await freeBytesOf(folder);
     if (free === null || free >= bytes) continue;
     const sizes = `${Math.floor(free / MIB)} MiB free, about ${Math.ceil(bytes / MIB)} MiB needed (${what})`;
@@ -46,9 +51,7 @@ export async function requireRoom(context: Room, attempt: Attempt): Promise<void
  * @throws DiskFullError
  */
 export function refuseFullDisk(context: Room, attempt: Attempt): void {
-  const engine = flagValue(attempt.args, '--saveEngine');
-  const folders = [context.artefactsFolder, ...(engine === null ? [] : [dirname(engine)])];
-  for (const folder of folders) {
+  for (const { folder } of needsOf(context, attempt)) {
     const full = fullDisk(folder);
     if (full === null) continue;
     throw new DiskFullError(
@@ -79,14 +82,9 @@ function resumeAdvice({ sweep }: Room): string {
   return `Free some space, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
 }
 
-function engineEstimate({ args }: Attempt): number {
-  const onnx = flagValue(args, '--onnx');
-  return onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
-}
-
 export function engineBytesOf({ args }: Attempt): number {
   const path = flagValue(args, '--loadEngine');
-  return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+  return path === null ? 0 : sizeOf(path);
 }
 
 /** @throws StoreLostError if the file of the store is gone; the runs are still in their folders */

@@ -4,24 +4,21 @@ import { join } from 'node:path';
 import { makeOwnFolder, namesIn } from '../files/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, sweepFolderOf } from '../files/layout.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
-import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
+import { writeSweepManifest } from '../artefacts/sweep-notes.ts';
 import { BenchError, EnvironmentLackingError } from '../errors.ts';
 import { disturbedCells } from '../judge/run-trust.ts';
 import { endOrphans } from '../process/process-identity.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
-import { type CellKey, isId, type SweepId } from '../records/scalars.ts';
+import { type CellKey, isId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
-import { type ClockLock, type LockableGpu, lockClocks } from '../machine/clock-lock.ts';
+import { lockClocks } from '../machine/clock-lock.ts';
 import type { Machine } from '../machine/machine.ts';
 import type { ClockRequest } from '../machine/requests.ts';
-import { printable } from '../text/printable.ts';
-import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-report.ts';
-import { readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
+import { type RecordingSet, readRecordingSet, recordedRuns } from '../trtexec/replay/recording-set.ts';
 import { sqliteRefusal } from '../store/file/store-file.ts';
 import { finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
@@ -80,7 +77,7 @@ function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<Swee
   const turnsOf = (runs: readonly PlannedRun[]): Turn[] => runs.map((run) => ({ side, run }));
   return measureInTurns([side], stored.gpus?.cells ?? {}, function* rounds(counts) {
     yield turnsOf(first.plan.runs);
-    const again = first.againRuns();
+    const again = runsToMeasureAgain(first);
     if (again.length > 0) {
       const before = counts.measured;
       first.onEvent({ kind: 'measuredAgain', runs: again });
@@ -152,17 +149,10 @@ async function recoverSweep(context: SweepContext): Promise<void> {
   await context.variants?.cache.sweepUp();
 }
 
-/**
- * One more run for each disturbed run, counted from the store so that a resume does not add runs twice.
- * @param recorded number of recorded runs per cell; null for a real trtexec
- */
-export function runsToMeasureAgain(
-  db: StoreDatabase,
-  sweepId: SweepId,
-  plan: Plan,
-  recorded: ((cellKey: CellKey) => number) | null,
-): PlannedRun[] {
-  const disturbed = disturbedCells(cellRunsOf(db, [sweepId]), plan.repeats);
+/** One more run for each disturbed run, counted from the store so that a resume does not add runs twice. */
+function runsToMeasureAgain({ db, plan, program, sweep }: SweepContext): PlannedRun[] {
+  const recorded = recordedOf(plan, program);
+  const disturbed = disturbedCells(cellRunsOf(db, [sweep.sweepId]), plan.repeats);
   return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
     const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
     const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
@@ -171,6 +161,16 @@ export function runsToMeasureAgain(
       ({ repeat }) => repeat <= limit,
     );
   });
+}
+
+/** Runs available per cell; null for a real trtexec. */
+export function recordedOf(plan: Plan, { recordings }: TrtexecProgram): ((cellKey: CellKey) => number) | null {
+  if (recordings === null) return null;
+  let set: RecordingSet | null = null;
+  return (key) => {
+    set ??= readRecordingSet(recordings.folder);
+    return recordedRuns(set, plan, key);
+  };
 }
 
 type Machines = readonly [Machine, ...Machine[]];
@@ -187,16 +187,18 @@ export async function withLockedClocks<Result>(
   work: (machines: Machines) => Promise<Result>,
 ): Promise<Result> {
   if (request === null || program.recordings !== null) return work(machines);
-  const chosen = machines.flatMap(({ device }) =>
-    device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }],
-  );
-  const gpus = machines[0].isChosen ? chosen : [await firstGpu(io)];
-  const locks: ClockLock[] = [];
+  const devices = machines.flatMap(({ device }) => device ?? []);
+  const gpus = new Map(devices.map(({ boardUuid, name }) => [boardUuid, name]));
+  if (gpus.size === 0) {
+    const unsure = 'it is not certain which GPU is used: name it by its UUID in CUDA_VISIBLE_DEVICES';
+    throw new EnvironmentLackingError(`clocks cannot be locked: ${machines[0].note ?? unsure}`);
+  }
+  const locks: ReturnType<typeof lockClocks>[] = [];
   const around = { env: io.env, now: io.now, say: (line: string): void => io.err(`${line}\n`) };
   try {
-    for (const gpu of gpus) {
+    for (const [gpuUuid, gpuName] of gpus) {
       io.signal.throwIfAborted();
-      locks.push(lockClocks(gpu, request, around));
+      locks.push(lockClocks({ gpuUuid, gpuName }, request, around));
     }
     const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
     const withPolicy = (machine: Machine): Machine => ({
@@ -208,15 +210,4 @@ export async function withLockedClocks<Result>(
   } finally {
     for (const lock of locks) lock.release();
   }
-}
-
-async function firstGpu({ env }: Io): Promise<LockableGpu> {
-  const report = await readReport(env);
-  const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, env);
-  if (gpu !== null && gpu.uuid !== null) return { gpuUuid: gpu.uuid, gpuName: gpu.name ?? 'GPU' };
-  throw new EnvironmentLackingError(
-    typeof report === 'string'
-      ? `clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`
-      : 'clocks cannot be locked: it is not certain which GPU is used: name it by its UUID in CUDA_VISIBLE_DEVICES',
-  );
 }

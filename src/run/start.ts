@@ -32,16 +32,9 @@ export interface Attempt {
   readonly inspect?: () => Promise<Partial<RunManifest>>;
 }
 
-export interface Start {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: EnvironmentVariables;
-  /** The command line for the store, with the public name of the program. */
-  readonly argv: readonly string[];
-}
+export type Start = ReturnType<typeof startOf>;
 
-export function startOf({ program }: SweepContext, attempt: Attempt, folder: string): Start {
+export function startOf({ program }: SweepContext, attempt: Attempt, folder: string) {
   const { harness, index } = attempt;
   const { recordings, wrapper = [] } = program;
   const argv = harness?.argv.map((text) => text.replaceAll(PLACEHOLDERS.runFolder, () => folder));
@@ -51,19 +44,16 @@ export function startOf({ program }: SweepContext, attempt: Attempt, folder: str
     BENCH_REPLAY_INDEX: String(index),
     BENCH_REPLAY_REPORT: join(folder, REPLAY_REPORT),
   };
-  return {
-    file,
-    args,
-    cwd: harness?.cwd ?? folder,
-    env: {
-      ...program.env,
-      ...overlay(harness?.env ?? {}),
-      ...overlay(attempt.env),
-      ...(harness === null ? {} : { BENCH_RUN_FOLDER: folder }),
-      ...(harness === null && recordings !== null ? replay : {}),
-    },
-    argv: [...wrapper, ...(harness?.argv ?? [program.shownAs, ...attempt.args])],
+  const env: EnvironmentVariables = {
+    ...program.env,
+    ...overlay(harness?.env ?? {}),
+    ...overlay(attempt.env),
+    ...(harness === null ? {} : { BENCH_RUN_FOLDER: folder }),
+    ...(harness === null && recordings !== null ? replay : {}),
   };
+  /** The command line for the store, with the public name of the program. */
+  const shown = [...wrapper, ...(harness?.argv ?? [program.shownAs, ...attempt.args])];
+  return { file, args, cwd: harness?.cwd ?? folder, env, argv: shown };
 }
 
 /** An undefined value removes a variable. */

@@ -1,5 +1,5 @@
 import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
-import type { LoadedLibrary } from '../machine/host-facts.ts';
+import type { ProcessFacts } from '../machine/host-facts.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { Environment } from '../records/environment.ts';
 import type { Outcome } from '../records/outcome.ts';
@@ -40,12 +40,10 @@ export interface SweepContext {
   readonly plan: Plan;
   /** Facts known before any run; logs add to them. */
   readonly environment: Partial<Environment>;
-  /** Finds the TensorRT library that trtexec loads; null if no trtexec runs. */
-  readonly library: LoadedLibrary | null;
+  /** Of the process that runs; null for recordings. */
+  readonly processFacts: ProcessFacts | null;
   /** Watches the machine during each run; null to disable that. */
   readonly watch: RunWatch | null;
-  /** Replacements for unfit runs; called once, after the plan. */
-  readonly againRuns: () => readonly PlannedRun[];
   /** The next runs beyond the plan, computed from the store; empty if there are enough. */
   readonly moreRuns: () => readonly PlannedRun[];
   /** Ends the sweep after a whole round of unfit runs; null to disable that. */
@@ -86,58 +84,34 @@ export interface SuspectPairs {
   readonly rounds: (side: Side, byGpu: readonly (readonly PlannedPairs[])[]) => AsyncIterable<readonly Turn[]>;
 }
 
-export type SweepEvent =
-  | { readonly kind: 'variantStarted'; readonly variant: PlannedVariant }
-  | {
-      readonly kind: 'variantReady';
-      readonly variant: PlannedVariant;
-      readonly how: 'made' | 'cached';
-      readonly wallS: number | null;
-      readonly converted: ConvertedNodes;
-    }
-  | {
-      readonly kind: 'variantFailed';
-      readonly variant: PlannedVariant;
-      readonly problem: string;
-      /** Folder of its log; null if nothing ran. */
-      readonly folder: string | null;
-    }
-  | { readonly kind: 'buildStarted'; readonly build: PlannedBuild }
-  | {
-      readonly kind: 'buildReady';
-      readonly build: PlannedBuild;
-      readonly how: 'built' | 'cached' | 'frozen' | 'given';
-      readonly buildS: number | null;
-    }
-  | {
-      readonly kind: 'buildFailed';
-      readonly build: PlannedBuild;
-      readonly outcome: Outcome;
-      /** Null when nothing ran. */
-      readonly runId: RunId | null;
-    }
-  | { readonly kind: 'runStarted'; readonly run: PlannedRun }
-  | {
-      readonly kind: 'runDone';
-      readonly run: PlannedRun;
-      readonly record: Pick<RunRecord, 'harness' | 'outcome' | 'runId' | 'wallS'> & {
-        readonly log: Pick<RunRecord['log'], 'measurement'>;
-      };
-    }
+interface SweepEvents {
+  variantStarted: { variant: PlannedVariant };
+  variantReady: { variant: PlannedVariant; how: 'made' | 'cached'; wallS: number | null; converted: ConvertedNodes };
+  /** `folder` has its log; null if nothing ran. */
+  variantFailed: { variant: PlannedVariant; problem: string; folder: string | null };
+  buildStarted: { build: PlannedBuild };
+  buildReady: { build: PlannedBuild; how: 'built' | 'cached' | 'frozen' | 'given'; buildS: number | null };
+  /** `runId` is null if nothing ran. */
+  buildFailed: { build: PlannedBuild; outcome: Outcome; runId: RunId | null };
+  runStarted: { run: PlannedRun };
+  runDone: {
+    run: PlannedRun;
+    record: Pick<RunRecord, 'harness' | 'outcome' | 'runId' | 'wallS'> & { log: Pick<RunRecord['log'], 'measurement'> };
+  };
   /** Repeats of unfit runs after the plan. */
-  | { readonly kind: 'measuredAgain'; readonly runs: readonly PlannedRun[] }
+  measuredAgain: { runs: readonly PlannedRun[] };
   /** Runs beyond the plan, because the results do not suffice. */
-  | { readonly kind: 'moreRuns'; readonly runs: readonly PlannedRun[] }
-  | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
-  | { readonly kind: 'runKept'; readonly run: PlannedRun }
+  moreRuns: { runs: readonly PlannedRun[] };
+  runSkipped: { run: PlannedRun };
+  runKept: { run: PlannedRun };
   /** A GPU failed repeatedly, so that its runs, including those that failed, go to the other GPUs. */
-  | {
-      readonly kind: 'gpuTakenOut';
-      readonly failures: number;
-      readonly failed: readonly PlannedRun[];
-      readonly moved: readonly PlannedRun[];
-    }
-  | { readonly kind: 'note'; readonly text: string };
+  gpuTakenOut: { failures: number; failed: readonly PlannedRun[]; moved: readonly PlannedRun[] };
+  note: { text: string };
+}
+
+export type SweepEvent = {
+  [Kind in keyof SweepEvents]: Readonly<SweepEvents[Kind]> & { readonly kind: Kind };
+}[keyof SweepEvents];
 
 export interface SweepCounts {
   readonly measured: number;

@@ -29,8 +29,8 @@ type EndedRun = Pick<RunRecord, 'flags' | 'outcome' | 'role'>;
 export class UnfitRounds {
   private cells: ReadonlySet<CellKey> = new Set();
   private readonly silent = new Set<CellKey>();
-  private row: (Pick<UnfitRound, 'evidence' | 'reason' | 'runs'> & { readonly cells: ReadonlySet<CellKey> }) | null =
-    null;
+  /** The reason of the last runs, and the cell of each. */
+  private row: (UnfitReasonOfRun & { readonly runs: readonly CellKey[] }) | null = null;
 
   /** @param cellKeys cells of the next runs, all of which a round includes */
   begin(cellKeys: Iterable<CellKey>): void {
@@ -45,25 +45,24 @@ export class UnfitRounds {
   take(cellKey: CellKey, run: EndedRun): UnfitRound | null {
     if (run.role !== 'timed') return null;
     if (run.outcome.kind === 'failed') this.skip(cellKey);
-    else this.count(cellKey, sharedReason(run));
-    return this.whole();
-  }
-
-  private count(cellKey: CellKey, found: Pick<UnfitRound, 'evidence' | 'reason'> | null): void {
-    this.silent.delete(cellKey);
-    const before = this.row !== null && this.row.reason === found?.reason ? this.row : { runs: 0, cells: [] };
-    this.row = found && { ...found, runs: before.runs + 1, cells: new Set([...before.cells, cellKey]) };
-  }
-
-  private whole(): UnfitRound | null {
+    else {
+      this.silent.delete(cellKey);
+      const found = sharedReason(run);
+      const before = this.row !== null && this.row.reason === found?.reason ? this.row.runs : [];
+      this.row = found && { ...found, runs: [...before, cellKey] };
+    }
     if (this.row === null) return null;
-    const { cells, runs } = this.row;
+    const { runs } = this.row;
+    const cells = new Set(runs);
     const isWhole = [...this.cells].every((key) => cells.has(key) || this.silent.has(key));
-    return isWhole && runs >= LEAST.runs && cells.size >= LEAST.cells ? { ...this.row, cells: cells.size } : null;
+    const isLong = runs.length >= LEAST.runs && cells.size >= LEAST.cells;
+    return isWhole && isLong ? { ...this.row, runs: runs.length, cells: cells.size } : null;
   }
 }
 
-function sharedReason({ flags, outcome }: EndedRun): Pick<UnfitRound, 'evidence' | 'reason'> | null {
+type UnfitReasonOfRun = Pick<UnfitRound, 'evidence' | 'reason'>;
+
+function sharedReason({ flags, outcome }: EndedRun): UnfitReasonOfRun | null {
   if (outcome.kind === 'unfit') {
     const reason = SHARED_REASONS.find((each) => each === outcome.reason);
     return reason === undefined ? null : { reason, evidence: outcome.evidence[0]?.text ?? null };

@@ -7,7 +7,7 @@ import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
+import { printable, shortList } from '../text/printable.ts';
 import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
 import { isColdStart } from '../records/harness.ts';
 import { type FieldWords, readFilter } from '../matrix/filter.ts';
@@ -16,7 +16,7 @@ import { shellQuote } from '../text/shell-quote.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
+import { findRunsByPrefix, type ShownRun, showRun, storedMetrics } from '../store/runs/show-run.ts';
 import {
   isMetric,
   isOwnMetric,
@@ -30,7 +30,6 @@ import {
 import type { Finding } from '../records/finding.ts';
 import { findFindingsByPrefix } from '../store/sweeps/findings.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
-import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import { usualBound } from '../judge/bound.ts';
 import { valuesOf } from '../judge/value-rule.ts';
@@ -178,19 +177,21 @@ export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
   return run;
 }
 
-export const SHORTEST_ID = 4;
+/** @throws UsageError for several */
+export function onlyOne<Item>(ref: string, [found, ...others]: readonly Item[], items: string): Item | null {
+  if (others.length === 0) return found ?? null;
+  throw new UsageError(`${printable(ref)} is the start of several ${items}: write more of it`);
+}
 
 /** The only run whose ID starts with the prefix; null for none or several. */
 export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
-  const [runId = null, ...more] = prefix.length < SHORTEST_ID ? [] : findRunsByPrefix(db, prefix);
+  const [runId = null, ...more] = findRunsByPrefix(db, prefix);
   return more.length > 0 ? null : runId;
 }
 
 /** The only finding whose ID starts with the prefix; null for none. @throws UsageError for several */
 export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | null {
-  const [finding = null, ...more] = prefix.length < SHORTEST_ID ? [] : findFindingsByPrefix(db, prefix);
-  if (more.length > 0) throw new UsageError(`${printable(prefix)} is the start of several findings: write more of it`);
-  return finding;
+  return onlyOne(prefix, findFindingsByPrefix(db, prefix), 'findings');
 }
 
 /**
@@ -198,14 +199,13 @@ export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | nu
  * @throws UsageError when there is none, or more than one
  */
 export function namedRun(db: StoreDatabase, name: string): string {
-  const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
-  if (more.length > 0) throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
-  if (runId !== undefined) return runId;
+  const runId = onlyOne(name, findRunsByPrefix(db, name), 'ids');
+  if (runId !== null) return runId;
   const cells = allCells(db);
   if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
     throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
   }
-  if (/^latest(?:~\d+)?$/.test(name) || (name.length >= 8 && findSweepsByPrefix(db, name).length > 0)) {
+  if (/^latest(?:~\d+)?$/.test(name) || findSweepsByPrefix(db, name).length > 0) {
     throw new UsageError(
       `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
     );
@@ -214,8 +214,6 @@ export function namedRun(db: StoreDatabase, name: string): string {
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }
-
-const SHOWN = 10;
 
 /**
  * The metric with a name: built in, or measured by a harness in this store.
@@ -233,8 +231,7 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
     throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
   }
   const labels = [...new Set(stored.map((id) => metricOf(id).label))];
-  const more = labels.length > SHOWN ? ', …' : '';
-  const list = labels.length === 0 ? '' : ` (${labels.slice(0, SHOWN).join(', ')}${more})`;
+  const list = labels.length === 0 ? '' : ` (${shortList(labels, 10)})`;
   throw new UsageError(
     `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_WORDS, ...labels])}`,
   );

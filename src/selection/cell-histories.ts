@@ -14,7 +14,7 @@ import { measuredRuns } from '../store/runs/run-values.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
-import { printable } from '../text/printable.ts';
+import { printable, shortList } from '../text/printable.ts';
 
 /**
  * The histories of cells in some sweeps.
@@ -112,13 +112,10 @@ export function nothingStored(db: StoreDatabase, branch: string | null = null): 
   if (countEndedSweeps(db) === 0)
     return new UsageError('the store is empty: `bench run` or `bench import` something first');
   const names = storedBranches(db).filter((name) => name !== AB_BRANCH && !OFF_BRANCHES.includes(name));
-  const shown = names.slice(0, MOST_NAMES).map(printable).join(', ');
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  const shown = shortList(names.map(printable), 8, ', ', ' and ');
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;
-  const others = names.length === 0 ? '' : `, there are ${shown}${more}`;
+  const others = names.length === 0 ? '' : `, there are ${shown}`;
   return new UsageError(
     `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`,
   );
 }
-
-const MOST_NAMES = 8;

@@ -4,7 +4,7 @@ import process from 'node:process';
 import * as z from 'zod';
 
 import { LEFT_OUT_KINDS, type LeftOutKind, discoverRuns, leftOutKind } from '../artefacts/read/discover.ts';
-import type { ImportHints } from '../artefacts/read/recognise.ts';
+import type { ImportHints } from '../artefacts/read/discover.ts';
 import type { Io } from '../cli/io.ts';
 import { UsageError, errorCode } from '../errors.ts';
 import { count } from '../terminal/numbers.ts';

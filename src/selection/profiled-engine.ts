@@ -17,7 +17,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
 import { runLayers } from '../store/runs/show-run.ts';
 import { cellOf } from '../artefacts/read/identify.ts';
-import { NOTHING_STATED } from '../artefacts/read/read-standalone.ts';
+import { NOTHING_STATED } from '../artefacts/read/read-source.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+import type { RunSource } from '../artefacts/read/discover.ts';
 import { cellOf, isUnnamed, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
-import { NOTHING_STATED, type StandaloneReading } from '../artefacts/read/read-standalone.ts';
+import { NOTHING_STATED, readSource, type StandaloneReading } from '../artefacts/read/read-source.ts';
 import { type Io, yieldToEventLoop } from '../cli/io.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 import { UsageError } from '../errors.ts';
@@ -103,29 +103,29 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
   return { path: side.path, runs: await runsUnder(side.path, io, { ...NOTHING_STATED, stated }), note };
 }
 
+const EXPORTED = /^(?:profile|layers)\.json(?:\.(?:gz|zst|br))?$/;
+
 /**
  * Every run in a folder, a log, a report, or a file of layers.
  * @param standalone hints for files outside of run folders
  */
 export async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED) {
   const path = resolve(io.cwd, named);
-  const sources = await findRuns(path, io);
-  const mayBeExport =
-    !statSync(path).isDirectory() && sources.every((source) => source.kind === 'layers' && source.format === 'trtexec');
-  const layers = mayBeExport ? await readLayerFile(path) : null;
-  if (layers !== null) return [layers];
+  const found = await findRuns(path, io);
+  // A folder may hold only exports.
+  const isFolder = found.length === 0 && statSync(path).isDirectory();
+  const [exported] = isFolder
+    ? readdirSync(path)
+        .filter((file) => EXPORTED.test(file))
+        .toSorted()
+        .toReversed()
+    : [];
+  const sources: readonly RunSource[] =
+    exported === undefined ? found : [{ kind: 'layers', path: join(path, exported), format: 'trtexec' }];
   const runs: ReadRun[] = [];
   for (const source of sources) {
     io.signal.throwIfAborted();
     runs.push(...(await readSource(source, standalone, { signal: io.signal })).map(withoutFileName));
-  }
-  // A folder may hold only exports.
-  if (runs.length === 0 && statSync(path).isDirectory()) {
-    const exported = readdirSync(path).filter((file) => /^(?:profile|layers)\.json/.test(file));
-    for (const file of exported.toSorted().toReversed()) {
-      const run = await readLayerFile(join(path, file));
-      if (run !== null) return [run];
-    }
   }
   if (runs.length === 0) throw new UsageError(nothingIn(named));
   const ofSweeps = runs.filter((run) => roleOf(run) !== 'pair');

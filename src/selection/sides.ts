@@ -1,13 +1,13 @@
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
-import { COMPARE_BRANCH, type GitState, type Provenance, type Sweep } from '../records/sweep.ts';
+import { COMPARE_BRANCH, type Provenance, type Sweep } from '../records/sweep.ts';
 import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
   countEndedSweeps,
   measuredCommits,
-  newestOfAnyBranch,
+  newestDone,
   newestOfBranch,
   seriesOf,
   sweepsAtCommit,
@@ -19,7 +19,7 @@ import { count } from '../terminal/numbers.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
-import { SHORTEST_ID } from './by-name.ts';
+import { onlyOne } from './by-name.ts';
 import { sweepInEnvironment } from './environment-side.ts';
 import { nothingStored } from './cell-histories.ts';
 
@@ -39,8 +39,6 @@ interface Sides {
 }
 
 export interface SideOptions {
-  /** May start before the store is opened, which takes equally long. */
-  readonly git?: Promise<GitState>;
   /** The branch of `latest`; default: the checked-out branch, or that of the CI job. */
   readonly branch?: string | undefined;
 }
@@ -52,9 +50,9 @@ type Context = ReturnType<typeof contextOf>;
  * With both sides named, a branch has no effect, so that a misspelled one would go unnoticed.
  * @param like sweeps of its matrix and provenance come first
  */
-function contextOf(db: StoreDatabase, io: Io, { branch, git }: SideOptions, like: Sweep | null = null) {
+function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions, like: Sweep | null = null) {
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
-  return { db, io, git: git ?? readGitState(io.cwd), branch, like };
+  return { db, io, git: readGitState(io.cwd), branch, like };
 }
 
 /**
@@ -235,7 +233,7 @@ async function newestOfSeries({ branch: asked, db, git, io, like }: Context) {
   const branch = asked ?? (await git).branch ?? ciBranch(io.env);
   const newest =
     branch === null
-      ? newestOfAnyBranch(db, like)
+      ? newestDone(db, like, null)
       : (newestOfBranch(db, branch, like) ?? (asked === undefined ? newestOfBranch(db, null, like) : null));
   if (newest === null) throw nothingStored(db, branch);
   const isTaken = branch === null && newest.branch !== null;
@@ -252,18 +250,13 @@ function baselineSide({ db }: Context, ref: string): Side {
 function sweepOfIdOrName(db: StoreDatabase, ref: string): Sweep | null {
   const [named] = sweepsNamed(db, ref);
   if (named !== undefined) return named;
-  return ref.length < SHORTEST_ID ? null : onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
+  return onlyOne(ref, findSweepsByPrefix(db, ref), 'sweeps');
 }
 
 /** A measured commit that git does not know, as in a shallow clone or next to a copied store. */
 function storedCommit(db: StoreDatabase, ref: string): string | null {
-  const commits = [...measuredCommits(db)].filter((commit) => commit.startsWith(ref));
-  return ref.length < SHORTEST_ID ? null : onlyOne(ref, commits, 'commits');
-}
-
-function onlyOne<Item>(ref: string, [found, ...others]: readonly Item[], items: string): Item | null {
-  if (others.length === 0) return found ?? null;
-  throw new UsageError(`${printable(ref)} is the start of ${others.length + 1} ${items}: write more of it`);
+  const commits = [...measuredCommits(db)].filter((commit) => ref.length >= 4 && commit.startsWith(ref));
+  return onlyOne(ref, commits, 'commits');
 }
 
 /** The results of a commit, or of its nearest ancestor with results. */

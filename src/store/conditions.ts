@@ -31,9 +31,9 @@ export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
 }
 
-/** Condition on the first characters of an ID. */
+/** Condition on the first characters of an ID, at least four. */
 export function idBegins(column: SQLiteColumn, start: string): SQL {
-  return /^[0-9a-f]{1,32}$/.test(start) ? like(column, `${start}%`) : sql`0`;
+  return /^[0-9a-f]{4,32}$/.test(start) ? like(column, `${start}%`) : sql`0`;
 }
 
 /** Distinct texts in a column, without null. */

@@ -28,7 +28,6 @@ export const LEAST_KEPT_SWEEPS = 2;
 export interface PrunableSweep {
   readonly sweepId: SweepId;
   readonly startedAt: string | null;
-  readonly name: string | null;
   readonly runs: number;
   readonly sampleBytes: number;
   readonly layerBytes: number;
@@ -40,9 +39,9 @@ export interface PrunableSweep {
  * ones.
  */
 export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): PrunableSweep[] {
-  const statement = $client.prepare<[number, string | null, string | null], PrunableSweep>(`
+  const statement = $client.prepare<[object], PrunableSweep>(`
     WITH placed AS (
-      SELECT sweep_id, started_at, finished_at, coalesce(matrix, name) AS name,
+      SELECT sweep_id, started_at, finished_at,
              row_number() OVER (PARTITION BY git_branch, matrix, provenance, state = 'finished'
                                 ORDER BY ${newestFirstSql('sweeps')}) AS place
       FROM sweeps),
@@ -51,28 +50,24 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
       UNION SELECT last_good_sweep_id FROM findings WHERE state = 'open' AND last_good_sweep_id IS NOT NULL
       UNION SELECT first_bad_sweep_id FROM findings WHERE state = 'open'
       UNION SELECT reported_sweep_id FROM findings WHERE state = 'open')
-    SELECT p.sweep_id AS sweepId, p.started_at AS startedAt, p.name,
-           count(*) AS runs,
+    SELECT p.sweep_id AS sweepId, p.started_at AS startedAt, count(*) AS runs,
            coalesce(sum(length(s.data)), 0) AS sampleBytes,
-           coalesce(sum(length(l.data)), 0) AS layerBytes,
-           sum(r.artefact_folder IS NOT NULL AND NOT coalesce(x.artefacts, 0)) AS folders
+           @layers * coalesce(sum(length(l.data)), 0) AS layerBytes,
+           @artefacts * sum(r.artefact_folder IS NOT NULL AND NOT coalesce(x.artefacts, 0)) AS folders
     FROM placed p
     JOIN runs r ON r.sweep_id = p.sweep_id
     LEFT JOIN samples s ON s.run_id = r.run_id
     LEFT JOIN layer_profiles l ON l.run_id = r.run_id
     LEFT JOIN pruned_runs x ON x.run_id = r.run_id
-    WHERE p.place > ? AND (? IS NULL OR coalesce(p.finished_at, p.started_at) < ?)
+    WHERE p.place > @newest AND (@endedSince IS NULL OR coalesce(p.finished_at, p.started_at) < @endedSince)
       AND p.sweep_id NOT IN (SELECT sweep_id FROM needed)
     GROUP BY p.sweep_id
     ORDER BY p.started_at, p.sweep_id`);
+  const { artefacts, endedSince, layers, sweepsOfSeries } = rules;
+  const newest = Math.max(LEAST_KEPT_SWEEPS, sweepsOfSeries);
   return statement
-    .all(Math.max(LEAST_KEPT_SWEEPS, rules.sweepsOfSeries), rules.endedSince, rules.endedSince)
-    .map((sweep) => ({
-      ...sweep,
-      layerBytes: rules.layers ? sweep.layerBytes : 0,
-      folders: rules.artefacts ? sweep.folders : 0,
-    }))
-    .filter(({ sampleBytes, layerBytes, folders }) => sampleBytes > 0 || layerBytes > 0 || folders > 0);
+    .all({ endedSince, newest, layers: Number(layers), artefacts: Number(artefacts) })
+    .filter(({ sampleBytes, layerBytes, folders }) => sampleBytes + layerBytes + folders > 0);
 }
 
 /**
@@ -118,17 +113,14 @@ export function prunedRunsOf(db: StoreDatabase) {
 }
 
 export function freeBytes({ $client }: StoreDatabase): number {
-  return pragmaNumber($client, 'freelist_count') * pragmaNumber($client, 'page_size');
+  const free = 'SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size';
+  return Number($client.prepare(free).pluck().get());
 }
 
 /** Returns free space to the disk. This blocks other connections. */
 export function vacuum({ $client }: StoreDatabase): void {
   $client.exec('VACUUM');
   $client.pragma('wal_checkpoint(TRUNCATE)');
-}
-
-function pragmaNumber($client: StoreDatabase['$client'], name: string): number {
-  return Number($client.pragma(name, { simple: true }));
 }
 
 export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$inferSelect | null {
@@ -146,36 +138,21 @@ export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
   return rows.map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }
 
-/** Other stores in the same folder, which share the folder of artefacts. Excludes backups. */
-export class SiblingStores {
-  private readonly clients: readonly Database.Database[];
+/** Questions to the other stores in the same folder, which share the folder of artefacts. Excludes backups. */
+export type SiblingStores = ReturnType<typeof siblingStores>;
 
-  constructor(path: string) {
-    const names = readdirSync(dirname(path)).filter(
-      (name) => /(?<!\.backup)\.sqlite$/.test(name) && name !== basename(path),
-    );
-    this.clients = names.flatMap((name) => openStoreAt(join(dirname(path), name)) ?? []);
-  }
-
-  runsOf(sweepId: SweepId): Set<string> {
-    return new Set(
-      this.clients.flatMap((client) => idsIn(client, 'SELECT run_id FROM runs WHERE sweep_id = ?', sweepId)),
-    );
-  }
-
-  hasSweep(sweepId: SweepId): boolean {
-    return this.clients.some(
-      (client) => idsIn(client, 'SELECT sweep_id FROM sweeps WHERE sweep_id = ?', sweepId).length > 0,
-    );
-  }
-
-  close(): void {
-    for (const client of this.clients) client.close();
-  }
-}
-
-function idsIn(client: Database.Database, query: string, sweepId: SweepId): string[] {
-  return client.prepare<[string], string>(query).pluck().all(sweepId);
+export function siblingStores(path: string) {
+  const names = readdirSync(dirname(path)).filter(
+    (name) => /(?<!\.backup)\.sqlite$/.test(name) && name !== basename(path),
+  );
+  const clients = names.flatMap((name) => openStoreAt(join(dirname(path), name)) ?? []);
+  const idsOf = (query: string, sweepId: SweepId): Set<string> =>
+    new Set(clients.flatMap((client) => client.prepare<[string], string>(query).pluck().all(sweepId)));
+  return {
+    runsOf: (sweepId: SweepId) => idsOf('SELECT run_id FROM runs WHERE sweep_id = ?', sweepId),
+    hasSweep: (sweepId: SweepId) => idsOf('SELECT sweep_id FROM sweeps WHERE sweep_id = ?', sweepId).size > 0,
+    close: () => clients.forEach((client) => client.close()),
+  };
 }
 
 function openStoreAt(path: string): Database.Database | null {

@@ -1,4 +1,5 @@
 import { printable } from '../text/printable.ts';
+import { ENVIRONMENT_FIELDS } from '../judge/compare/differences.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../records/telemetry.ts';
 import type { Look } from './look.ts';
 import { count, formatNumber, formatPercent } from './numbers.ts';
@@ -6,22 +7,8 @@ import { labelled } from './text-width.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 
-/** Facts of an environment in words, except those in the line above. */
-const SETTINGS: readonly (readonly [field: string, text: (value: string) => string])[] = [
-  ['clockPolicy', (value) => (value === 'floating' ? 'clocks floating' : value)],
-  ['maxSmClockMhz', (value) => `up to ${value} MHz`],
-  ['powerLimitW', (value) => `power limit ${value} W`],
-  ['ecc', (value) => `ECC ${value}`],
-  ['mig', (value) => `MIG ${value}`],
-  ['persistence', (value) => `persistence ${value}`],
-  ['computeMode', (value) => `compute mode ${value}`],
-  ['driverModel', (value) => value],
-  ['vbios', (value) => `VBIOS ${value}`],
-  ['pcieMax', (value) => `PCIe up to ${value}`],
-  ['numaNode', (value) => `NUMA node ${value}`],
-  ['cpuGovernor', (value) => `CPU governor ${value}`],
-  ['container', (value) => `image ${value}`],
-];
+/** Not among the settings: in the line above, or equal on every machine with this GPU. */
+const IDENTITY = /^(?:gpu|driver$|cuda|computeCapability|tensorrt|host)/;
 
 export function machineLines(environment: Facts, telemetry: RunTelemetry | null, look: Look): string[] {
   return [
@@ -31,7 +18,8 @@ export function machineLines(environment: Facts, telemetry: RunTelemetry | null,
   ];
 }
 
-function identity(environment: Facts): string[] {
+/** The facts that distinguish machines. */
+export function identity(environment: Facts): string[] {
   const { cuda, driver, gpuName, host, tensorrt, tensorrtLibrary } = environment;
   return [
     gpuName,
@@ -44,9 +32,9 @@ function identity(environment: Facts): string[] {
 }
 
 function settings(environment: Facts): string[] {
-  return SETTINGS.flatMap(([field, text]) => {
-    const value = environment[field];
-    return value === null || value === undefined ? [] : [text(String(value))];
+  return ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
+    const value = environment[field] ?? null;
+    return value === null || IDENTITY.test(field) ? [] : [`${name} ${value}${unit}`];
   });
 }
 
@@ -68,26 +56,15 @@ export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
     const share = clockReasons[reason];
     return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
   });
-  return [
-    ...parts(
-      'watched',
-      [
-        ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),
-        ...(hostMemoryMaxMib === null ? [] : [`${rounded(hostMemoryMaxMib)} MiB of host memory`]),
-        ...(hostLoad === null ? [] : [`host load ${formatNumber(hostLoad, 2)} a CPU`]),
-      ],
-      look,
-    ),
-    ...parts('held by', reasons, look),
-    ...parts(
-      'others',
-      otherProcesses.map(
-        ({ memoryMib, name, pid }) =>
-          `${name || 'a process'} (${pid}${memoryMib === null ? '' : `, ${memoryMib} MiB`})`,
-      ),
-      look,
-    ),
+  const watched = [
+    ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),
+    ...(hostMemoryMaxMib === null ? [] : [`${rounded(hostMemoryMaxMib)} MiB of host memory`]),
+    ...(hostLoad === null ? [] : [`host load ${formatNumber(hostLoad, 2)} a CPU`]),
   ];
+  const others = otherProcesses.map(
+    ({ memoryMib, name, pid }) => `${name || 'a process'} (${pid}${memoryMib === null ? '' : `, ${memoryMib} MiB`})`,
+  );
+  return [...parts('watched', watched, look), ...parts('held by', reasons, look), ...parts('others', others, look)];
 }
 
 function sampledParts(telemetry: RunTelemetry): string[] {

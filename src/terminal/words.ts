@@ -85,15 +85,9 @@ export function reasonTitle(reason: string): string | null {
 }
 
 export function outcomeText(outcome: Outcome, style: Style): string {
-  switch (outcome.kind) {
-    case 'measured':
-    case 'built':
-      return style.good(outcome.kind);
-    case 'unfit':
-      return style.warn(`not a measurement: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
-    case 'failed':
-      return style.bad(`failed: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
-  }
+  if (!('reason' in outcome)) return style.good(outcome.kind);
+  const why = `${REASON_TEXT[outcome.reason]} (${outcome.reason})`;
+  return outcome.kind === 'failed' ? style.bad(`failed: ${why}`) : style.warn(`not a measurement: ${why}`);
 }
 
 const LONGEST_EVIDENCE_LINES = 4;

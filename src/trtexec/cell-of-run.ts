@@ -1,15 +1,9 @@
 import { basename } from 'node:path';
 
-import {
-  type Cell,
-  type CellInputs,
-  type Precision,
-  type PrecisionRoute,
-  PRECISIONS,
-  type Shapes,
-} from '../records/cell.ts';
+import type { Cell, CellInputs, Precision, Shapes } from '../records/cell.ts';
+import { PRECISIONS } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
-import { CELL_FLAGS, findFlag, flagsOf } from './flags/flag-table.ts';
+import { findFlag, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/run-builder.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
@@ -26,31 +20,23 @@ export interface StatedCell {
  * Builds the cell from the recorder's statement, trtexec's banner and its flags, without paths.
  * @param argv only if known as a list; @param fileName model of a log that names neither a model nor an engine
  */
-export function cellOfRun(
-  stated: StatedCell,
-  argv: readonly string[] | null,
-  log: TrtexecRun,
-  fileName: string = 'unnamed',
-): Cell {
+export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun, fileName = 'unnamed') {
   const flags = statedFlags(argv, log);
   const { options } = log;
   // Without a marker and a command line, a missing flag is unknown rather than unset.
   const isExcerpt = argv === null && log.commandLine === null;
-  const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
-  const { precision, precisionVia } = precisionOf(stated, flags, options.precision, argv !== null);
+  const isNew = (log.tensorrtVersion?.major ?? 0) >= 11;
+  const asked = (on: string, off: string, byDefault: boolean, ofExcerpt: boolean | null): boolean | null =>
+    isExcerpt ? ofExcerpt : !flags.has(off) && (flags.has(on) || byDefault);
+  const own = shapesOf(log);
   return {
     model: stated.model ?? modelName(flags, log) ?? fileName,
-    precision,
-    precisionVia,
-    shapes: shapesOr(log, stated.shapes),
-    cudaGraph:
-      options.cudaGraph ??
-      (isExcerpt ? (stated.cudaGraph ?? null) : requested(flags, '--useCudaGraph', '--noCudaGraph', newDefaults)),
-    dataTransfers:
-      options.dataTransfers ??
-      (isExcerpt ? copiesOf(log) : requested(flags, '--includeDataTransfers', '--noDataTransfers', !newDefaults)),
+    ...precisionOf(stated, flags, options.precision, argv !== null),
+    shapes: Object.keys(own).length > 0 ? own : (stated.shapes ?? {}),
+    cudaGraph: options.cudaGraph ?? asked('--useCudaGraph', '--noCudaGraph', isNew, stated.cudaGraph ?? null),
+    dataTransfers: options.dataTransfers ?? asked('--includeDataTransfers', '--noDataTransfers', !isNew, copiesOf(log)),
     streams: options.streams ?? Number(flags.get('--infStreams') ?? flags.get('--streams') ?? 1),
-    spinWait: options.spinWait ?? (isExcerpt ? null : requested(flags, '--useSpinWait', '--noSpinWait', newDefaults)),
+    spinWait: options.spinWait ?? asked('--useSpinWait', '--noSpinWait', isNew, null),
     inputs: inputsOf(flags),
     axisFlags: identityFlags(flags),
   };
@@ -64,22 +50,12 @@ function copiesOf({ measurement }: TrtexecRun): boolean | null {
   return latencyMs?.median === gpuComputeMs?.median ? false : null;
 }
 
-function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {
-  const own = shapesOf(log);
-  return Object.keys(own).length > 0 ? own : stated;
-}
-
 type Flags = ReadonlyMap<string, string>;
 
 /** trtexec joins its command line without quotes, so it is split only where a flag begins. */
 function statedFlags(argv: readonly string[] | null, log: TrtexecRun): Flags {
   const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
   return flagsOf(parts.filter((part) => part.startsWith('--')));
-}
-
-function requested(flags: Flags, on: string, off: string, byDefault: boolean): boolean {
-  if (flags.has(off)) return false;
-  return flags.has(on) || byDefault;
 }
 
 /** Flags that name a model or an engine, for ONNX, Caffe and UFF. */
@@ -110,7 +86,7 @@ function precisionOf(
   flags: Flags,
   printed: string | null,
   isWhole: boolean,
-): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
+): Pick<Cell, 'precision' | 'precisionVia'> {
   const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
   const strong = flags.has('--stronglyTyped');
   const loaded = flags.has('--loadEngine');
@@ -132,24 +108,23 @@ function precisionOf(
 function inputsOf(flags: Flags): CellInputs {
   const files = flags.get('--loadInputs');
   if (files === undefined) return { kind: 'random' };
-  const sha256ByInput: Record<string, string> = {};
-  for (const part of files.split(',')) {
+  const named = files.split(',').map((part) => {
     const colon = part.indexOf(':');
-    sha256ByInput[part.slice(0, colon)] = `file:${basename(part.slice(colon + 1))}`;
-  }
-  return { kind: 'files', sha256ByInput };
+    return [part.slice(0, colon), `file:${basename(part.slice(colon + 1))}`];
+  });
+  return { kind: 'files', sha256ByInput: Object.fromEntries(named) };
 }
 
 /**
  * Flags that are not part of the cell's flags: those with a field of their own, and those for duration, outputs and
  * verbosity.
  */
-const NOT_IDENTITY = new Set<string>([
-  ...CELL_FLAGS,
-  ...`--loadInputs --loadEngine --warmUp --duration --iterations --separateProfileRun --device --plugins
-    --staticPlugins --dynamicPlugins --setPluginsToSerialize --versionCompatible --vc --markDebug
+const NOT_IDENTITY = new Set(
+  `--shapes --useCudaGraph --includeDataTransfers --useSpinWait --noCudaGraph --infStreams --noDataTransfers
+    --streams --noSpinWait --loadInputs --loadEngine --warmUp --duration --iterations --separateProfileRun --device
+    --plugins --staticPlugins --dynamicPlugins --setPluginsToSerialize --versionCompatible --vc --markDebug
     --markUnfusedTensorsAsDebugTensors --profilingVerbosity`.split(/\s+/),
-]);
+);
 
 function identityFlags(flags: Flags): Record<string, string> {
   const kept = [...flags].filter(([flag]) => {

@@ -9,15 +9,10 @@ const NAMES = [
 
 /** The library that a program's loader did not find; null if its message names none. */
 export function missingLibrary(evidence: readonly Evidence[]): string | null {
-  for (const { text } of evidence) {
-    // The matrix names a plugin library, so it is not part of the installation.
-    if (text.includes('IPluginRegistry::loadLibrary')) continue;
-    for (const pattern of NAMES) {
-      const name = pattern.exec(text)?.[1];
-      if (name !== undefined) return name;
-    }
-  }
-  return null;
+  // The matrix names a plugin library, so it is not part of the installation.
+  const texts = evidence.map(({ text }) => text).filter((text) => !text.includes('IPluginRegistry::loadLibrary'));
+  const names = texts.flatMap((text) => NAMES.flatMap((pattern) => pattern.exec(text)?.[1] ?? []));
+  return names[0] ?? null;
 }
 
 export function missingLibraryText(name: string): string {
@@ -73,28 +68,17 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
 ];
 
 /** Only with these reasons may a log line name a transient failure. A build reports it in a separate line. */
-const MAY_PASS: readonly FailureReason[] = [
-  'cudaError',
-  'noGpu',
-  'deviceInvalid',
-  'outOfMemory',
-  'buildFailed',
-  'buildFailedSilently',
-  'inferenceFailed',
-  'engineInvalid',
-  'unknown',
-];
+const OF_GPU: readonly FailureReason[] = ['cudaError', 'noGpu', 'deviceInvalid', 'outOfMemory', 'unknown'];
+const OF_PHASE: readonly FailureReason[] = ['buildFailed', 'buildFailedSilently', 'inferenceFailed', 'engineInvalid'];
 
 /**
  * The transient cause of a failure; null if a retry changes nothing. `lines` mention errors, whether or not they are
  * evidence.
  */
 export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean) {
-  if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
-  const found = PASSING_FAILURES.find(
-    ({ pattern, onlyOnSharedGpu }) =>
-      (sharesGpu || onlyOnSharedGpu !== true) && lines.some((line) => pattern.test(line)),
-  );
+  if (outcome.kind !== 'failed' || ![...OF_GPU, ...OF_PHASE].includes(outcome.reason)) return null;
+  const possible = PASSING_FAILURES.filter(({ onlyOnSharedGpu }) => sharesGpu || onlyOnSharedGpu !== true);
+  const found = possible.find(({ pattern }) => lines.some((line) => pattern.test(line)));
   return found === undefined ? null : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
 }
 

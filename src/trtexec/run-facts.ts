@@ -47,6 +47,13 @@ export interface ProcessFacts {
   readonly neighborEnded?: string | null;
 }
 
+/** The names under which bench asks for the exports of a run. */
+export const USUAL_NAMES = {
+  '--exportTimes': 'times.json',
+  '--exportProfile': 'profile.json',
+  '--exportLayerInfo': 'layers.json',
+} as const;
+
 export interface ExportProblem {
   /** The flag that requested the file, such as `--exportTimes`. */
   readonly flag: string;

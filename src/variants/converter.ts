@@ -2,13 +2,12 @@ import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from './variant-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/failure-rules.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/packages.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
-import type { HelperContext } from '../tools/python/helper.ts';
-import { pythonFacts } from '../machine/machine-facts.ts';
+import { type HelperContext, pythonFacts } from '../tools/python/helper.ts';
 import { problemOf } from '../process/ask.ts';
 
 type ConverterIo = Omit<HelperContext, 'timeoutMs'>;
@@ -35,7 +34,7 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   const name = printable(interpreter);
   const other = `install it, or name another Python: --python PATH, $BENCH_PYTHON`;
   if (answer.kind !== 'answered') {
-    const why = answer.kind === 'missing' ? 'program not found' : problemOf(interpreter, answer);
+    const why = problemOf(answer);
     throw new EnvironmentLackingError(`${name}: ${why}; variants are made by a Python with ModelOpt: ${other}`);
   }
   const found = readPythonVersions(answer.text);

@@ -10,7 +10,7 @@ test('tree map: areas are as the sizes, inside the frame, and fill it', () => {
     fc.property(fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { minLength: 1 }), (given) => {
       const sorted = given.toSorted((a, b) => b - a);
       const total = sorted.reduce((sum, size) => sum + size, 0);
-      const tiles = treeMap(sorted, 960, 360);
+      const tiles = treeMap(sorted, { place: 0, x: 0, y: 0, width: 960, height: 360 });
       expect(tiles.map(({ place }) => place)).toEqual(sorted.map((_, place) => place));
       for (const { place, x, y, width, height } of tiles) {
         const share = (sorted[place] ?? 0) / total;

@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await page.$$eval('.first-chart .dot', ({ length }) => length)).toBe(2);
     expect(await page.$$eval('.first-chart .line, .first-chart .band', ({ length }) => length)).toBe(0);
     const path = await page.$eval('#cells-table .spark path', (line) => line.getAttribute('d'));
-    expect(path).toMatch(/^M4 24h0h116v-\d+h116$/);
+    expect(path).toMatch(/^M4 24h0L236 \d+$/);
     expect(faults).toEqual([]);
   });
 

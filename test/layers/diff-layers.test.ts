@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { type ChangeRow, changeRows } from '../../src/layers/change-rows.ts';
-import { diffLayers, type LayersDiff } from '../../src/layers/diff-layers.ts';
+import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../src/layers/layer-facts.ts';
 import { sumMs } from '../../src/layers/summarize-layers.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';

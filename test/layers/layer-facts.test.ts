@@ -55,7 +55,7 @@ test('what a kernel name tells', () => {
   const types = 'e4m3e4m3_e4m3f32_f32';
   expect(parseTactic(fp8)).toEqual({ name: fp8, hash: null, architecture: 89, types, tile: '128x128x64', stages: 3 });
   const [a, b] = ['_gemm_mha_v2_0x829580c33391559b', '_gemm_mha_v2_0xc5f06354d8546fe5'];
-  expect([compareTactics(a, b), compareTactics(a, a), compareTactics(a, null)]).toEqual(['other hash', 'same', 'same']);
+  expect([compareTactics(a, b), compareTactics(a, a), compareTactics(a, null)]).toEqual(['otherHash', 'same', 'same']);
   const line = 'tile 128x128x64 → 64x64x64, stages 3 → 4';
   expect(describeTacticChange(fp8, fp8.replace('128x128x64', '64x64x64').replace('stage3', 'stage4'))).toBe(line);
 });

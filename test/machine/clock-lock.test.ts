@@ -106,7 +106,7 @@ describe('bench run --lock-clocks', () => {
   test('without nvidia-smi, and for something that is no clock', async () => {
     const machine = new Machine();
     const env = { PATH: dirname(process.execPath), BENCH_LOCK_DIR: machine.gpu.lockFolder };
-    const text = 'clocks cannot be locked: nvidia-smi gave no answer (it is not installed)';
+    const text = 'clocks cannot be locked: nvidia-smi gave no answer (not found on PATH)';
     const none = await bench(machine.args('--lock-clocks', 'max'), { env });
     expect(none).toMatchObject({ code: 3, stderr: expect.stringContaining(text) });
     const wrong = await machine.run(['--lock-clocks', 'fast']);
@@ -160,7 +160,7 @@ describe('bench run --lock-clocks', () => {
     });
     expect(code).toBe(0);
     expect(stderr).toContain(
-      `ARE STILL LOCKED, nvidia-smi says: The current user does not have permission to change clocks for GPU 00000000:00:06.0.. Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`,
+      `ARE STILL LOCKED, nvidia-smi: The current user does not have permission to change clocks for GPU 00000000:00:06.0.. Type: sudo nvidia-smi -i ${FAKE_GPU} -rgc`,
     );
     expect(machine.gpu.locks.gpu).toBe('1590');
     const next = await bench(['ls', 'sweeps', '--db', machine.db], { env: machine.gpu.env() });

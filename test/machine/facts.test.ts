@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
-import { coolDown } from '../../src/machine/cool-down.ts';
 import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
-import { chooseClocks, readClockRequest, readCoolDown } from '../../src/machine/requests.ts';
+import { chooseClocks, coolDown, readClockRequest, readCoolDown } from '../../src/machine/requests.ts';
 import { bench, ROOT } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { stubMatrix } from '../support/stub.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-import { startSampler } from '../../src/machine/gpu-sampler.ts';
+import { startSampler } from '../../src/run/run-watch.ts';
 import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 import { untilGone } from '../support/processes.ts';
 

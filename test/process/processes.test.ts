@@ -15,14 +15,12 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
+import { Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
 import { identityOf } from '../../src/process/process-identity.ts';
 import { CappedLog, type Invocation, spawnProcess } from '../../src/process/spawn.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
-import { benchProcess, finished, ROOT, temporaryFolder } from '../support/bench.ts';
+import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
-import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
-import { STUB, stubMatrix } from '../support/stub.ts';
 
 function node(folder: string, script: string, more: Partial<Invocation> = {}): Invocation {
   return {
@@ -179,41 +177,18 @@ describe('a folder in the temporary folder', () => {
   });
 
   test('is gone when the work is done, also when it fails', async () => {
-    const names = await inTemporaryFolder('probe', async () => readdirSync(folder));
-    expect(names).toEqual([expect.stringMatching(/^bench-probe-\w{6}$/)]);
-    await expect(inTemporaryFolder('probe', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const names = await inTemporaryFolder('work', async () => readdirSync(folder));
+    expect(names).toEqual([expect.stringMatching(/^bench-work-\w{6}$/)]);
+    await expect(inTemporaryFolder('work', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(readdirSync(folder)).toEqual([]);
   });
-});
 
-describe('bench run names the temporary folder', () => {
-  async function runWith(TMPDIR: string): Promise<{ code: number | null; stderr: string }> {
-    const folder = temporaryFolder();
-    const args = ['run', stubMatrix(folder), '--trtexec', STUB, '--db', join(folder, 'x.sqlite')];
-    return benchProcess(args, { env: { TMPDIR, BENCH_LOCK_DIR: join(folder, 'locks') } });
-  }
-
-  test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing: %s', async (path) => {
-    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (ENOENT: no such file`);
-    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
-  });
-
-  test.skipIf(noDiskBecause() !== null).each([
-    ['bytes', 1, null, (path: string) => fillWith(path)],
-    // The folder itself is one.
-    ['inodes', 8, 1, () => {}],
-  ])('that has no %s left', async (_, mebibytes, inodes, fill) => {
-    const { path } = smallDisk(mebibytes, inodes);
-    fill(path);
-    const stderr = expect.stringContaining(`bench: ${path}: the temporary folder cannot be used (`);
-    expect(await runWith(path)).toMatchObject({ code: 3, stderr });
+  test.each(['/nowhere/tmp', '/proc/nowhere'])('that is missing is named: %s', async (path) => {
+    vi.stubEnv('TMPDIR', path);
+    const problem = `${path}: the temporary folder cannot be used (ENOENT: no such file`;
+    await expect(inTemporaryFolder('work', async () => {})).rejects.toThrow(problem);
   });
 });
-
-/** What trtexec prints is then cut off. */
-function fillWith(path: string): void {
-  writeFileSync(join(path, 'filler'), Buffer.alloc(1 << 20));
-}
 
 const SPANS = 10;
 const SCRIPT = join(ROOT, 'test', 'support', 'lock-spans.ts');
@@ -264,15 +239,15 @@ describe('a lock that processes take again and again', () => {
 const lockPath = (): string => join(temporaryFolder(), 'a.lock');
 
 function taken(path: string): Lock {
-  const attempt = tryAcquire(path);
-  if (attempt.kind !== 'taken') throw new Error('held');
-  return attempt.lock;
+  const lock = tryAcquire(path);
+  if (!(lock instanceof Lock)) throw new Error('held');
+  return lock;
 }
 
 function isFree(path: string): boolean {
-  const attempt = tryAcquire(path);
-  if (attempt.kind === 'taken') attempt.lock.release();
-  return attempt.kind === 'taken';
+  const lock = tryAcquire(path);
+  if (lock instanceof Lock) lock.release();
+  return lock instanceof Lock;
 }
 
 describe('a lock', () => {
@@ -281,7 +256,7 @@ describe('a lock', () => {
     expect(lockHolder(path)).toBeNull();
     const lock = taken(path);
     const holder = { pid: process.pid, host: hostname() };
-    expect([tryAcquire(path), lockHolder(path)]).toEqual([{ kind: 'held', holder }, holder]);
+    expect([tryAcquire(path), lockHolder(path)]).toEqual([holder, holder]);
     lock.release();
     lock.release();
     expect([lockHolder(path), readFileSync(path, 'utf8'), isFree(path)]).toEqual([null, '', true]);

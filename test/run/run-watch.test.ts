@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
+import { ProcessFacts } from '../../src/machine/host-facts.ts';
 import { NO_GATE } from '../../src/records/gated-metric.ts';
 import { RunWatch } from '../../src/run/run-watch.ts';
 import { readStoredPlan } from '../../src/run/stored-plan.ts';
@@ -13,61 +14,37 @@ import { stubSmi, type StubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
 
-/** @param clockMs what its clock says, one after the other */
-function watchWith(clockMs: number[], smi: StubSmi = { apps: APPS }): RunWatch {
+function watchWith(smi: StubSmi, processFacts: ProcessFacts): RunWatch {
   return new RunWatch({
     env: stubSmi(smi).env,
     gpuUuid: 'GPU-1',
     asksForProcesses: true,
     hasSmi: true,
-    program: 'trtexec',
+    processFacts,
     signal: new AbortController().signal,
     onNote: () => {},
-    now: () => new Date(clockMs.shift() ?? 0),
   });
 }
-
-const othersOf = async (watch: RunWatch): Promise<string[]> => (await watch.otherProcesses()).map(({ name }) => name);
-
-test('who else is on the GPU is known at once: nobody of them is the next run', async () => {
-  expect(await othersOf(watchWith([0, 30]))).toEqual(['/opt/trtexec', 'python3']);
-});
-
-test('what is answered late may be of the next run, which waits for it from then on', async () => {
-  const watch = watchWith([0, 2000, 0, 2000]);
-  expect(await othersOf(watch)).toEqual(['python3']);
-  await watch.begin();
-  const order: string[] = [];
-  const begun = async (): Promise<void> => {
-    await watch.begin();
-    await setImmediate();
-    order.push('the next run');
-  };
-  const asked = async (): Promise<void> => {
-    order.push(...(await othersOf(watch)));
-  };
-  await Promise.all([asked(), begun()]);
-  watch.stop();
-  expect(order).toEqual(['/opt/trtexec', 'python3', 'the next run']);
-});
 
 test('memory of a process and of what it starts: on the host its peak, on the GPU what nvidia-smi lists', async () => {
   const child = spawn(process.execPath, ['-e', 'Buffer.alloc(300 * 2 ** 20, 1); setTimeout(() => {}, 60_000)']);
   const pid = child.pid ?? 0;
   const held = [[pid, 812] as const, [1, 5000] as const];
-  const watch = watchWith([], { held });
+  const facts = new ProcessFacts();
+  const watch = watchWith({ held, apps: APPS }, facts);
   await watch.begin();
   const from = new Date();
-  watch.started(pid);
+  facts.watch(pid);
   await setTimeout(2600);
   const watched = await watch.end(from, new Date(), join(temporaryFolder(), 'telemetry.csv'));
+  facts.stop();
   watch.stop();
   child.kill('SIGKILL');
   expect(watched).toEqual({
     hostLoad: expect.any(Number),
     hostMemoryMaxMib: expect.any(Number),
     processMemoryMaxMib: 812,
-    otherProcesses: [],
+    otherProcesses: [expect.objectContaining({ name: '/opt/trtexec' }), expect.objectContaining({ name: 'python3' })],
   });
   // What it has freed since is part of a peak.
   expect(watched?.hostMemoryMaxMib).toBeGreaterThan(300);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
@@ -64,8 +64,9 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
     { when: shape(6), does: 'printsMuch' },
     { when: shape(7), does: 'diesHalfWay' },
     { when: shape(8), does: 'halfExport' },
+    { when: 'hapes=', does: 'leavesFile' },
   ];
-  const env = troubleEnv(folder, troubles, { TROUBLE_BYTES: String(120 << 20) });
+  const env = troubleEnv(folder, troubles, { TROUBLE_BYTES: String(120 << 20), TMPDIR: folder });
   const { code, stderr } = await bench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
   expect({ stderr, code }).toEqual({ stderr: expect.not.stringContaining('defect'), code: 4 });
   expect(queryStore(db, OUTCOMES)).toEqual([
@@ -78,6 +79,9 @@ test('each other trouble gets its kind, no process is left, and the sweep goes o
   ]);
   expect(pidsIn(folder)).toHaveLength(2);
   for (const pid of pidsIn(folder)) await untilGone(pid);
+  const temporary = readFileSync(join(folder, 'temporary'), 'utf8').trim().split('\n');
+  expect(temporary.filter((path) => dirname(path) !== folder || existsSync(path))).toEqual([]);
+  expect(new Set(temporary).size).toBe(temporary.length);
   const [long] = queryStore<{ notes: string; bytes: number }>(
     db,
     `SELECT notes, bytes FROM runs JOIN cells USING (cell_key) JOIN artefacts USING (run_id)

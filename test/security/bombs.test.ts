@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
-import { readSource } from '../../src/artefacts/read/read-source.ts';
+import { NOTHING_STATED, readSource } from '../../src/artefacts/read/read-source.ts';
 import { type CommandSettings, readCommand } from '../../src/harnesses/command.ts';
 import { findRuns } from '../../src/selection/find-runs.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/trtexec/exports/layer-info.ts';
@@ -16,7 +16,6 @@ import { TimesReader } from '../../src/trtexec/exports/times.ts';
 import { runFuzz } from '../../benchmarks/fuzz/run-fuzz.ts';
 import { bench, temporaryFolder, refusal } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
-import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';
 import { testIo } from '../support/io.ts';
 
 const MIB = 1 << 20;

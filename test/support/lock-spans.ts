@@ -4,7 +4,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { acquire, tryAcquire } from '../../src/process/lock.ts';
+import { acquire, Lock, tryAcquire } from '../../src/process/lock.ts';
 
 const [, , folder = '', number = '', processes = '0', spans = '0'] = process.argv;
 const busy = join(folder, 'busy');
@@ -17,7 +17,7 @@ let taken = 0;
 let overlaps = 0;
 while (taken < Number(spans)) {
   const attempt = tryAcquire(path);
-  const lock = attempt.kind === 'taken' ? attempt.lock : await acquire(path, waiting);
+  const lock = attempt instanceof Lock ? attempt : await acquire(path, waiting);
   taken += 1;
   try {
     writeFileSync(busy, '', { flag: 'wx' });

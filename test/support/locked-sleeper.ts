@@ -1,14 +1,13 @@
 // Runs a process under the lock of a GPU, as a bench runs trtexec, and prints its number: node locked-sleeper.ts GPU
 import { tmpdir } from 'node:os';
 
-import { lockedSpawn, takeGpu } from '../../src/machine/gpu-lock.ts';
+import { takeGpu } from '../../src/machine/gpu-lock.ts';
 import { spawnProcess } from '../../src/process/spawn.ts';
 
 const [, , name = ''] = process.argv;
-const start = lockedSpawn(spawnProcess, [
-  (signal) => takeGpu(name, process.env, () => {}, { signal, onWait: () => {} }),
-]);
-await start(
+const { signal } = new AbortController();
+const lock = await takeGpu(name, process.env, () => {}, { signal, onWait: () => {} });
+await spawnProcess(
   {
     file: process.execPath,
     // Longer than any test.
@@ -18,7 +17,12 @@ await start(
     stdoutPath: '/dev/null',
     stderrPath: '/dev/null',
     timeoutMs: 0,
+    locks: [lock.descriptor],
   },
-  new AbortController().signal,
-  (pid) => process.stdout.write(`${pid}\n`),
+  signal,
+  (pid) => {
+    lock.noteHolder(pid);
+    process.stdout.write(`${pid}\n`);
+  },
 );
+lock.release();

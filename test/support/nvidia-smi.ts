@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-import type { TelemetrySample } from '../../src/records/telemetry.ts';
+import type { TelemetrySample } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { temporaryFolder } from './bench.ts';
 
 export const SMI_FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'nvidia-smi');

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
-import { writeSweepManifest } from '../../src/artefacts/sweep-manifest.ts';
+import { writeSweepManifest } from '../../src/artefacts/sweep-notes.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
 import { newSweep } from '../../src/records/sweep.ts';

@@ -94,6 +94,10 @@ const DISTURBED = {
   /** Whether the one that waits still runs. */
   looksBeside: () => appendFileSync(join(folder, 'beside'), `${isRunning(Number(process.env.TROUBLE_BESIDE))}\n`),
   leavesDaemon: () => startChild(),
+  leavesFile() {
+    writeFileSync(join(process.env.TMPDIR, 'weights'), line);
+    appendFileSync(join(folder, 'temporary'), `${process.env.TMPDIR}\n`);
+  },
   /** Between banner and summary: one stays in the head of the log, the other in its tail. */
   printsMuch() {
     const bytes = Number(process.env.TROUBLE_BYTES);

@@ -1,14 +1,31 @@
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { headOfFile, plainName, unpackedHead } from '../../files/files.ts';
+import { TooLargeError } from '../../errors.ts';
+import { headOfFile, plainName, readWhole, unpackedHead } from '../../files/files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../../files/layout.ts';
+import { lackingUnpacker } from '../../files/recode.ts';
+import { knownDrivers } from '../../harnesses/registry.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { isDmon } from './read-telemetry.ts';
-import { lackingUnpacker } from '../../files/recode.ts';
-import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME, TRTEXEC } from './recognise.ts';
-import type { ImportHints, RunSource } from './recognise.ts';
+
+export type RunSource =
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'log'; readonly path: string; readonly watched?: string }
+  | { readonly kind: 'report'; readonly path: string; readonly driver: string }
+  | {
+      readonly kind: 'layers';
+      readonly path: string;
+      readonly format: 'trtexec' | 'trace' | 'csv' | 'trt-engine-explorer';
+    };
+
+/** A value of `--as` in addition to the drivers. */
+export const TRTEXEC = 'trtexec';
+export const ENGINE_EXPLORER = 'trt-engine-explorer';
+const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
 
 /** A file inside a folder counts as a log if its name matches and it contains trtexec output. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
@@ -17,11 +34,26 @@ const NO_ENDING = /^[^.]+$/;
 const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const STAMP = /\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[[FEWIV]\] /;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
-const SNIFFED_BYTES = 1 << 20;
-/** Enough for the first line of nearly every log. */
-const HEAD_BYTES = 2048;
-const MAGIC_BYTES = 16;
+/** Output of TensorRT 6 and earlier, which has only averages. */
+const OLD_TRTEXEC = /Average over \d+ runs is [\d.]+ ms \(host walltime is/;
+/** Extensions of reports in a folder; a file named by the user may have any. */
+const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
+/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, next to others with the same prefix. */
+const EXPLORER_GRAPH = /\.graph\.json$/;
+const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
+const TRACE = /"ph"\s*:\s*"X"/;
 const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
+const HEAD_BYTES = 1 << 20;
+const MAGIC_BYTES = 16;
+/** First bytes of each format; Brotli has none. */
+const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
+
+export interface ImportHints {
+  readonly as: string | null;
+  readonly metric: CustomMetricId | null;
+  /** Marks the metric in a line, such as `latency: {ms} ms`. */
+  readonly pattern?: string | null;
+}
 
 export interface OnTheWay {
   readonly signal?: AbortSignal;
@@ -36,17 +68,37 @@ export const LEFT_OUT_KINDS = ['oldTrtexec', 'empty', 'other'] as const;
 
 export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number];
 
-/** Output of TensorRT 6 and earlier, which has only averages. */
-const OLD_TRTEXEC = /Average over \d+ runs is [\d.]+ ms \(host walltime is/;
-
 /** Why nothing could be read from a file. */
 export function leftOutKind(path: string): LeftOutKind {
-  if (headOfFile(path, 1).length === 0) return 'empty';
-  return isOld(path) ? 'oldTrtexec' : 'other';
+  const head = headOfFile(path, HEAD_BYTES).toString('latin1');
+  return head === '' ? 'empty' : OLD_TRTEXEC.test(head) ? 'oldTrtexec' : 'other';
 }
 
-function isOld(path: string): boolean {
-  return OLD_TRTEXEC.test(headOfFile(path, SNIFFED_BYTES).toString('latin1'));
+/** The start of a file, unpacked. */
+interface Head {
+  readonly path: string;
+  readonly name: string;
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+function isForeign(path: string, { archive }: OnTheWay): boolean {
+  const found = lackingUnpacker(headOfFile(path, MAGIC_BYTES));
+  if (found !== null) archive?.(path, found.program, found.from);
+  return found !== null;
+}
+
+/** Null if not even the beginning of an archive can be read; a truncated one has no text. */
+async function headOf(path: string, { damaged, signal }: OnTheWay): Promise<Head | null> {
+  const stored = headOfFile(path, MAGIC_BYTES);
+  const found = await unpackedHead(path, HEAD_BYTES, signal);
+  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : [];
+  if (found === null && magic.some((byte, index) => stored[index] !== byte)) {
+    damaged?.(path);
+    return null;
+  }
+  const { head, isWhole } = found ?? { head: '', isWhole: false };
+  return { path, name: plainName(basename(path)), text: head.toString('utf8'), isWhole };
 }
 
 /**
@@ -60,19 +112,13 @@ export async function discoverRuns(
   hints: ImportHints = { as: null, metric: null },
   onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
-  const { as } = hints;
   const info = await stat(path);
   if (info.isDirectory()) return discoverFolder(path, hints, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
-  if (isForeign(path, onTheWay) || (await isGarbage(path, onTheWay))) return [];
-  const isTrtexec = as === null || as === TRTEXEC;
-  if (isTrtexec && isOld(path)) return [];
-  if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
-  const { signal } = onTheWay;
-  const found = (await recogniseReport(path, hints, signal)) ?? (await recogniseLayers(path, as, signal));
-  if (found !== null) return [found];
-  return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
+  const head = isForeign(path, onTheWay) ? null : await headOf(path, onTheWay);
+  const found = head === null ? null : await sourceOf(head, hints, true, onTheWay.signal);
+  return found === null ? [] : [found];
 }
 
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
@@ -88,13 +134,12 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
-    else if (FOREIGN_NAME.test(entry.name) && isForeign(path, onTheWay)) continue;
-    else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
-      const source = await discoverFile(path, plainName(entry.name), hints, onTheWay);
-      if (source !== null) found.push(source);
-      else if (isDmon(headOfFile(path, HEAD_BYTES).toString('latin1'))) watched.push(path);
-      else if (LOG_NAME.test(plainName(entry.name))) onTheWay.leftOut?.(path, leftOutKind(path));
-    }
+    if (!entry.isFile() || (FOREIGN_NAME.test(entry.name) && isForeign(path, onTheWay)) || isRun) continue;
+    const head = await headOf(path, onTheWay);
+    const source = head === null ? null : await sourceOf(head, hints, false, onTheWay.signal);
+    if (source !== null) found.push(source);
+    else if (head !== null && isDmon(head.text)) watched.push(path);
+    else if (head !== null && LOG_NAME.test(head.name)) onTheWay.leftOut?.(path, leftOutKind(path));
   }
   // With several logs it is unknown during which one nvidia-smi ran.
   const [log, ...logs] = found.filter(({ kind, path }) => kind === 'log' && dirname(path) === folder);
@@ -106,54 +151,81 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
   return found;
 }
 
-function isForeign(path: string, { archive }: OnTheWay): boolean {
-  const found = lackingUnpacker(headOfFile(path, MAGIC_BYTES));
-  if (found !== null) archive?.(path, found.program, found.from);
-  return found !== null;
-}
-
-/** First bytes of each format; Brotli has none. */
-const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
-
-/** Whether the name promises compressed data, and not even the beginning can be read. */
-async function isGarbage(path: string, { damaged, signal }: OnTheWay): Promise<boolean> {
-  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : [];
-  const head = headOfFile(path, MAGIC_BYTES);
-  if (magic.every((byte, index) => head[index] === byte)) return false;
-  if ((await unpackedHead(path, 1, signal)) !== null) return false;
-  damaged?.(path);
-  return true;
-}
-
 /**
  * Takes layers without a log from a folder only if the user stated their cell, because they may belong to a log next to
  * them.
+ * @param isNamed true for a file that the user named
  */
-async function discoverFile(path: string, name: string, hints: ImportHints, { signal }: OnTheWay) {
+async function sourceOf(
+  head: Head,
+  hints: ImportHints,
+  isNamed: boolean,
+  signal?: AbortSignal,
+): Promise<RunSource | null> {
+  const { name, path, text } = head;
   const { as } = hints;
-  if (as === null || as === TRTEXEC) {
-    const isLog = LOG_NAME.test(name) ? await isLogOfTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
-    if (isLog) return isOld(path) ? null : { kind: 'log' as const, path };
+  const isTrtexec = as === null || as === TRTEXEC;
+  if (isTrtexec && (isNamed || LOG_NAME.test(name) || NO_ENDING.test(name))) {
+    const isOld = OLD_TRTEXEC.test(text);
+    if (isNamed && isOld) return null;
+    if (await isLog(head, isNamed)) return isOld ? null : { kind: 'log', path };
   }
-  const report = REPORT_NAME.test(name) ? await recogniseReport(path, hints, signal) : null;
+  const report = isNamed || REPORT_NAME.test(name) ? await reportIn(head, hints, signal) : null;
   if (report !== null) return report;
-  return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC) ? recogniseLayers(path, as, signal) : null;
+  const layers = isNamed || EXPLORER_GRAPH.test(name) || !isTrtexec ? layersIn(head, as) : null;
+  if (layers !== null || !isNamed || !isTrtexec) return layers;
+  return (await readBareLog(path)).length > 0 ? { kind: 'log', path } : null;
 }
 
-/** The only trace of trtexec in an excerpt may be the time stamps of its logger. */
-async function isLogOfTrtexec(path: string): Promise<boolean> {
-  if (await speaksTrtexec(path)) return true;
-  return STAMP.test(headOfFile(path, HEAD_BYTES).toString('latin1')) && (await readBareLog(path)).length > 0;
+async function isLog({ name, path, text, isWhole }: Head, isNamed: boolean): Promise<boolean> {
+  if (!isNamed && NO_ENDING.test(name)) return LOOKS_LIKE_LOG.test(text);
+  const isTruncated = text === '' && !isWhole && plainName(path) !== path;
+  if (isTruncated || SPEAKS.test(text)) return true;
+  // The only trace of trtexec in an excerpt may be the time stamps of its logger.
+  return !isNamed && STAMP.test(text) && (await readBareLog(path)).length > 0;
 }
 
-async function speaksTrtexec(path: string): Promise<boolean> {
-  if (SPEAKS.test(headOfFile(path, HEAD_BYTES).toString('latin1'))) return true;
-  const head = await unpackedHead(path, SNIFFED_BYTES);
-  return head === null ? plainName(path) !== path : SPEAKS.test(head.head.toString('latin1'));
+/**
+ * The harness whose reports a file holds; null if none.
+ * @throws the reason of `signal` once it is aborted
+ */
+async function reportIn({ isWhole, name, path, text }: Head, hints: ImportHints, signal?: AbortSignal) {
+  const { as, metric, pattern = null } = hints;
+  if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
+  const candidates = knownDrivers().filter(({ kind, mark }) => {
+    if (as !== null && as !== kind) return false;
+    // Tries drivers without a mark only on small JSON files.
+    return mark === null ? as !== null || (isWhole && /^\s*[[{]/.test(text)) : mark.test(text);
+  });
+  const whole = candidates.length === 0 || isWhole ? text : await wholeText(path, signal);
+  for (const { kind, reports } of candidates) {
+    // Each driver parses the whole text; let a signal arrive in between.
+    await nextTurn();
+    signal?.throwIfAborted();
+    if (reports(whole, name, metric, pattern).length > 0) return { kind: 'report' as const, path, driver: kind };
+  }
+  return null;
 }
 
-/** A damaged file without an extension may hold anything. */
-async function looksLikeLog(path: string): Promise<boolean> {
-  const head = await unpackedHead(path, SNIFFED_BYTES);
-  return head !== null && LOOKS_LIKE_LOG.test(head.head.toString('latin1'));
+function layersIn({ name, path, text }: Head, as: string | null): RunSource | null {
+  if ((as !== null && !LAYER_OWNERS.includes(as)) || !/\.(?:json|trace|csv)$/.test(name)) return null;
+  if (name.endsWith('.csv')) {
+    return as !== ENGINE_EXPLORER && isLayerCsv(text) ? { kind: 'layers', path, format: 'csv' } : null;
+  }
+  const isLayers = LAYERS.test(text);
+  if (EXPLORER_GRAPH.test(name) && isLayers && as !== TRTEXEC) return { kind: 'layers', path, format: ENGINE_EXPLORER };
+  if (as === ENGINE_EXPLORER) return null;
+  if (TRACE.test(text) || name.endsWith('.trace')) return { kind: 'layers', path, format: 'trace' };
+  return isLayers ? { kind: 'layers', path, format: 'trtexec' } : null;
+}
+
+/** Empty if the file cannot be read to its end. */
+async function wholeText(path: string, signal: AbortSignal | undefined): Promise<string> {
+  try {
+    return (await readWhole(path, signal)).toString('utf8');
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof TooLargeError) throw error;
+    return '';
+  }
 }

@@ -16,22 +16,17 @@ type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
   const { path: _path, index: _index, contentId: _contentId, sources: _sources, manifest, ...measured } = read;
   const { argv, build, buildId, engineKey, engineSha256, env, wallS } = manifest;
+  const stated = { argv, build, buildId, engineKey, engineSha256, env, wallS };
   const role = roleOf(read);
   return {
     ...identity,
     ...measured,
+    ...stated,
     role,
     cell: role === 'build' ? null : cellOf(read),
-    build,
-    buildId,
-    engineKey,
-    engineSha256,
     provenance: manifest.provenance ?? 'imported',
     environment: environmentOf(read),
-    argv,
-    env,
     startedAt: startOf(read),
-    wallS,
     process: processFacts(manifest),
     tries: triesOf(read),
   };

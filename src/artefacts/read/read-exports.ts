@@ -1,27 +1,18 @@
 import { basename, dirname } from 'node:path';
 
-import type { RunFiles } from '../run-files.ts';
-import type { RunManifest } from '../run-manifest.ts';
 import { errorText } from '../../errors.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import { parseLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseProfile } from '../../trtexec/exports/profile.ts';
 import { timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
-import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
-import { silentRun } from '../../trtexec/log/run-builder.ts';
-import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
-
-const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
-
-type ExportFlag = (typeof EXPORT_FLAGS)[number];
-
-export const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
-  '--exportTimes': 'times.json',
-  '--exportProfile': 'profile.json',
-  '--exportLayerInfo': 'layers.json',
-};
+import { silentRun, type TrtexecRun } from '../../trtexec/log/run-builder.ts';
+import type { ExportProblem, RunExports } from '../../trtexec/run-facts.ts';
+import { NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
+import type { RunFiles } from '../run-files.ts';
+import type { RunManifest } from '../run-manifest.ts';
 
 interface ReadExports {
   readonly exports: RunExports;
@@ -33,7 +24,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
   const omitted: string[] = [];
   const notes: string[] = [];
   const read: Partial<RunExports>[] = [];
-  for (const flag of EXPORT_FLAGS) {
+  for (const flag of keysOf(USUAL_NAMES)) {
     const requested = requestedPath(flag, manifest, log);
     const name = requested === null ? USUAL_NAMES[flag] : basename(requested);
     if (!files.has(name)) {
@@ -57,7 +48,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
   return { exports: Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read), notes };
 }
 
-function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
+function requestedPath(flag: keyof typeof USUAL_NAMES, { argv }: RunManifest, log: TrtexecRun): string | null {
   if (argv !== null) return flagValue(argv, flag);
   if (flag === '--exportTimes') return log.options.exportTimes;
   return flag === '--exportProfile' ? log.options.exportProfile : null;
@@ -75,7 +66,7 @@ function isOmitted(requested: string, name: string, { argv, omitted }: RunManife
   return argv === null || dirname(folder) !== '.';
 }
 
-async function readOne(flag: ExportFlag, files: RunFiles, name: string, log: TrtexecRun): Promise<Partial<RunExports>> {
+async function readOne(flag: keyof typeof USUAL_NAMES, files: RunFiles, name: string, log: TrtexecRun) {
   if (flag === '--exportTimes') {
     const reader = new TimesReader();
     for await (const chunk of files.chunks(name)) reader.push(chunk);

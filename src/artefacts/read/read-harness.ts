@@ -3,26 +3,19 @@ import type { HarnessResult } from '../../records/harness.ts';
 import { type MetricId, isCustomMetric, metricOf } from '../../records/metric.ts';
 import type { Evidence, Outcome } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
-import { disturbed, endedByOthers, failed, signalOf, syntheticEvidence } from '../../trtexec/log/judge.ts';
+import { disturbed, endedByOthers, failed, signalOf } from '../../trtexec/log/judge.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
-export interface DrivenFiles {
-  readonly result: HarnessResult;
-  /** The last line on standard error; null if there is none. */
-  readonly lastError: Evidence | null;
-}
+export type DrivenFiles = NonNullable<Awaited<ReturnType<typeof readHarness>>>;
 
 /** Reports are never larger; logs may be, but only their end counts. */
 const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
-/** What the driver reads from the files of a run; null for trtexec. */
-export async function readHarness(
-  files: RunFiles,
-  { cell, harness, lone: standalone }: RunManifest,
-): Promise<DrivenFiles | null> {
+/** What the driver reads from the files of a run, and the last line on standard error; null for trtexec. */
+export async function readHarness(files: RunFiles, { cell, harness, lone: standalone }: RunManifest) {
   if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();
@@ -31,18 +24,19 @@ export async function readHarness(
   const text = (name: string): string | null => texts.get(name) ?? null;
   const metric = cell !== null && 'harness' in cell ? cell.harness?.metric : undefined;
   const lacking = `this version of bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`;
-  const result: HarnessResult =
-    driver === null
-      ? { kind: 'faulty', problem: lacking }
-      : withItsMetric(driver.read(harness.settings, { text }), metric);
+  const result = driver === null ? faulty(lacking) : withItsMetric(driver.read(harness.settings, { text }), metric);
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
+}
+
+function faulty(problem: string): HarnessResult {
+  return { kind: 'faulty', problem };
 }
 
 /** A reading without the metric that its cell is judged by is not a measurement. */
 function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
   if (result.kind === 'faulty' || !isCustomMetric(metric)) return result;
   if (result.reading.values.some((value) => value.metric === metric)) return result;
-  return { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, the metric of its verdicts` };
+  return faulty(`no value of ${metricOf(metric).label}, the metric of its verdicts`);
 }
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
@@ -51,25 +45,22 @@ type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
   const { driver: kind, file, index, metric, name, pattern, timer } = standalone;
   const driver = findDriver(kind);
-  if (driver === null) return { kind: 'faulty', problem: `this version of bench has no driver ${kind}` };
+  if (driver === null) return faulty(`this version of bench has no driver ${kind}`);
   const result = driver.reports(await tailOf(files, name), file, metric, pattern)[index]?.result;
-  if (result === undefined) return { kind: 'faulty', problem: `${name} no longer has report ${index + 1}` };
+  if (result === undefined) return faulty(`${name} no longer has report ${index + 1}`);
   if (result.kind === 'faulty') return result;
   const { reading } = result;
   return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer } } };
 }
 
 async function tailOf(files: RunFiles, name: string): Promise<string> {
-  let kept: Buffer[] = [];
+  const kept: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of files.chunks(name)) {
       kept.push(chunk);
       bytes += chunk.length;
-      if (bytes > 2 * MAX_BYTES) {
-        kept = [Buffer.concat(kept).subarray(-MAX_BYTES)];
-        bytes = MAX_BYTES;
-      }
+      while (bytes > MAX_BYTES) bytes -= kept.shift()?.length ?? bytes;
     }
   } catch {
     // Judge the part that could be read. The code that takes the hash notes the truncation.
@@ -95,21 +86,16 @@ export function judgeHarness(
   return (
     endedByOthers(process) ??
     exitedBadly(process, lastError, result) ??
-    (result.kind === 'faulty' ? failed('incomplete', syntheticEvidence(result.problem)) : null) ??
+    (result.kind === 'faulty' ? failed('incomplete', result.problem) : null) ??
     disturbed(flags) ?? { kind: 'measured', evidence: [] }
   );
 }
-
-const OUT_OF_MEMORY = /out of memory|OutOfMemoryError/i;
 
 function exitedBadly(process: ProcessFacts, lastError: Evidence | null, result: HarnessResult): Outcome | null {
   const signal = signalOf(process);
   if (signal === null && (process.exitCode ?? 0) === 0) return null;
   const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;
-  if (lastError === null) {
-    const why = result.kind === 'faulty' ? result.problem : 'standard error is empty';
-    return failed('unknown', syntheticEvidence(`${how}: ${why}`));
-  }
-  const reason = OUT_OF_MEMORY.test(lastError.text) ? 'outOfMemory' : 'unknown';
-  return failed(reason, [lastError, ...syntheticEvidence(how)]);
+  const why = result.kind === 'faulty' ? result.problem : 'standard error is empty';
+  if (lastError === null) return failed('unknown', `${how}: ${why}`);
+  return failed(/out of memory|OutOfMemoryError/i.test(lastError.text) ? 'outOfMemory' : 'unknown', lastError, how);
 }

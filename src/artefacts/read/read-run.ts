@@ -2,28 +2,26 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 
 import { errorText, TooLargeError } from '../../errors.ts';
-import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../trtexec/run-facts.ts';
-import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
+import { feed, plainName, readChunks } from '../../files/files.ts';
+import { RUN_MANIFEST } from '../../files/layout.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
+import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import type { StoredArtefact } from '../../records/run.ts';
-import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
-import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
-import { boundBy } from '../../trtexec/fitness/host-bound.ts';
+import { defined } from '../../text/unknown-values.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
-
+import { boundBy } from '../../trtexec/fitness/host-bound.ts';
 import { derive, type ParsedRun } from '../../trtexec/log/derived.ts';
-import { failed, judgeRun, syntheticEvidence, unfitFor } from '../../trtexec/log/judge.ts';
-import { silentRun } from '../../trtexec/log/run-builder.ts';
+import { failed, judgeRun, unfitFor } from '../../trtexec/log/judge.ts';
+import { silentRun, type TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
-import { feed, plainName, readChunks } from '../../files/files.ts';
-import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
-import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
-import { RUN_MANIFEST } from '../../files/layout.ts';
+import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
-import { defined } from '../../text/unknown-values.ts';
+import { readExports, readStandaloneLayers } from './read-exports.ts';
+import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
+import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
 
 /** A run read from disk, before it has an identity in a store. */
 export interface ReadRun extends ParsedRun {
@@ -71,42 +69,41 @@ export async function readStatedRun(
   notes: string[] = [],
   options: ReadOptions = {},
 ): Promise<ReadRun[]> {
+  const { attempt, logIndex, lone: standalone } = manifest;
   const parser = new TrtexecLogParser();
-  const isOfLayers = manifest.lone?.kind === 'layers';
+  const isOfLayers = standalone?.kind === 'layers';
   const driven = isOfLayers ? null : await readHarness(files, manifest);
   const isOfLog = driven === null && !isOfLayers;
   const { artefacts, problems } = await hashAll(files, isOfLog ? logStreams(files) : new Map(), parser);
   const { runs, processes } = parser.end();
-  const logs = runs.length > 0 ? runs : [silentRun()];
-  const [first = silentRun()] = logs;
-  const isAlone = logs.length === 1;
+  const [log = silentRun(), ...others] = runs;
+  const isAlone = others.length === 0;
   const read = isOfLayers
     ? await readStandaloneLayers(files, manifest)
     : isOfLog && isAlone
-      ? await readExports(files, manifest, first)
-      : { exports: NO_EXPORTS, notes: isAlone ? [] : exportsOfSeveral(files, logs.length) };
+      ? await readExports(files, manifest, log)
+      : { exports: NO_EXPORTS, notes: isAlone ? [] : exportsOfSeveral(files, runs.length) };
   const { telemetry, notes: watched } =
-    isOfLayers || !isAlone ? { telemetry: null, notes: [] } : await readTelemetry(files, manifest, first);
+    isOfLayers || !isAlone ? { telemetry: null, notes: [] } : await readTelemetry(files, manifest, log);
   const said = [...notes, ...problems, ...read.notes, ...watched];
   const common = { path: files.folder, manifest, artefacts, exports: read.exports, telemetry, notes: said };
-  if (driven !== null) return [harnessRun({ ...common, log: first, index: 0 }, driven)];
-  if (isOfLayers) return [layersRun({ ...common, log: first, index: 0 }, read.notes)];
-  const judgedLogs = logs.map((log, index) => judged({ ...common, log, index }, options));
-  const { attempt, logIndex } = manifest;
+  const first = { ...common, log, index: 0 };
+  if (driven !== null) return [harnessRun(first, driven)];
+  if (isOfLayers) return [layersRun(first, read.notes)];
+  const judgedLogs = [log, ...others].map((each, index) => judged({ ...common, log: each, index }, options));
   // A manifest that counts attempts describes one process. If trtexec ran several times in it, it is unknown which
   // numbers and exports count.
   if (logIndex !== null) return judgedLogs.filter(({ index }) => index === logIndex);
   if (isAlone || attempt === null || processes <= 1) return judgedLogs;
   const several = `trtexec ran ${processes} times in one process: it is unknown which run printed these numbers`;
-  const unfit = unfitFor('suspectErrors', syntheticEvidence(several));
+  const unfit = unfitFor('suspectErrors', several);
   return judgedLogs.map((run) => (isFine(run.outcome) ? { ...run, outcome: unfit } : run));
 }
 
 function exportsOfSeveral(files: RunFiles, runs: number): string[] {
   const found = Object.values(USUAL_NAMES).filter((name) => files.has(name));
-  return found.length === 0
-    ? []
-    : [`${found.join(', ')} left out: ${runs} runs are in this log, and it does not name the one that wrote it`];
+  const why = `${runs} runs are in this log, and it does not name the one that wrote it`;
+  return found.length === 0 ? [] : [`${found.join(', ')} left out: ${why}`];
 }
 
 function harnessRun(reading: LogReading, { result, lastError }: DrivenFiles): ReadRun {
@@ -123,7 +120,7 @@ function layersRun(reading: LogReading, problems: readonly string[]): ReadRun {
   const { exports, manifest } = reading;
   const outcome: Outcome =
     exports.profile === null && exports.layerInfo === null
-      ? failed('incomplete', syntheticEvidence(problems[0] ?? 'it contains no layers'))
+      ? failed('incomplete', problems[0] ?? 'it contains no layers')
       : { kind: 'measured', evidence: [] };
   // The same trace summed over another number of runs is another measurement.
   return built(reading, { flags: [], outcome }, manifest.lone?.kind === 'layers' ? (manifest.lone.runs ?? 0) : 0);
@@ -151,11 +148,7 @@ function built(
 /**
  * Hashes all files that the process left, sorted by name. @param streams files of a log, which is parsed in this order
  */
-async function hashAll(
-  files: RunFiles,
-  streams: ReadonlyMap<string, LogStream>,
-  parser: TrtexecLogParser,
-): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+async function hashAll(files: RunFiles, streams: ReadonlyMap<string, LogStream>, parser: TrtexecLogParser) {
   const logs = [...streams.keys()].filter((name) => files.has(name));
   const others = files.names.filter((name) => !streams.has(name) && !OWN_FILES.has(name));
   const artefacts: StoredArtefact[] = [];
@@ -182,47 +175,29 @@ export async function readBareLog(
   watched?: string,
 ): Promise<ReadRun[]> {
   const parser = new TrtexecLogParser();
-  const { sha256, bytes, error, problem } = await feed(chunks, (chunk) => parser.push(chunk, 'stdout'));
+  const { sha256, bytes, error, problem } = await feed(chunks, (chunk) => parser.push(chunk));
   if (options.isForeign === true && error instanceof TooLargeError) throw error;
   const artefact = { name: plainName(basename(path)), sha256, bytes };
-  const notes = problem === null ? [] : [`${basename(path)} ${problem}`];
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
-  const [first, ...others] = logs;
-  const isLeft = watched !== undefined && logs.length !== 1;
-  const left = isLeft ? [`${basename(watched)} left out: ${logs.length} runs are in this log`] : [];
-  const common = { ...NOTHING_READ, path, artefacts: [artefact], notes: [...notes, ...left] };
-  if (watched === undefined || first === undefined || others.length > 0) {
-    return logs.map((log, index) => judged({ ...common, log, index }, options));
-  }
-  const { artefact: samples, files } = await telemetryNextTo(watched);
-  const { notes: said, telemetry } = await readTelemetry(files, common.manifest, first);
-  const run = judged({ ...common, notes: [...notes, ...said], telemetry, log: first }, options);
-  // The same log without this file is the same run.
-  const sources = new Map([
-    [path, STDOUT_LOG],
-    [watched, samples.name],
-  ]);
-  return [{ ...run, artefacts: inOrder([{ ...artefact, name: STDOUT_LOG }, samples]), sources }];
+  const [first] = logs;
+  const near = watched !== undefined && first !== undefined && logs.length === 1;
+  const { artefact: samples, telemetry, notes } = near ? await telemetryNextTo(watched, first) : NOT_NEAR;
+  const said = problem === null ? notes : [`${basename(path)} ${problem}`, ...notes];
+  if (watched !== undefined && !near) said.push(`${basename(watched)} left out: ${logs.length} runs are in this log`);
+  const about = { path, manifest: emptyManifest(), exports: NO_EXPORTS, artefacts: [artefact], telemetry, notes: said };
+  const read = logs.map((log, index) => judged({ ...about, log, index }, options));
+  if (watched === undefined || samples === null) return read;
+  // The same log without the samples is the same run.
+  const artefacts = inOrder([{ ...artefact, name: STDOUT_LOG }, samples]);
+  const sources = new Map([[path, STDOUT_LOG]]).set(watched, samples.name);
+  return read.map((run) => ({ ...run, artefacts, sources }));
 }
+
+const NOT_NEAR = { artefact: null, telemetry: null, notes: [] };
 
 function inOrder(artefacts: readonly StoredArtefact[]): StoredArtefact[] {
   return artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** The reading of a standalone file, for which there is no run folder. */
-const NOTHING_READ = {
-  index: 0,
-  manifest: emptyManifest(),
-  log: silentRun(),
-  artefacts: [],
-  exports: NO_EXPORTS,
-  telemetry: null,
-  notes: [],
-} satisfies Omit<LogReading, 'path'>;
-
-export function readExportsAlone(path: string, exports: RunExports): ReadRun {
-  return judged({ ...NOTHING_READ, path, exports }, {});
 }
 
 /** Returns `stdout.log` and `stderr.log`; without the first, the only other file whose name is that of a log. */
@@ -235,14 +210,11 @@ function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
 
 async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; notes: string[] }> {
   if (!files.has(RUN_MANIFEST)) return { manifest: emptyManifest(), notes: [] };
-  let problem: string;
-  try {
-    const reading = parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
-    if (reading.kind === 'read') return { manifest: reading.manifest, notes: [] };
-    problem = reading.problem;
-  } catch (error) {
-    problem = errorText(error);
-  }
+  const { manifest, problem } = await files.whole(RUN_MANIFEST).then(
+    (bytes) => parseRunManifest(bytes.toString('utf8')),
+    (error: unknown) => ({ manifest: null, problem: errorText(error) }),
+  );
+  if (manifest !== null) return { manifest, notes: [] };
   return { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${problem}`] };
 }
 
@@ -251,18 +223,11 @@ function judged(reading: LogReading, options: ReadOptions): ReadRun {
   const { cell, conversionFailure } = manifest;
   const isCold = cell !== null && 'harness' in cell && isColdStart(cell);
   const derived = derive(log, exports.times);
-  const facts = {
-    log,
-    derived,
-    times: isCold ? null : exports.times,
-    telemetry,
-    machine: defined(manifest.environment),
-    hasNeighbor: cell !== null && 'axisFlags' in cell && NEIGHBOR in cell.axisFlags,
-  };
-  const flags = [
-    ...(log.measurement === null ? [] : marked(manifest)),
-    ...(isCold ? findHarnessFlags(facts, null) : findFlags(facts)),
-  ];
+  const hasNeighbor = cell !== null && 'axisFlags' in cell && NEIGHBOR in cell.axisFlags;
+  const times = isCold ? null : exports.times;
+  const facts = { log, derived, times, telemetry, machine: defined(manifest.environment), hasNeighbor };
+  const found = isCold ? findHarnessFlags(facts, null) : findFlags(facts);
+  const flags = log.measurement === null ? found : [...marked(manifest), ...found];
   const limits = { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits };
   const [process, requested] = [processFacts(manifest), requestedBy(manifest)];
   const outcome: Outcome =

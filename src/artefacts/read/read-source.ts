@@ -1,23 +1,47 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 
+import { errorText, TooLargeError, UsageError } from '../../errors.ts';
 import { plainName, readWhole } from '../../files/files.ts';
-import { LAYER_NAMES } from './read-exports.ts';
-import { contentOf, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-standalone.ts';
-import type { StandaloneReading } from './read-standalone.ts';
-import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
-import type { RunSource } from './recognise.ts';
-import type { RunManifest } from '../run-manifest.ts';
-import { ExportFormatError, UsageError, errorText } from '../../errors.ts';
+import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
 import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
+import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
-import { keyedCell, PRECISIONS } from '../../records/cell.ts';
+import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
+import type { CellHarness } from '../../records/harness.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { NO_METADATA, parseExplorerMetadata, parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import type { StatedCell } from '../../trtexec/cell-of-run.ts';
+import { parseExplorerMetadata } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
-import { parseProfile } from '../../trtexec/exports/profile.ts';
-import { NO_EXPORTS } from '../../trtexec/run-facts.ts';
+import { RunFiles } from '../run-files.ts';
+import { emptyManifest, type RunManifest } from '../run-manifest.ts';
+import type { RunSource } from './discover.ts';
+import { LAYER_NAMES } from './read-exports.ts';
+import { readBareLog, type ReadOptions, type ReadRun, readRunFolder, readStatedRun } from './read-run.ts';
+
+export interface StandaloneReading {
+  readonly stated: StatedCell;
+  /** False if unknown fields may stay open, because nothing is stored. */
+  readonly isStrict: boolean;
+  /** Number of runs that the times of a trace are summed over. */
+  readonly runs: number | null;
+  readonly as: string | null;
+  readonly metric: CustomMetricId | null;
+  readonly pattern: string | null;
+  /** File with the output of nvidia-smi for the only log. */
+  readonly watched?: string | undefined;
+}
+
+export const NOTHING_STATED: StandaloneReading = {
+  stated: {},
+  isStrict: false,
+  runs: null,
+  as: null,
+  metric: null,
+  pattern: null,
+};
 
 /**
  * @throws TooLargeError for files made to exhaust memory
@@ -48,6 +72,7 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
 
 /**
  * Reads layers without a log: trtexec exports, `get_layer_info()`, traces, tables as CSV, trt-engine-explorer files.
+ * Where nothing is stored, the layer information next to a profile belongs to it.
  * @throws UsageError if the file is damaged, or if a required fact is unknown
  */
 async function readLayersFile(
@@ -58,7 +83,7 @@ async function readLayersFile(
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
   const bytes = await contentOf(path, signal);
-  const runs = isTrace ? runsInTrace(path, bytes, reading.runs) : null;
+  const runs = isTrace ? parsedIn(path, bytes, (text) => parseTraceEvents(text, reading.runs).iterations) : null;
   const ofTrtexec = bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
   const name = format === 'trtexec' ? ofTrtexec : LAYER_NAMES[format];
   const torch = { ...NO_CELL_STATED, harness: TORCH_CELL, transfers: null };
@@ -67,12 +92,17 @@ async function readLayersFile(
       ? reportCell(path, torch, reading, ['precision', 'shapes', 'cudaGraph'])
       : trtexecCell(path, reading);
   const stated = { role: 'profile' as const, cell, lone: { kind: 'layers' as const, format, runs } };
-  return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
+  const sources = new Map<string, string>([[path, name]]);
+  const info =
+    name === LAYER_NAMES.profile && !reading.isStrict ? besides(join(dirname(path), 'layers'), ['.json']) : null;
+  if (info !== null) sources.set(info, LAYER_NAMES.info);
+  return [await readKeptFiles(path, stated, sources, bytes)];
 }
 
-function runsInTrace(path: string, bytes: Buffer, stated: number | null): number {
+/** @throws UsageError that names the file */
+function parsedIn<Content>(path: string, bytes: Buffer, parse: (text: string) => Content): Content {
   try {
-    return parseTraceEvents(bytes.toString('utf8'), stated).iterations;
+    return parse(bytes.toString('utf8'));
   } catch (error) {
     throw new UsageError(`${printable(path)}: ${errorText(error)}`, { cause: error });
   }
@@ -99,24 +129,26 @@ async function readExplorerFiles(path: string, { stated }: StandaloneReading): P
   const stem = plainName(path).replace(/\.graph\.json$/, '');
   const profile = besides(stem, ['.profile.json']);
   const metadataPath = besides(stem, ['.profile.metadata.json', '.metadata.json']);
-  const metadata = metadataPath === null ? NO_METADATA : await metadataIn(metadataPath);
+  const bytes = metadataPath === null ? Buffer.from('{}') : await contentOf(metadataPath);
+  const metadata = parsedIn(metadataPath ?? path, bytes, parseExplorerMetadata);
+  const { cudaGraph, dataTransfers, gpuName, shapes, spinWait, streams } = metadata;
   const cell = keyedCell({
     model: stated.model ?? basename(stem).replace(ENDINGS, ''),
     precision: isOneOf(PRECISIONS, stated.precision) ? stated.precision : 'unstated',
     precisionVia: 'engine',
-    shapes: metadata.shapes ?? stated.shapes ?? {},
-    cudaGraph: metadata.cudaGraph ?? stated.cudaGraph ?? false,
-    dataTransfers: metadata.dataTransfers ?? false,
-    streams: metadata.streams ?? 1,
-    spinWait: metadata.spinWait ?? false,
+    shapes: Object.keys(shapes).length > 0 ? shapes : (stated.shapes ?? {}),
+    cudaGraph: cudaGraph ?? stated.cudaGraph ?? false,
+    dataTransfers: dataTransfers ?? false,
+    streams: streams ?? 1,
+    spinWait: spinWait ?? false,
     inputs: { kind: 'random' },
     axisFlags: {},
   });
   const sources = new Map<string, string>([[path, LAYER_NAMES.info]]);
   if (profile !== null) sources.set(profile, LAYER_NAMES.profile);
   if (metadataPath !== null) sources.set(metadataPath, 'metadata.json');
-  const environment = metadata.gpuName === null ? {} : { gpuName: metadata.gpuName };
   const standalone = { kind: 'layers' as const, format: 'trtexec' as const, runs: null };
+  const environment = gpuName === null ? {} : { gpuName };
   return readKeptFiles(path, { role: 'profile', cell, lone: standalone, environment }, sources);
 }
 
@@ -125,63 +157,129 @@ function besides(stem: string, endings: readonly string[]): string | null {
   return paths.find((path) => existsSync(path)) ?? null;
 }
 
-async function metadataIn(path: string) {
-  const text = (await contentOf(path)).toString('utf8');
-  try {
-    return parseExplorerMetadata(text);
-  } catch (error) {
-    throw new UsageError(`${printable(path)}: ${errorText(error)}`, { cause: error });
-  }
-}
+/** Fields of a cell that a file may not state, with the option that states each. */
+const FIELDS = {
+  model: { words: 'its model', option: '--model NAME' },
+  precision: { words: 'its precision', option: '--precision NAME' },
+  shapes: { words: 'its shapes', option: '--shapes input:8x3x224x224' },
+  cudaGraph: { words: 'whether it used a CUDA graph', option: '--cuda-graph on|off' },
+} as const;
 
-/** Names of layer information next to a profile. */
-const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.json.br'] as const;
+/** @throws UsageError if a report is damaged, or part of its cell is unknown */
+async function readReportFile(
+  { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
+  reading: StandaloneReading,
+  signal?: AbortSignal,
+): Promise<ReadRun[]> {
+  const driver = findDriver(kind);
+  if (driver === null) throw new UsageError(`this version of bench has no driver ${printable(kind)}`);
+  const bytes = await contentOf(path, signal);
+  const file = plainName(basename(path));
+  const name = `report${extname(file)}`;
+  const runs: ReadRun[] = [];
+  const reports = driver.reports(bytes.toString('utf8'), file, reading.metric, reading.pattern);
+  for (const [index, report] of reports.entries()) {
+    const { result, harness, startedAt, notes = [] } = report;
+    if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
+    const { transfers, timer } = result.reading.method;
+    const cell = reportCell(path, { ...report, transfers }, reading, driver.needs);
+    const { metric, pattern } = reading;
+    const about = { driver: kind, name, file, index, metric, pattern };
+    const { timer: statedTimer } = harnessOf({ ...harness, timer }, reading.stated);
+    const standalone = { kind: 'report' as const, ...about, timer: statedTimer };
+    const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes] };
+    runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
+  }
+  return runs;
+}
 
 /**
- * Reads a single file of `--exportProfile` or `--exportLayerInfo`. Next to a profile, it also reads the layer
- * information of the same folder.
- * @returns null when the file is neither
+ * Reads standalone files as they will be kept in a run folder.
+ * @param sources name in the run folder by path
+ * @param bytes of the file at `path`, if already read
+ * @throws UsageError if they contain nothing
  */
-export async function readLayerFile(path: string): Promise<ReadRun | null> {
-  if (!plainName(path).endsWith('.json')) return null;
-  const profile = await exportIn(path, parseProfile);
-  const isProfile = profile !== null && profile.layers.length > 0;
-  const infoPath = isProfile ? INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync) : path;
-  const layerInfo = infoPath === undefined ? null : await exportIn(infoPath, parseLayerInfo);
-  if (!isProfile && layerInfo === null) return null;
-  return readExportsAlone(path, { ...NO_EXPORTS, profile: isProfile ? profile : null, layerInfo });
-}
-
-/** Null if the file holds something else. */
-function exportIn<Export>(path: string, parse: (text: string) => Export): Promise<Export | null> {
-  return readWhole(path)
-    .then((bytes) => parse(bytes.toString('utf8')))
-    .catch((error: unknown) => {
-      if (error instanceof ExportFormatError) return null;
-      throw error;
-    });
-}
-
-/** Waiting for files takes longer than parsing them, so this many are read while one is stored. */
-const READ_AHEAD = 8;
-
-/** Returns results in the order of the items, and throws in that order too. */
-export async function* readAhead<Item, Result>(
-  items: Iterable<Item>,
-  read: (item: Item) => Promise<Result>,
-): AsyncGenerator<Result> {
-  const reading: Promise<Result>[] = [];
-  try {
-    for (const item of items) {
-      const result = read(item);
-      result.catch(() => {});
-      reading.push(result);
-      if (reading.length <= READ_AHEAD) continue;
-      const first = reading.shift();
-      if (first !== undefined) yield await first;
-    }
-    for (let next = reading.shift(); next !== undefined; next = reading.shift()) yield await next;
-  } finally {
-    await Promise.allSettled(reading);
+async function readKeptFiles(
+  path: string,
+  stated: Partial<RunManifest>,
+  sources: ReadonlyMap<string, string>,
+  bytes?: Buffer,
+): Promise<ReadRun> {
+  const contents = new Map<string, Buffer>();
+  for (const [source, name] of sources) {
+    contents.set(name, source === path && bytes !== undefined ? bytes : await contentOf(source));
   }
+  const files = RunFiles.read(dirname(path), contents);
+  const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
+  if (run === undefined || run.outcome.kind === 'failed') {
+    // Replaces the name under which the file would be kept, which the user does not know.
+    const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'it contains no run';
+    throw new UsageError(`${printable(path)}: ${problem}`);
+  }
+  return { ...run, path, sources };
+}
+
+/** @throws UsageError when the file cannot be read to its end */
+async function contentOf(path: string, signal?: AbortSignal): Promise<Buffer> {
+  try {
+    return await readWhole(path, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (error instanceof TooLargeError) throw error;
+    throw new UsageError(`${printable(path)} cannot be read to its end: ${errorText(error)}`);
+  }
+}
+
+/** The cell according to a report; null for facts that it lacks. */
+type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
+  readonly transfers: boolean | null;
+};
+
+/**
+ * The cell of a standalone report, which takes precedence over statements of the user.
+ * @throws UsageError naming the options that supply what is missing
+ */
+function reportCell(path: string, report: ReportedCell, reading: StandaloneReading, needs: readonly NeededField[]) {
+  const { isStrict } = reading;
+  const stated = isStrict ? reading.stated : { model: 'unnamed', ...reading.stated };
+  const known = {
+    model: report.model ?? stated.model,
+    precision: report.precision ?? stated.precision,
+    shapes: shapesOf(report.shapes, stated.shapes),
+    cudaGraph: report.cudaGraph ?? stated.cudaGraph,
+  };
+  const lacking = (['model', ...needs] as const).filter((field) => known[field] === undefined);
+  if (isStrict && lacking.length > 0) {
+    const words = lacking.map((field) => FIELDS[field].words).join(', nor ');
+    const options = lacking.map((field) => FIELDS[field].option).join(' ');
+    throw new UsageError(`${printable(path)} does not state ${words}; add ${options}`);
+  }
+  const { model = 'unnamed', precision, shapes = {}, cudaGraph = false } = known;
+  return keyedCell({
+    model,
+    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+    precisionVia: 'engine',
+    shapes,
+    cudaGraph,
+    dataTransfers: report.transfers ?? false,
+    streams: 1,
+    spinWait: true,
+    inputs: { kind: 'random' },
+    axisFlags: report.identity,
+    harness: harnessOf(report.harness, stated),
+  });
+}
+
+/** The user may state a timer if the report does not. */
+function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
+  return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
+}
+
+/** A report may state only its batch; the user states the remaining dimensions. */
+function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
+  if (own === null) return stated;
+  const batch = batchOf(own);
+  const isBatchOnly = Object.values(own).every((dims) => dims.length === 1);
+  if (stated === undefined || batch === null || !isBatchOnly || batchOf(stated) === null) return own;
+  return Object.fromEntries(Object.entries(stated).map(([input, dims]) => [input, [batch, ...dims.slice(1)]]));
 }

@@ -4,12 +4,11 @@ import { dirname } from 'node:path';
 import { errorText } from '../../errors.ts';
 import { readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
-import type { RunManifest } from '../run-manifest.ts';
+import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import {
   type GpuSamples,
   NOT_WATCHED,
-  parseDmon,
-  parseQueryCsv,
+  parseGpuSamples,
   samplesOf,
   summariseTelemetry,
 } from '../../tools/nvidia-smi/gpu-samples.ts';
@@ -36,11 +35,12 @@ export function isDmon(text: string): boolean {
  * Reads the output of nvidia-smi for a log outside of any run folder, under the name that it will have in the run
  * folder.
  */
-export async function telemetryNextTo(path: string) {
+export async function telemetryNextTo(path: string, log: TrtexecRun) {
   const bytes = await readWhole(path);
   const name = isDmon(bytes.toString('utf8')) ? 'dmon.txt' : 'nvidia-smi.csv';
   const artefact = { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
-  return { artefact, files: RunFiles.read(dirname(path), new Map([[name, bytes]])) };
+  const files = RunFiles.read(dirname(path), new Map([[name, bytes]]));
+  return { artefact, ...(await readTelemetry(files, emptyManifest(), log)) };
 }
 
 /** Telemetry of a run: bench's own samples, else the output of somebody else's nvidia-smi in the folder. */
@@ -51,8 +51,7 @@ export async function readTelemetry(files: RunFiles, { environment, watched }: R
   let gpus: readonly GpuSamples[] = [];
   if (name !== undefined) {
     try {
-      const text = (await files.whole(name)).toString('utf8');
-      gpus = isDmon(text) || DMON_NAME.test(name) ? parseDmon(text) : parseQueryCsv(text);
+      gpus = parseGpuSamples((await files.whole(name)).toString('utf8'));
     } catch (error) {
       notes.push(`${name} is damaged: ${errorText(error)}`);
     }

@@ -11,11 +11,9 @@ import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/env
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
 import { METRIC_WORDS, isMetric, ownMetricNamed } from '../../records/metric.ts';
 import type { RunMark } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
-import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
@@ -44,34 +42,20 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
 }
 
 function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, ({ db }): ExitCode => {
-    const sweep = sweepOf(db, ref);
-    const experiment = readStoredPlan(planOf(db, sweep.sweepId))?.experiment ?? null;
-    if (experiment === null) {
-      throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} is not an A/B experiment; \`bench ls sweeps\` lists those of \`bench ab\``,
-      );
-    }
+  return withStore(options, io, async ({ db }) => {
+    const [sweep] = (await resolveSide(db, ref, io)).sweeps;
+    const experiment = sweep && readStoredPlan(planOf(db, sweep.sweepId))?.experiment;
+    if (!experiment) throw new UsageError(`${printable(ref)} is not an A/B experiment; \`bench ls sweeps\` lists them`);
     const metric = options.metric ?? experiment.metric;
     const { output, cells } = abReport(db, sweep, { ...experiment, metric });
     return printResult(io, options, output, (_, look) => abText(output, cells, look));
   });
 }
 
-function sweepOf(db: StoreDatabase, ref: string): Sweep {
-  const [newest] = sweepsNamed(db, ref);
-  const [sweep, ...others] = newest === undefined ? findSweepsByPrefix(db, ref) : [newest];
-  if (sweep === undefined) {
-    throw new UsageError(`${printable(ref)}: neither a matrix file, nor a sweep or an experiment in this store`);
-  }
-  if (others.length > 0) throw new UsageError(`${printable(ref)} is the start of several sweeps: write more of it`);
-  return sweep;
-}
-
 /** Rejects a metric that no cell will have before anything is measured. Harnesses may have any metric. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
-  if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
-  if (cells.some(({ harness }) => harness !== null)) return;
+  const isKnown = name === null || isMetric(name) || ownMetricNamed(name) !== undefined;
+  if (isKnown || cells.some(({ harness }) => harness !== null)) return;
   throw new UsageError(
     `--metric ${printable(name)}: not one of ${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`,
   );
@@ -119,7 +103,6 @@ interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {
 }
 
 const SIGNIFICANT_PERCENT = 10;
-const NAME = /^[^\p{C}]{1,100}$/u;
 
 /** @throws UsageError when no variable is set, or one cannot be set */
 function readExperiment(options: AbOptions): ExperimentRequest {
@@ -133,7 +116,6 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   }
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? options.experiment ?? settings.join(' ').slice(0, 100);
-  if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 printable characters');
   const marks = new Set<RunMark>(preset?.marks);
   if (options.upperBound === true) marks.add('upperBound');
   if (options.invalidOutput === true) marks.add('invalidOutput');

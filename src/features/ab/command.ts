@@ -1,41 +1,36 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  failOnOption,
-  matrixFilterOption,
-  metricOption,
-  notEmpty,
-  positiveInteger,
-  positivePercent,
-  collected,
-  PYTHON_HELP,
-} from '../../cli/options.ts';
+import * as shared from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('[matrix]')
-    .option('--env <setting>', 'variable of side B: NAME=VALUE; repeatable. Side A runs without it', collected)
+    .option('--env <setting>', 'variable of side B: NAME=VALUE; repeatable. Side A runs without it', shared.collected)
     .addOption(
       new Option('--experiment <name>', 'a predefined experiment with its variable, threshold and marks').choices([
         'perfect-router',
         'telemetry',
       ] as const),
     )
-    .option('--significant <percent>', 'threshold: B must be better by more than this (default: 10%)', positivePercent)
-    .option('--repeats <n>', 'runs of each side of each cell', positiveInteger, 5)
-    .addOption(metricOption())
-    .addOption(matrixFilterOption())
+    .option(
+      '--significant <percent>',
+      'threshold: B must be better by more than this (default: 10%)',
+      shared.positivePercent,
+    )
+    .option('--repeats <n>', 'runs of each side of each cell', shared.positiveInteger, 5)
+    .addOption(shared.metricOption())
+    .addOption(shared.matrixFilterOption())
     .option('--name <text>', 'name of the experiment (default: the variable of side B)')
     .option('--upper-bound', 'B is an idealized upper bound: never a baseline or the best')
     .option('--invalid-output', 'B computes wrong outputs: never a baseline or the best')
     .option('--read <sweep>', 'show a stored experiment, by its name or sweep id')
-    .option('--seed <n>', 'seed of the order of runs (default: a new one for each sweep)', positiveInteger)
+    .option('--seed <n>', 'seed of the order of runs (default: a new one for each sweep)', shared.positiveInteger)
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
-    .option('--python <path>', PYTHON_HELP)
+    .option('--python <path>', shared.PYTHON_HELP)
     .option('--gpus <gpu>', 'the GPU to measure on: a number or a UUID')
-    .option('--commit <rev>', 'the commit that is measured (default: HEAD)', notEmpty)
+    .option('--commit <rev>', 'the commit that is measured (default: HEAD)', shared.notEmpty)
     .option('--no-telemetry', 'do not run nvidia-smi during the runs: no clocks, power, temperatures')
-    .addOption(failOnOption());
+    .addOption(shared.failOnOption());
 
 export type AbOptions = OptionsOf<typeof define>;
 

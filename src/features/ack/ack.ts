@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -14,12 +14,12 @@ import {
   acknowledge,
   acknowledgementsOf,
   deleteAcknowledgements,
-  findFindingsByPrefix,
   lastingFindings,
 } from '../../store/sweeps/findings.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
+import { findingByPrefix } from '../../selection/by-name.ts';
 import type { AckOptions } from './command.ts';
 import { output, type OutputOf } from '../../records/output-parts.ts';
 
@@ -74,9 +74,8 @@ function chosenFindings(db: StoreDatabase, names: readonly string[], options: Ac
 
 /** A finding by the start of its ID, or all findings of a group by a word of it, such as `fp8`. */
 function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
-  const [finding, ...more] = findFindingsByPrefix(db, name);
-  if (more.length > 0) throw new UsageError(`${printable(name)} is the start of several findings`);
-  if (finding !== undefined) return [finding];
+  const finding = findingByPrefix(db, name);
+  if (finding !== null) return [finding];
   const lasting = lastingFindings(db);
   const ofGroup = lasting.filter(({ group }) => group.includes(name));
   if (ofGroup.length > 0) return ofGroup;
@@ -109,8 +108,7 @@ const NAMED = 6;
 function namesOf(findings: readonly Finding[]): string {
   const ids = findings.map(({ findingId }) => findingId.slice(0, 8));
   if (ids.length === 1) return `finding ${ids.join('')}`;
-  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : '';
-  return `${count(ids.length, 'finding')} (${ids.slice(0, NAMED).join(', ')}${more})`;
+  return `${count(ids.length, 'finding')} (${shortList(ids, NAMED, ', ', ', and ')})`;
 }
 
 function areOrIs({ length }: readonly Finding[]): string {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isMeasured } from '../../records/run.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -8,8 +8,6 @@ import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/sweeps.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { flaggedRuns } from '../../store/runs/run-facts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { Look } from '../../terminal/look.ts';
 import { resolveSide } from '../../selection/sides.ts';
@@ -33,10 +31,11 @@ export async function setNamed(
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
-    const marked = flaggedRuns(store.db, sweep.sweepId, 'debugTensors');
+    const runs = cellRunsOf(store.db, [sweep.sweepId]);
+    const marked = runs.filter(({ flags }) => flags.some(({ id: flag }) => flag === 'debugTensors')).length;
     if (marked > 0) {
       throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), which falsify times: it cannot be a baseline`,
+        `sweep ${sweep.sweepId.slice(0, 8)} has ${count(marked, 'run')} with debug tensors (--markDebug, --saveDebugTensors and the like), which falsify times: it cannot be a baseline`,
       );
     }
     const named = listBaselines(store.db).find((baseline) => baseline.name === name);
@@ -46,13 +45,9 @@ export async function setNamed(
       );
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
-    refuseIneligible(store.db, sweep.sweepId, io);
-    const baseline = {
-      name,
-      sweepId: sweep.sweepId,
-      reason: options.reason ?? null,
-      createdAt: io.now().toISOString(),
-    };
+    refuseIneligible(runs, sweep.sweepId, io);
+    const { reason = null } = options;
+    const baseline = { name, sweepId: sweep.sweepId, reason, createdAt: io.now().toISOString() };
     setBaseline(store.db, baseline);
     return printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: [baseline] }, () => [
       `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}`,
@@ -64,9 +59,8 @@ export async function setNamed(
  * Warns about cells whose runs are all ineligible, because they are not part of a baseline. Rejects a sweep that has no
  * others.
  */
-function refuseIneligible(db: StoreDatabase, sweepId: SweepId, io: Io): void {
-  const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
-  const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
+function refuseIneligible(runs: readonly CellRun[], sweepId: SweepId, io: Io): void {
+  const byCell = [...Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey).values()];
   const ineligible = byCell.filter((cell) => cell.every(({ flags }) => isIneligible(flags)));
   const [first] = ineligible.flat().flatMap(({ flags }) => ineligibleFlags(flags));
   if (first === undefined) return;

@@ -1,9 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 import { writeNote } from '../../files/files.ts';
-import { makeOwnFolder, readJson } from '../../files/folders.ts';
+import { makeOwnFolder, namesIn, readJson } from '../../files/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -19,7 +19,7 @@ import { inTurns } from '../compare/index.ts';
 import type { BisectOptions } from './command.ts';
 import { factorSearch } from './factors.ts';
 import { bisectText, exitOf } from './report.ts';
-import { type BisectRequest, commitSearch, earlierSchema, requestSchema, searched } from './search.ts';
+import { type BisectRequest, commitSearch, requestSchema, searched } from './search.ts';
 
 /** Good, bad, and the command that builds a commit. */
 type Words = readonly [string | undefined, string | undefined, readonly string[]];
@@ -51,18 +51,13 @@ const REQUEST = 'request.json';
 /**
  * The newest request without an answer.
  * @param all folder of all bisections
- * @throws UsageError if there is none; it names one that version 0.1 began
+ * @throws UsageError if there is none
  */
 function newestUnfinished(all: string): BisectRequest {
-  const folders = existsSync(all) ? readdirSync(all).map((name) => join(all, name)) : [];
-  const requests = folders.flatMap((folder) => readJson(join(folder, REQUEST), requestSchema) ?? []);
+  const requests = namesIn(all).flatMap((name) => readJson(join(all, name, REQUEST), requestSchema) ?? []);
   const newest = requests.toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
-  if (newest !== undefined) return newest;
-  const [earlier] = folders.flatMap((folder) => readJson(join(folder, 'state.json'), earlierSchema) ?? []);
-  if (earlier === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
-  const { search } = earlier.request;
-  const what = 'file' in search ? `--factors ${printable(search.file)}` : `${search.good} ${search.bad}`;
-  throw new UsageError(`an earlier version of bench started this bisection: start it again with bench bisect ${what}`);
+  if (newest === undefined) throw new UsageError('nothing to resume: no bisection was interrupted');
+  return newest;
 }
 
 async function requestOf(path: string, words: Words, options: BisectOptions, io: Io): Promise<BisectRequest> {

@@ -40,9 +40,6 @@ export const requestSchema = z.object({
   ]),
 });
 
-/** A request in the form of version 0.1. */
-export const earlierSchema = z.object({ isFinished: z.literal(false), request: requestSchema.pick({ search: true }) });
-
 export type BisectRequest = z.infer<typeof requestSchema>;
 type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
 

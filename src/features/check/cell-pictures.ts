@@ -1,4 +1,4 @@
-import type { CellEvidence, SweepEvidence, CellVerdict, JudgedCell } from '../../judge/gate/evidence.ts';
+import type { CellEvidence, CellVerdict, JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -9,24 +9,18 @@ import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/his
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { dayText, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
+import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { textWidth, wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
-import { levelText, ownClearest } from './sentences.ts';
+import { levelText } from './sentences.ts';
 
-export interface CellRow {
+export interface CellRow extends Pick<JudgedCell, 'before' | 'changePercent' | 'metric' | 'now' | 'reason'> {
   readonly cell: KeyedCell;
   /** Null if the gate does not judge its metric; the change is then that of its newest two sweeps. */
   readonly verdict: CellVerdict | null;
-  readonly reason: JudgedCell['reason'];
-  readonly metric: GatedMetricId;
   readonly unit: string;
-  readonly before: number | null;
-  readonly now: number | null;
-  readonly changePercent: number | null;
-  /** The change of the metric that moved, shown instead of that of the cell's own metric. */
-  readonly otherChange?: string;
   readonly values: readonly (number | null)[];
   /** Why the cell is never part of a baseline. */
   readonly flags?: string;
@@ -37,28 +31,22 @@ const ROW_COLUMNS = 50;
 const LEAST_PICTURE = 12;
 
 export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], steps: string, look: Look): string[] {
-  const changes = all.filter(hasMoved).map(({ changePercent }) => changePercent);
-  const scale = scalePercent(changes);
+  const scale = scalePercent(all.filter(hasMoved).map(({ changePercent }) => changePercent));
   const longest = Math.max(...all.map(({ values }) => values.length));
   const width = Math.min(longest, Math.max(LEAST_PICTURE, look.columns - ROW_COLUMNS));
   const { bad, good } = look.style;
+  const picture = ({ before, values }: CellRow): string =>
+    width < 2 ? '' : sparkline(values, width, { level: before, percent: scale });
+  const short = `±${scale} %`;
   return cellTable<CellRow>(
     shown,
     [
       { header: 'flags', text: ({ flags = '' }) => flags, style: () => bad, minWidth: 10 },
-      { header: 'now', text: (row) => (row.now === null ? '–' : levelText(row, row.now)), align: 'right', dropRank: 2 },
-      {
-        header: 'change',
-        text: (row) => row.otherChange ?? (hasMoved(row) ? formatPercent(row.changePercent) : verdictText(row)),
+      numberColumn('now', (row) => (row.now === null ? '–' : levelText(row, row.now)), 2),
+      numberColumn('change', (row) => (hasMoved(row) ? formatPercent(row.changePercent) : verdictText(row)), 0, {
         style: ({ verdict }) => (verdict === 'slower' ? bad : verdict === 'faster' ? good : plain),
-        align: 'right',
-      },
-      {
-        header: width < LEAST_PICTURE ? `±${scale} %` : `last ${width} ${steps}, ±${scale} %`,
-        short: `±${scale} %`,
-        text: ({ before, values }) => (width < 2 ? '' : sparkline(values, width, { level: before, percent: scale })),
-        dropRank: 1,
-      },
+      }),
+      textColumn(width < LEAST_PICTURE ? short : `last ${width} ${steps}, ${short}`, picture, 1, { short }),
     ],
     look,
     { all },
@@ -90,23 +78,17 @@ export function countsText(
   geometricMean: GeometricMean | null,
   { columns, style }: Look,
 ): string[] {
-  const numberOf = (verdict: CellVerdict): number =>
-    cells.filter((cell) => cell.reason !== 'new' && cell.verdict === verdict).length;
-  const [slower, faster] = [numberOf('slower'), numberOf('faster')];
-  const others = [
-    [numberOf('unclear'), 'unclear'],
-    [numberOf('noResult'), 'no result'],
-    [cells.filter(({ reason }) => reason === 'new').length, 'new'],
-  ] as const;
+  const numbers = Map.groupBy(cells, verdictText);
+  const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
   const counts = [
-    slower === 0 ? '0 slower' : style.bad(`▲ ${slower} slower`),
-    faster === 0 ? '0 faster' : style.good(`▼ ${faster} faster`),
-    `${numberOf('same')} same`,
-    ...others.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])),
+    numbers.has('slower') ? style.bad(`▲ ${countOf('slower')}`) : '0 slower',
+    numbers.has('faster') ? style.good(`▼ ${countOf('faster')}`) : '0 faster',
+    countOf('same'),
+    ...['unclear', 'no result', 'new'].filter((word) => numbers.has(word)).map(countOf),
   ].join('   ');
-  const mean = geometricMean === null ? '' : `geometric mean ${meanChangeText(geometricMean)}`;
-  const isOneLine = textWidth(counts) + textWidth(mean) + 3 <= columns;
-  return mean === '' ? [counts] : isOneLine ? [`${counts}   ${mean}`] : [counts, mean];
+  const parts = [counts, ...(geometricMean === null ? [] : [`geometric mean ${meanChangeText(geometricMean)}`])];
+  const line = parts.join('   ');
+  return textWidth(line) <= columns ? [line] : parts;
 }
 
 type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
@@ -121,43 +103,36 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 }
 
 const HEIGHT = 6;
-const SIGNS: Readonly<Record<Mark['kind'], string>> = {
-  slower: 'S',
-  faster: 'F',
+const SIGNS = {
+  slower: ['S', 'bad'],
+  faster: ['F', 'good'],
   /** The bottleneck turned into another one. */
-  bound: 'T',
-  environment: 'E',
-  baseline: 'B',
-};
+  bound: ['T', 'warn'],
+  environment: ['E', 'warn'],
+  baseline: ['B', 'dim'],
+} as const satisfies Readonly<Record<Mark['kind'], object>>;
 
 export function cellChart(
   { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
   look: Look,
 ) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
-  const kinds = [null, ...moves.map(({ kind }) => kind)];
-  const below = strip === undefined ? null : { ...strip, format: (value: number) => levelText(strip, value) };
+  const last = moves.at(-1);
+  const paintOf = ({ kind }: Mark) => look.style[SIGNS[kind][1]];
   const chart: HistoryChart = {
     values,
     levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
     labels,
-    marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
+    marks: new Map(marks.toReversed().map((mark) => [mark.step, paintOf(mark)(SIGNS[mark.kind][0])])),
     format: (value) => levelText(about, value),
-    styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
+    styleOf: (level) => (last !== undefined && level === moves.length ? paintOf(last) : plain),
     most: wholeOf(about.metric),
     height,
     look,
   };
-  const lines = renderHistoryChart(chart, below);
-  const legend = marks.map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
-  return { lines, legend };
-}
-
-function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {
-  if (kind === null) return (text) => text;
-  return { slower: style.bad, faster: style.good, bound: style.warn, environment: style.warn, baseline: style.dim }[
-    kind
-  ];
+  const below = strip === undefined ? null : { ...strip, format: (value: number) => levelText(strip, value) };
+  const legend = marks.map(({ step, kind, text }) => `${SIGNS[kind][0]} ${labels[step] ?? ''} ${printable(text)}`);
+  return { lines: renderHistoryChart(chart, below), legend };
 }
 
 const SHOWN_SWEEPS = 90;
@@ -174,19 +149,16 @@ export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweep
 
 /** A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history. */
 export function findingChart(
-  finding: CheckedFinding,
-  all: readonly CheckedFinding[],
+  { details: [clearest], direction, firstBad }: CheckedFinding,
   { cells, environments, sweeps: series }: SweepEvidence,
   look: Look,
 ): string[] {
-  const clearest = ownClearest(finding, finding.details, all);
   const own = cells.find(({ cell }) => cell.key === clearest?.key);
   if (clearest === undefined || own === undefined) return [];
   const values = valuesOf(own, clearest.metric, series);
   if (values === undefined || values.filter((value) => value !== null).length < LEAST_VALUES) return [];
   const from = Math.max(0, series.length - SHOWN_SWEEPS);
   const sweeps = series.slice(from);
-  const { direction, firstBad } = finding;
   const step = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
   const ofCell = own.environmentIds.map((id) => environments.get(id ?? '') ?? null);
   const marks: Mark[] = [

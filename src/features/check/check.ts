@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -13,8 +12,7 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { shellLine } from '../../text/shell-quote.ts';
-import { aboutSeries, baselineNote, checkedSeries, type CheckedSweep, foundIn } from './checked.ts';
+import { aboutSeries, checkedSeries, type CheckedSweep, foundIn, standingOf } from './checked.ts';
 import type { CheckOptions } from './command.ts';
 import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
@@ -27,7 +25,6 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     throw new UsageError('--matrix and a matrix file cannot be used together: the file has the name');
   }
   const isUntrusted = options.untrusted === true;
-  refuseReferences(files, io);
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
@@ -41,22 +38,12 @@ export async function check(files: readonly string[], options: CheckOptions, io:
   });
 }
 
-function refuseReferences(files: readonly string[], { cwd }: Io): void {
-  const other = files.find((file) => file !== '' && !/\.ya?ml$/.test(file) && !existsSync(resolve(cwd, file)));
-  if (other === undefined) return;
-  const typed = printable(shellLine(['bench', 'check', '--as-of', other]));
-  throw new UsageError(`${printable(other)}: matrix file not found; an earlier sweep is judged by \`${typed}\``);
-}
-
 /** Hides the same names in the input of a program as in the printed output. */
 async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) => unknown> {
   if (options.redact !== true) return (output) => output;
   const { redactionFor } = await import('../../cli/redacted.ts');
   return (output) => redactionFor(io, options, jsonText(output)).json(output);
 }
-
-/** A series is not judged if its newest sweep is older than this, relative to the newest sweep of all. */
-const STALE_MS = 30 * 86_400_000;
 
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
@@ -69,34 +56,33 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
   const settings = { minChangePercent: options.minChange, against: options.against };
+  const latest = Math.max(...newest.map(({ startedAt }) => Date.parse(startedAt ?? '') || 0));
   const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
-    if (isStale(sweep, newest)) {
+    if (sweep.startedAt !== null && latest - Date.parse(sweep.startedAt) > STALE_MS) {
       all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
     const judged = await judgeSeries(db, sweep, how, io, settings);
     await keep(store, judged.changed, io);
     const checked = await checkedSeries(db, judged, io.cwd);
-    announce(checked, io);
+    if (judged.isFirstByReference) announce(checked, io);
     all.push(checked);
   }
-  const exitCode = failOn(options.failOn, foundIn(all.flatMap(({ standing }) => standing ?? [])));
+  const [findings, cells] = [all.flatMap((one) => one.findings), all.flatMap(({ series }) => series.cells)];
+  const exitCode = failOn(options.failOn, foundIn(standingOf(findings, cells)));
   const checked = shown(db, all, options);
   const series = checked.map((one) => one.series);
-  const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap(({ findings }) => findings), exitCode };
+  const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap((one) => one.findings), exitCode };
   return { checked, output, isStored, newest };
 }
 
-/** Notes a missing baseline. Once after an update, also notes that open findings set the exit code from now on. */
-function announce({ judged, standing }: CheckedSweep, io: Io): void {
-  const note = baselineNote(judged);
-  if (note !== null) io.err(`note: ${note}\n`);
+/** Notes once after an update that open findings set the exit code from now on. */
+function announce({ standing }: CheckedSweep, io: Io): void {
   const open = standing.slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
-  if (!judged.isFirstByReference || open.length === 0) return;
   const command = `bench ack ${open.join(' ')} --reason "…"`;
-  io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
+  if (open.length > 0) io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
 }
 
 /** Writes the findings next to the artefacts, which may belong to another user. */
@@ -109,10 +95,8 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
   }
 }
 
-function isStale(sweep: Sweep, all: readonly Sweep[]): boolean {
-  const times = all.flatMap(({ startedAt }) => (startedAt === null ? [] : [Date.parse(startedAt)]));
-  return sweep.startedAt !== null && Math.max(...times) - Date.parse(sweep.startedAt) > STALE_MS;
-}
+/** A series is not judged if its newest sweep is older than this, relative to the newest sweep of all. */
+const STALE_MS = 30 * 86_400_000;
 
 function staleSeries(sweep: Sweep): CheckedSeries {
   return {

@@ -56,17 +56,12 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
   return { matrix, branch, provenance, sweepId, startedAt, commit };
 }
 
-type SeriesName = Pick<CheckedSeries, 'branch' | 'matrix' | 'provenance'>;
-
-export function isOfSeries(finding: SeriesName, { branch, matrix, provenance }: SeriesName): boolean {
-  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
-}
-
 function notesOf(judged: JudgedSeries): string[] {
-  const { evidence, ineligible, sweepsOfOtherMachine } = judged;
+  const { evidence, ineligible, missingBaseline: missing, sweepsOfOtherMachine } = judged;
   const leftOut = evidence.cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
-    baselineNote(judged),
+    missing !== null &&
+      `gate.against: no baseline ${printable(missing)} is set: the reference is the last accepted level`,
     undatedNote(evidence.sweeps),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
     ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
@@ -78,27 +73,21 @@ function notesOf(judged: JudgedSeries): string[] {
   ].filter((note) => typeof note === 'string');
 }
 
-/** Note on a baseline that the matrix names but that is not set; null if there is none. */
-export function baselineNote({ missingBaseline: name }: JudgedSeries): string | null {
-  if (name === null) return null;
-  return `gate.against: no baseline ${printable(name)} is set: the reference is the last accepted level`;
-}
-
-/** Counts that decide the exit code. @param findings of one series */
+/** What decides the exit code. */
 export function standingOf(
   findings: readonly CheckedFinding[],
   cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
 ) {
   const present = findings.filter(isPresent);
-  const worse = present.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
-  const fresh = present.filter(({ state }) => state === 'new');
+  const worse = present.filter(({ direction }) => direction === 'slower');
+  const failing = worse.filter(({ isWarning }) => !isWarning);
   const numberOf = (isIt: (cell: (typeof cells)[number]) => boolean): number => cells.filter(isIt).length;
   return {
     /** Slower than the reference and not acknowledged; new or open. */
-    slower: worse.filter(({ kind }) => kind !== 'limit'),
-    limits: worse.filter(({ kind }) => kind === 'limit'),
-    warnings: present.filter(({ direction, isWarning }) => direction === 'slower' && isWarning),
-    faster: fresh.filter(({ direction }) => direction === 'faster'),
+    slower: failing.filter(({ kind }) => kind !== 'limit'),
+    limits: failing.filter(({ kind }) => kind === 'limit'),
+    warnings: worse.filter(({ isWarning }) => isWarning),
+    faster: present.filter(({ direction, state }) => direction === 'faster' && state === 'new'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
     /** Numbers of cells. `compared` counts cells with a value and a reference. */
     compared: numberOf(({ reason }) => reason === null),
@@ -109,30 +98,28 @@ export function standingOf(
   };
 }
 
-export type Standing = ReturnType<typeof standingOf>;
+type Standing = ReturnType<typeof standingOf>;
 
-export function foundIn(standings: readonly Standing[]) {
-  const slower = standings.flatMap((standing) => standing.slower);
+export function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
   return {
     regression: slower.length > 0,
     new: slower.some(({ state }) => state === 'new'),
-    limit: standings.some(({ limits }) => limits.length > 0),
-    failed: standings.some(({ failed }) => failed > 0),
-    unclear: standings.some(({ unclear }) => unclear > 0),
-    warning: standings.some(({ warnings }) => warnings.length > 0),
+    limit: limits.length > 0,
+    failed: failed > 0,
+    unclear: unclear > 0,
+    warning: warnings.length > 0,
   };
 }
 
 function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict'] {
-  const { compared, failed, faster, limits, slower, unclear, warnings } = standing;
-  if (slower.length > 0) return 'slower';
-  if (limits.length > 0) return 'limit';
-  if (failed > 0) return 'failed';
-  if (unclear > 0) return 'unclear';
-  if (warnings.length > 0) return 'warning';
-  if (faster.length > 0) return 'faster';
-  return isFirst ? 'first' : compared === 0 ? 'unclear' : 'same';
+  const { compared, faster } = standing;
+  const { regression: slower, ...others } = foundIn(standing);
+  const found = { slower, ...others, faster: faster.length > 0 };
+  const otherwise = compared === 0 ? 'unclear' : 'same';
+  return WORST_FIRST.find((verdict) => found[verdict]) ?? (isFirst ? 'first' : otherwise);
 }
+
+const WORST_FIRST = ['slower', 'limit', 'failed', 'unclear', 'warning', 'faster'] as const;
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open`. */
 function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {

@@ -1,32 +1,25 @@
 import { Option } from '@commander-js/extra-typings';
 
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  branchOption,
-  failOnOption,
-  filterOption,
-  metricOption,
-  minChangeOption,
-  notifyCommand,
-} from '../../cli/options.ts';
+import * as shared from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('[matrices...]')
-    .addOption(metricOption())
-    .addOption(filterOption())
-    .addOption(branchOption())
+    .addOption(shared.metricOption())
+    .addOption(shared.filterOption())
+    .addOption(shared.branchOption())
     .option('--all', 'show every finding in full, and every cell')
     .option('--as-of <sweep>', 'judge an earlier sweep: a date, a sweep or a commit')
     .option('--matrix <name>', 'only sweeps of this matrix')
     .option('--against <baseline>', 'the reference is this baseline (default: the last accepted level)')
-    .addOption(minChangeOption())
-    .addOption(failOnOption())
+    .addOption(shared.minChangeOption())
+    .addOption(shared.failOnOption())
     .addOption(
       new Option(
         '--notify <program>',
         'program to start with the JSON for new findings; a JSON list if it has arguments (default: as the matrix says)',
-      ).argParser(notifyCommand),
+      ).argParser(shared.notifyCommand),
     )
     .option('--untrusted', 'start no program that a matrix names');
 

@@ -17,10 +17,8 @@ import { findingChart } from './cell-pictures.ts';
 import { checkedFindings } from './findings.ts';
 import { gather, newestBatch } from './gather.ts';
 import type { CheckedFinding, CheckedSeries, ShownFinding } from './output.ts';
-import { changeText, firstOfEach, levelText, nextCommands, rangeText, sentences } from './sentences.ts';
+import { changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
 import { seriesAt } from './series.ts';
-
-type Edges = ReturnType<typeof sentences>['edges'];
 
 const SHOWN_CELLS = 12;
 /** Number of sweeps for which ended findings are shown. */
@@ -29,35 +27,33 @@ const SHOWN_ENDED = 10;
 /** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */
 export function findingText(
   finding: CheckedFinding,
-  all: readonly CheckedFinding[],
   series: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
   evidence: SweepEvidence,
   look: Look,
 ): string[] {
-  const said = sentences(finding, evidence);
+  const { about, also, causes, edges, evidence: certainty, titleOfAll } = sentences(finding, evidence);
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
   const next = `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `;
-  const sure = said.evidence.length === 0 ? '' : `: ${said.evidence.join(', ')}`;
+  const sure = certainty.length === 0 ? '' : `: ${certainty.join(', ')}`;
   const indented = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
   return [
-    ...titleLines(finding, said.titleOfAll, look),
-    ...indented([`${said.state}${said.metric === '' ? '' : ` in ${said.metric}`}${sure}${owner}`]),
-    ...indented(said.causes.map(([term, says]) => `${term}: ${says}`)),
-    ...indented(beginText(finding, said.edges)),
+    ...titleLines(finding, titleOfAll, look),
+    ...indented([`${about}${sure}${owner}`, ...causes.map(([term, says]) => `${term}: ${says}`)]),
+    ...indented(beginText(finding, edges)),
     ...otherMetrics(finding, evidence, look),
-    ...indented(alsoText(finding)),
-    ...findingChart(finding, all, evidence, look),
+    ...indented(also === '' ? [] : [`also: ${also}`]),
+    ...findingChart(finding, evidence, look),
     ...labelled(next, dotted(nextCommands(finding, series)), look.columns),
   ];
 }
 
 /** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
-export function findingLine(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
-  return titleLines(finding, sentences(finding, evidence).title, look);
-}
-
-function titleLines({ direction, id, isWarning }: CheckedFinding, title: string, { columns, style }: Look): string[] {
+export function titleLines(
+  { direction, id, isWarning }: CheckedFinding,
+  title: string,
+  { columns, style }: Look,
+): string[] {
   const [sign, paint] = direction === 'slower' ? ['▲', style.bad] : ['▼', style.good];
   return wrapHanging(`${sign} ${id.slice(0, 8)} ${title}`, columns, 2).map(isWarning ? style.warn : paint);
 }
@@ -68,12 +64,10 @@ export function earlierText(
   evidence: SweepEvidence,
   { columns, style }: Look,
 ): string[] {
-  const [ended = [], lasting = []] = [true, false].map((isEnded) =>
-    findings.filter(({ state }) => (state === 'recovered') === isEnded),
-  );
-  const lines = [...lasting, ...ended.slice(0, SHOWN_ENDED)].flatMap((finding) => {
-    const { metric, title } = sentences(finding, evidence);
-    const about = `${finding.state}${metric === '' ? '' : ` in ${metric}`}`;
+  const lasting = findings.filter(({ state }) => state !== 'recovered');
+  const ended = findings.filter(({ state }) => state === 'recovered').slice(0, SHOWN_ENDED);
+  const lines = [...lasting, ...ended].flatMap((finding) => {
+    const { about, title } = sentences(finding, evidence);
     const mark = finding.acknowledged;
     const reason = mark === null ? '' : `; reason: ${printable(mark.reason)}`;
     return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}${reason}`, columns, 4).map(style.dim);
@@ -113,14 +107,7 @@ function changesTable(
   );
 }
 
-function alsoText(finding: CheckedFinding): string[] {
-  const first = new Set(firstOfEach(finding));
-  const others = finding.details.filter((change) => !first.has(change));
-  const texts = [...Map.groupBy(others, ({ metric }) => metric)].map(
-    ([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own, true)}`,
-  );
-  return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
-}
+type Edges = ReturnType<typeof sentences>['edges'];
 
 /** Where a finding begins: commits if they are known, otherwise sweeps. No commit makes a machine slow. */
 function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges: Edges): string[] {
@@ -157,7 +144,7 @@ export async function showFinding(
     const mark = finding.acknowledged;
     const accepted = mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(mark.reason)}`;
     return [
-      ...findingText(finding, [finding], series, evidence, look),
+      ...findingText(finding, series, evidence, look),
       ...(mark === null ? [] : wrapHanging(accepted, look.columns, 4)),
       '',
       ...changesTable(finding, finding.details, evidence, look),

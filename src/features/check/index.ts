@@ -4,6 +4,6 @@ export { showFinding } from './finding-text.ts';
 export { isPresent, isShownWhole, newFirst } from './findings.ts';
 export { type JudgedSweep, judgedSweep, newestBatch } from './gather.ts';
 export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
-export { changeText, firstOfEach, groupText, levelText, nextCommands, ownClearest, sentences } from './sentences.ts';
+export { changeText, firstOfEach, groupText, levelText, nextCommands, sentences } from './sentences.ts';
 export { latestSweep } from './series.ts';
 export { checkText, closingText } from './text.ts';

@@ -3,21 +3,17 @@ import * as z from 'zod';
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { judgedCellSchema } from '../../judge/gate/evidence.ts';
-import { findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
+import { acknowledgementSchema, findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
 import { count, id, instant, outputOfVersion, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { sweepSchema } from '../../records/sweep.ts';
 
 const { kind, isWarning, direction, group, lasts, environmentChanges, pairs, owner } = findingSchema.shape;
-
-const checkedSweep = z
-  .strictObject({
-    sweepId: id,
-    startedAt: instant.nullable(),
-    commit: z.string().nullable(),
-    dirty: z.boolean().nullable(),
-  })
-  .nullable();
+const { findingId: _, ...acknowledgement } = acknowledgementSchema.shape;
+const { matrix, branch, sweepId, commit, dirty } = sweepSchema.shape;
+const startedAt = instant.nullable();
+const edge = z.strictObject({ sweepId, startedAt, commit, dirty }).nullable();
 
 const change = {
   metric: gatedMetricSchema,
@@ -35,8 +31,8 @@ const finding = z.strictObject({
   state: z.enum(SAID_STATES).describe('new: first reported in the newest sweeps'),
   direction,
   isWarning: isWarning.describe('Reported without an exit code'),
-  matrix: z.string().nullable(),
-  branch: z.string().nullable(),
+  matrix,
+  branch,
   provenance,
   reportedSweepId: id,
   cells: z.array(id),
@@ -44,9 +40,9 @@ const finding = z.strictObject({
   group: group.describe('Words that only the labels of these cells contain'),
   metrics: z.array(z.strictObject(change)).describe('Changed metrics, each from its clearest cell'),
   details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin: z.number() })),
-  firstBad: checkedSweep,
-  lastGood: checkedSweep,
-  lastBad: checkedSweep,
+  firstBad: edge,
+  lastGood: edge,
+  lastBad: edge,
   commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
   environmentChanges,
   buildChanges: z.array(z.string()).describe('Changes of the engine in the clearest cell'),
@@ -55,14 +51,7 @@ const finding = z.strictObject({
   lasts: lasts.describe('Evidence that the change lasts; null if there is none yet'),
   pairs,
   owner,
-  acknowledged: z
-    .strictObject({
-      reason: z.string(),
-      until: z.string().nullable(),
-      owner: z.string().nullable(),
-      createdAt: instant,
-    })
-    .nullable(),
+  acknowledged: z.strictObject({ ...acknowledgement, createdAt: instant }).nullable(),
 });
 
 /** Worst first. */
@@ -79,12 +68,12 @@ export const SERIES_VERDICTS = [
 ] as const;
 
 const series = z.strictObject({
-  matrix: z.string().nullable(),
-  branch: z.string().nullable(),
+  matrix,
+  branch,
   provenance,
-  sweepId: id,
-  startedAt: instant.nullable(),
-  commit: z.string().nullable(),
+  sweepId,
+  startedAt,
+  commit,
   judgedBy: z.enum(JUDGED_BY).nullable().describe('Null: not judged, because its last sweep is over 30 days old'),
   sweeps: count.describe('Number of sweeps used, including the newest'),
   baseBranch: z.string().nullable().describe('Branch that a pull request was judged against'),

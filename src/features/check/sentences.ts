@@ -1,6 +1,6 @@
 import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { BOUND_SHARE_IDS, type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
+import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import { count, formatDecibels, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { IDENTICAL_DB } from './evidence.ts';
@@ -16,7 +16,7 @@ export interface Around {
 
 /** Phrases about a finding, equal in every output and safe to print. */
 export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Around) {
-  const { cells, details, direction, group, isWarning, kind, labels, state } = finding;
+  const { cells, details, direction, group, isWarning, kind, labels } = finding;
   const own = new Set(cells);
   const modelsOf = (some: Around['cells']): string[] => some.map(({ cell }) => cell.model);
   const shared = groupText(group, modelsOf(all.filter(({ cell }) => own.has(cell.key))), modelsOf(all));
@@ -25,6 +25,8 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   const which = cells.length === 1 ? printable(labels[0] ?? '') : null;
   const titled = (many: string): string =>
     `${which ?? many} ${word}${size}${shared === '' || which !== null ? '' : `: ${shared}`}, ${span}`;
+  const state = `${finding.state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`;
+  const first = new Set(firstOfEach(finding));
   return {
     /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
     what: `${count(cells.length, 'cell')} ${word}`,
@@ -33,15 +35,18 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
     /** `all fp8 of vit_base`; empty if the cells share nothing that others lack. */
     group: shared,
     span,
-    state: `${state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`,
-    metric: details[0] === undefined ? '' : printable(gatedMetricOf(details[0].metric).label),
+    state,
+    /** `new in GPU compute time`. */
+    about: details[0] === undefined ? state : `${state} in ${printable(gatedMetricOf(details[0].metric).label)}`,
     evidence: evidenceOf(finding, sweeps),
     causes: causesOf(finding),
     edges:
       direction === 'faster'
         ? { first: 'first faster', last: 'last before' }
         : { first: 'first bad', last: 'last good' },
-    /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
+    /** Changes of its other metrics. */
+    also: rangesText(details.filter((change) => !first.has(change))),
+    /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`; in `titleOfAll`, `12 of 48 cells`. */
     title: titled(`${cells.length} cells`),
     titleOfAll: titled(
       all.length === cells.length ? `${cells.length} cells` : `${cells.length} of ${all.length} cells`,
@@ -65,20 +70,28 @@ export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Chang
 
 /** The change of its cells: `slower` and ` by 4.9 to 5.3 %`. */
 function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
-  const byMetric = Map.groupBy(firstOfEach(finding), ({ metric }) => metric);
+  const first = firstOfEach(finding);
   const isLimit = finding.kind === 'limit';
   const [worse, better] = isOfSpeed(finding) ? ['slower', 'faster'] : ['worse', 'better'];
   const word = isLimit ? 'beyond a limit' : finding.direction === 'slower' ? worse : better;
-  const [size = ''] = [...byMetric.values()].map((own) => rangeText(own));
+  const size = rangeText(first);
   // The text names the metrics if there are several, if the size is not a percentage, or if the word is `worse`.
-  const isNamed = byMetric.size > 1 || size.includes('→') || (!isLimit && !isOfSpeed(finding));
-  if (!isNamed || size === '') return [word, size === '' ? '' : ` by ${size}`];
-  const named = [...byMetric].map(([metric, own]) => `${gatedMetricOf(metric).label} ${rangeText(own, true)}`);
-  return [word, `: ${named.join(', ')}`];
+  const isSeveral = first.some(({ metric }) => metric !== first[0]?.metric);
+  const isNamed = isSeveral || size.includes('→') || (!isLimit && !isOfSpeed(finding));
+  if (size === '') return [word, ''];
+  return [word, isNamed ? `: ${rangesText(first)}` : ` by ${size}`];
+}
+
+/** `GPU compute time +4.9 to +5.3 %, throughput -5.1 %`. */
+function rangesText(changes: readonly Change[]): string {
+  const byMetric = [...Map.groupBy(changes, ({ metric }) => metric)];
+  return byMetric
+    .map(([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own, true)}`)
+    .join(', ');
 }
 
 /** `15.8 to 25.5 %` of one metric in several cells. Without a sign, because the words around it give the direction. */
-export function rangeText(changes: readonly Levels[], isSigned = false): string {
+function rangeText(changes: readonly Levels[], isSigned = false): string {
   const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
   const [least = '', most = ''] = [sorted[0], sorted.at(-1)].map((change) => {
     const text = change === undefined ? '' : changeText(change);
@@ -138,16 +151,6 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-/** The clearest change in a cell that no other finding has, so that its history has one step. */
-export function ownClearest<Detail extends { readonly key: string }>(
-  finding: CheckedFinding,
-  details: readonly Detail[],
-  all: readonly CheckedFinding[],
-): Detail | undefined {
-  const others = new Set(all.filter((one) => one.id !== finding.id).flatMap(({ cells }) => cells));
-  return details.find(({ key }) => !others.has(key)) ?? details[0];
-}
-
 export function nextCommands(
   { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
   { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
@@ -164,24 +167,11 @@ export function nextCommands(
   ];
 }
 
-/** Metrics that are neither times nor throughput; they get worse or better, not slower or faster. */
-const NO_SPEEDS: readonly GatedMetricId[] = [
-  'buildMemoryMib',
-  'contextMib',
-  'energyPerItemMj',
-  'energyPerQueryMj',
-  'engineMib',
-  ...BOUND_SHARE_IDS,
-  'hostMemoryMib',
-  'memoryMib',
-  'outputErrorPercent',
-  'precisionSharePercent',
-  'processMemoryMib',
-  'sqnrDb',
-];
+/** Units of metrics that get worse or better, not slower or faster. */
+const NO_SPEEDS = ['MiB', 'mJ', '%', 'dB'];
 
 export function isOfSpeed({ details: [first] }: { readonly details: readonly Pick<Change, 'metric'>[] }): boolean {
-  return first === undefined || !NO_SPEEDS.includes(first.metric);
+  return first === undefined || !NO_SPEEDS.includes(gatedMetricOf(first.metric).unit);
 }
 
 /** The relative change of a share, or of a ratio in decibels, is not meaningful. */

@@ -1,27 +1,15 @@
 import { UsageError } from '../../errors.ts';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  branchOption,
-  commandLine,
-  duration,
-  failOnOption,
-  filterOption,
-  flagOf,
-  metricOption,
-  minChangeOption,
-  positiveInteger,
-  positivePercent,
-  PYTHON_HELP,
-} from '../../cli/options.ts';
+import * as shared from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('[base] [head]')
-    .addOption(metricOption())
-    .addOption(filterOption())
-    .addOption(branchOption())
-    .addOption(failOnOption())
-    .addOption(minChangeOption())
+    .addOption(shared.metricOption())
+    .addOption(shared.filterOption())
+    .addOption(shared.branchOption())
+    .addOption(shared.failOnOption())
+    .addOption(shared.minChangeOption())
     .option('--map [axes]', 'show the changes as a map of two axes (default: precision,batch)')
     .option('--across-provenance', 'compare even if one side is recorded and the other measured')
     .option('--across-gpu', 'compare even if the GPUs differ')
@@ -31,19 +19,19 @@ const define = (command: PlainCommand) =>
     .optionsGroup('With --run:')
     .option('--run', 'check out both commits, build them, measure them in turns, then compare')
     .option('--matrix <file>', 'the matrix, that of each commit if it is in the repository')
-    .option('--build <command>', 'command that builds a commit in its worktree, without a shell', commandLine)
-    .option('--repeats <n>', 'runs of each cell on both sides, at least', positiveInteger)
+    .option('--build <command>', 'command that builds a commit in its worktree, without a shell', shared.commandLine)
+    .option('--repeats <n>', 'runs of each cell on both sides, at least', shared.positiveInteger)
     .option(
       '--until-sure <percent>',
       'repeat cells until a change of this size would be detected (default: 1)',
-      positivePercent,
+      shared.positivePercent,
     )
-    .option('--max-repeats <n>', 'runs of a cell on both sides, at most (default: 20)', positiveInteger)
-    .option('--budget <time>', 'time limit such as 30m for the measurement', duration)
+    .option('--max-repeats <n>', 'runs of a cell on both sides, at most (default: 20)', shared.positiveInteger)
+    .option('--budget <time>', 'time limit such as 30m for the measurement', shared.duration)
     .option('--gpus <list>', 'measure on several GPUs at once: 0,2, UUIDs, MIG devices, or all')
     .option('--trtexec <path>', 'the trtexec to use; in the repository, that of each commit')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
-    .option('--python <path>', PYTHON_HELP)
+    .option('--python <path>', shared.PYTHON_HELP)
     .option('--no-telemetry', 'do not run nvidia-smi during the runs')
     .option('--untrusted', 'refuse --build, and matrices that name programs or libraries to start or load')
     .option('--force', 'measure again what is stored');
@@ -91,5 +79,5 @@ const OF_RUN = [
 function refuseWithoutRun(options: CompareOptions): void {
   const stated = options.telemetry !== false ? OF_RUN.find((name) => options[name] !== undefined) : 'no-telemetry';
   if (stated === undefined) return;
-  throw new UsageError(`${flagOf(stated)} is for a measurement: add --run, or leave it out`);
+  throw new UsageError(`${shared.flagOf(stated)} is for a measurement: add --run, or leave it out`);
 }

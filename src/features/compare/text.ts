@@ -1,10 +1,11 @@
+import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
+import type { NamedShapes } from '../../records/plan.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
-import { cellTable, sideColumns } from '../../terminal/cell-columns.ts';
+import { cellTable, sideColumns, withCells } from '../../terminal/cell-columns.ts';
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { comparedCellText, type Compared, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatPercent, meanText, shareText } from '../../terminal/numbers.ts';
@@ -17,46 +18,48 @@ import {
   verdictWord,
 } from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import type { Column } from '../../terminal/table.ts';
+import { numberColumn, textColumn } from '../../terminal/table.ts';
+
+/** What the text shows in addition to the output. */
+export interface ComparisonDetails {
+  readonly sides: { readonly base: Side; readonly head: Side };
+  readonly cells: ReadonlyMap<string, KeyedCell>;
+  readonly namedShapes: ReadonlyMap<string, NamedShapes>;
+}
+
+type ShownCell = ComparedCell & { readonly cell: KeyedCell };
 
 export function compareText(
   comparison: Comparison,
-  details: Compared['details'],
+  { cells, namedShapes, sides }: ComparisonDetails,
   look: Look,
   map?: string | true,
 ): string[] {
   const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
-  const shown = comparison.cells.flatMap((cell): ShownCell[] => {
-    const its = details.cells.get(cell.key);
-    return its === undefined || cell.verdict === 'missing' ? [] : [{ ...cell, ...its }];
-  });
+  const shown = withCells(comparison.cells, cells).filter(({ verdict }) => verdict !== 'missing');
   const provenance = [comparison.provenance].flat().join(', ');
   const headline = dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]);
-  const lines = [
-    ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
+  const methods = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
+  const table = () =>
+    map === undefined ? verdictTable(shown, look) : changeMap(shown, look, mapAxes(map, shown, namedShapes));
+  const warned = (texts: readonly (string | null)[]): string[] =>
+    texts.flatMap((text) => (text === null ? [] : wrapWords(text, columns).map(style.warn)));
+  return [
+    ...warned(across.map((difference) => `compared anyway: ${printable(difference)}`)),
     ...wrapHanging(headline, columns, 2).map(style.strong),
-    ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
-    ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
+    ...wrapHanging(sideLine('base', sides.base, provenance), columns, 6),
+    ...wrapHanging(sideLine('head', sides.head, provenance), columns, 6),
+    ...warned([base.note, head.note, shift && shiftText(shift)]),
+    ...(shown.length === 0 ? [] : ['', ...table()]),
+    ...(counts.missing === 0 ? [] : ['', ...wrapHanging(missingText(comparison), columns, 2)]),
+    ...(otherMethods === 0 ? [] : wrapWords(methods, columns)),
+    ...causeLines(shown, look),
+    '',
+    ...geometricMeanLines(comparison, look),
+    ...reasonLines(shown, look),
+    ...adviceLines(comparison, look),
   ];
-  for (const note of [base.note, head.note, shift === null ? null : shiftText(shift)]) {
-    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
-  }
-  if (shown.length > 0) {
-    const [only] = shown;
-    const isOne = shown.length === 1 && only !== undefined;
-    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
-    lines.push('', ...(map === undefined ? table : changeMap(shown, look, mapAxes(map, shown, details.namedShapes))));
-  }
-  if (counts.missing > 0) lines.push('', ...missingLines(comparison, columns));
-  if (otherMethods > 0) {
-    const text = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
-    lines.push(...wrapWords(text, columns));
-  }
-  const causes = causeLines(shown, look);
-  if (causes.length > 0) lines.push('', ...causes);
-  const means = geometricMeanLines(comparison, look);
-  return [...lines, '', ...means, ...reasonLines(shown, look), ...adviceLines(comparison, look)];
 }
 
 export function shiftText(shift: CommonShift): string {
@@ -66,14 +69,16 @@ export function shiftText(shift: CommonShift): string {
   return `${shiftSize(shift)}; ${recorded.length === 0 ? unknown : known}`;
 }
 
+const SHOWN_MISSING = 3;
+
 /** `3 cells on one side only; only in base: vit fp8 8x3, vit fp16 8x3; only in head: vit int8 8x3`. */
-function missingLines({ cells, counts }: Comparison, columns: number): string[] {
+function missingText({ cells, counts }: Comparison): string {
   const missing = cells.filter(({ verdict }) => verdict === 'missing');
   const parts = [...Map.groupBy(missing, ({ reasons }) => reasons.join(', '))].map(([why, own]) => {
     const labels = own.map(({ label }) => printable(label));
     return `${why}: ${shortList(labels, SHOWN_MISSING)}`;
   });
-  return wrapHanging([`${count(counts.missing, 'cell')} on one side only`, ...parts].join('; '), columns, 2);
+  return [`${count(counts.missing, 'cell')} on one side only`, ...parts].join('; ');
 }
 
 /** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`. Rows keep their own verdicts. */
@@ -90,15 +95,14 @@ function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Reco
   return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');
 }
 
-function sideLine(name: string, side: Side, provenance: string): string {
-  const [sweep] = side.sweeps;
-  const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
+function sideLine(name: string, { ref, sweeps }: Side, provenance: string): string {
+  const [sweep] = sweeps;
   const set = sweep?.recordingSet ?? null;
   const parts = [
     // First, so that a narrow terminal never truncates it.
     set === null ? provenance : `recorded (${printable(set)})`,
-    printable(side.ref),
-    `sweep ${ids}`,
+    printable(ref),
+    `sweep ${sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+')}`,
     printable(sweep?.matrix ?? sweep?.name ?? ''),
     sweep === undefined ? '' : describeCommit(sweep),
   ];
@@ -108,22 +112,18 @@ function sideLine(name: string, side: Side, provenance: string): string {
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const { style } = look;
   const isLackCommon = new Set(cells.map(lackText)).size === 1;
-  const verdict: Column<ShownCell> = {
-    header: 'verdict',
-    text: (cell) => verdictWord(cell.verdict),
-    style: (cell) => (cell.verdict === 'failed' ? style.bad : plain),
-  };
+  const failedStyle = ({ verdict }: ShownCell) => (verdict === 'failed' ? style.bad : plain);
+  const verdict = { header: 'verdict', text: (cell: ShownCell) => verdictWord(cell.verdict), style: failedStyle };
+  const change = numberColumn<ShownCell>('change', ({ changePercent }) => formatPercent(changePercent), 0, {
+    style: (cell) => changeStyle(cell.verdict, style),
+  });
   const table = cellTable<ShownCell>(
     cells,
     [
-      ...sideColumns(cells, ['base', 'head'], ({ base, head }) => [base, head], {
-        header: 'change',
-        text: ({ changePercent }) => formatPercent(changePercent),
-        style: (cell) => changeStyle(cell.verdict, style),
-      }),
-      { header: 'detectable', short: 'detect.', text: detectableText, align: 'right', dropRank: 6 },
-      { header: 'runs', text: ({ runs }) => runs.join('+'), align: 'right', dropRank: 8 },
-      { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
+      ...sideColumns(cells, ['base', 'head'], ({ base, head }) => [base, head], change),
+      numberColumn('detectable', detectableText, 6, { short: 'detect.' }),
+      numberColumn('runs', ({ runs }) => runs.join('+'), 8),
+      textColumn('to decide', (cell) => (isLackCommon ? '' : lackText(cell)), 7),
     ],
     look,
     { before: [verdict] },
@@ -141,74 +141,66 @@ function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string
   return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
 }
 
-const MAX_CAUSE_LINES = 6;
+const MAX_CAUSES = 6;
 
-function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
-  const found = cells.filter(({ cause }) => cause !== null);
-  const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
-  const lines = [...byTitle].map(([title, group]) => {
-    const [first] = group;
-    const size = !first?.cause || group.length > 1 ? '' : shareText(first.cause, ',', 'of the change');
-    const cell = first?.label ?? '';
-    const where = group.length === 1 ? cell : `${cell} and ${group.length - 1} more`;
-    const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
-    return wrapHanging(text, columns, 4);
+function causeLines(cells: readonly ShownCell[], look: Look): string[] {
+  const found = cells.flatMap(({ cause, label }) => (cause === null ? [] : [{ ...cause, label }]));
+  const texts = [...Map.groupBy(found, ({ title }) => title).values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const size = others.length > 0 ? '' : shareText(first, ',', 'of the change');
+    const where = others.length === 0 ? first.label : `${first.label} and ${others.length} more`;
+    return `  ${printable(first.title)} (${first.certainty}${size}): ${printable(where)}`;
   });
-  if (lines.length === 0) return [];
-  const more = lines.length - MAX_CAUSE_LINES;
-  return [
-    style.strong('likeliest causes'),
-    ...lines.slice(0, MAX_CAUSE_LINES).flat(),
-    ...(more > 0 ? [style.dim(`  and ${more} more`)] : []),
-  ];
+  if (texts.length === 0) return [];
+  return ['', look.style.strong('likeliest causes'), ...firstOf(texts, MAX_CAUSES, 'more', plain, look)];
 }
 
-const MAX_REASON_LINES = 8;
+const MAX_REASONS = 8;
 /** Matches the point after which a reason is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*|enqueue time now [^:]*): /;
 
 /** Reasons for the verdicts, each once with its number of cells. A reason that the cause names is omitted. */
-function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
+function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
   const reasons = cells.flatMap(({ cause, reasons: own }) =>
     own.filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true),
   );
-  const lines = [...Map.groupBy(reasons, headOf)].map(([head, same]) => {
+  const texts = [...Map.groupBy(reasons, headOf)].map(([head, same]) => {
     const [first = head] = same;
     const text = reasonTitle(first) !== null || same.every((reason) => reason === first) ? first : head;
-    return wrapHanging(`${printable(reasonWords(text))} (${count(same.length, 'cell')})`, columns, 2).map(style.dim);
+    return `${printable(reasonWords(text))} (${count(same.length, 'cell')})`;
   });
-  const more = lines.length - MAX_REASON_LINES;
-  return [...lines.slice(0, MAX_REASON_LINES).flat(), ...(more > 0 ? [style.dim(`and ${more} more reasons`)] : [])];
+  return firstOf(texts, MAX_REASONS, 'more reasons', look.style.dim, look);
 }
 
 function headOf(reason: string): string {
   return reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason;
 }
 
-function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look): string[] {
-  const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
-  const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
-  const lines: string[] = [];
-  if (unclear.length > 0) {
-    const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
-    const them = unclear.length === 1 ? 'it' : 'most of them';
-    const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${them}`;
-    const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
-    lines.push(...wrapWords(text, columns));
-  }
-  const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
-  if (cell !== undefined) {
-    const sides = `${printable(baseRef)} ${printable(headRef)}`;
-    const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${sides}`];
-    lines.push(...next.map((line) => truncate(line, columns)));
-  }
-  if (cells.length === 0) {
-    lines.push(`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`);
-  }
-  return lines;
+function firstOf(texts: readonly string[], most: number, others: string, style: typeof plain, look: Look): string[] {
+  const indent = /^ */.exec(texts[0] ?? '')?.[0] ?? '';
+  const more = texts.length - most;
+  return [
+    ...texts.slice(0, most).flatMap((text) => wrapHanging(text, look.columns, indent.length + 2).map(style)),
+    ...(more > 0 ? [look.style.dim(`${indent}and ${more} ${others}`)] : []),
+  ];
 }
 
-const SHOWN_MISSING = 3;
+function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look): string[] {
+  const [base, head] = [printable(baseRef), printable(headRef)];
+  if (cells.length === 0) return [`no cell is on both sides of ${base} and ${head}`];
+  const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
+  const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
+  const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
+  const them = unclear.length === 1 ? 'it' : 'most of them';
+  const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${them}`;
+  const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
+  const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
+  const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${base} ${head}`];
+  return [
+    ...(unclear.length === 0 ? [] : wrapWords(text, columns)),
+    ...(cell === undefined ? [] : next.map((line) => truncate(line, columns))),
+  ];
+}
 
 /** `geometric mean +1.2 % (0.9 to 1.5), 48 cells` for each metric with several cells. */
 export function geometricMeanLines(

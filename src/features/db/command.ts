@@ -11,7 +11,7 @@ const infoCommand = defineCommand({
   examples: ['bench db info', 'bench db info --json'],
   outputs: { 'db-info': async () => (await import('./output.ts')).infoOutput },
   define: infoOptions,
-  run: async (_, options, io) => (await import('./info.ts')).info(options, io),
+  run: async (_, options, io) => (await import('./inspect.ts')).info(options, io),
 });
 
 const verifyOptions = (command: PlainCommand) =>
@@ -36,7 +36,7 @@ const verifyCommand = defineCommand({
     'Exit code 4 if something is damaged or missing. Rows without artefacts are not compared. Differences in sweeps of another version of bench may come from its parser and are not damage.',
   outputs: { 'db-verify': async () => (await import('./output.ts')).verifyOutput },
   define: verifyOptions,
-  run: async (_, options, io) => (await import('./verify.ts')).verify(options, io),
+  run: async (_, options, io) => (await import('./inspect.ts')).verify(options, io),
 });
 
 const backupOptions = (command: PlainCommand) =>
@@ -51,7 +51,7 @@ const backupCommand = defineCommand({
   notes: 'To restore it, copy it to where the store was.',
   outputs: { 'db-backup': async () => (await import('./output.ts')).backupOutput },
   define: backupOptions,
-  run: async ([file], options, io) => (await import('./backup.ts')).backup(file, options, io),
+  run: async ([file], options, io) => (await import('./copies.ts')).backup(file, options, io),
 });
 
 const mergeOptions = (command: PlainCommand) =>
@@ -66,7 +66,7 @@ const mergeCommand = defineCommand({
   notes: 'Repeat it to add new results. Exit code 4 if rows with the same id differ: the rows of this store stay.',
   outputs: { 'db-merge': async () => (await import('./output.ts')).mergeOutput },
   define: mergeOptions,
-  run: async ([others], options, io) => (await import('./merge.ts')).mergeStores(others, options, io),
+  run: async ([others], options, io) => (await import('./copies.ts')).mergeStores(others, options, io),
 });
 
 const pruneOptions = (command: PlainCommand) =>

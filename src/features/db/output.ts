@@ -4,8 +4,7 @@ import { count, id, instant, output, type OutputOf } from '../../records/output-
 import { attachment } from '../../files/layout.ts';
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
-import { storeDamage } from '../../store/verify/verify-store.ts';
-import { comparedTable } from '../../store/verify/rebuilt.ts';
+import { comparedTable, storeDamage } from '../../store/verify/verify-store.ts';
 
 const bytes = count;
 

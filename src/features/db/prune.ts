@@ -5,7 +5,7 @@ import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { folderSize, isLink, refuseLink, removeFolder } from '../../files/folders.ts';
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
-import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
+import { writePrunedNote } from '../../artefacts/sweep-notes.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
@@ -24,8 +24,9 @@ import {
   prunedRunsOf,
   pruneSweep,
   runFoldersOf,
+  type SiblingStores,
+  siblingStores,
   vacuum,
-  SiblingStores,
 } from '../../store/prune.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/show-run.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -35,7 +36,7 @@ import { renderTable } from '../../terminal/table.ts';
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
   return withStoreToWrite(options, io, async ({ db, path }) => {
-    const siblings = new SiblingStores(path);
+    const siblings = siblingStores(path);
     const pruning = { db, artefacts: artefactsFolderOf(path), siblings, isDryRun: options.dryRun === true, io };
     try {
       return printResult(io, options, await pruneAll(pruning, rules, options), pruneText);

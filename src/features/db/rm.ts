@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { makeOwnFolder } from '../../files/folders.ts';
 import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
@@ -11,11 +11,10 @@ import type { ExitCode } from '../../exit-codes.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import { holderText } from '../../process/lock.ts';
 import { immediately, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
-import { SiblingStores } from '../../store/prune.ts';
+import { type SiblingStores, siblingStores } from '../../store/prune.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
 import { baselinesOf } from '../../store/sweeps/find-sweeps.ts';
@@ -35,7 +34,7 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
     // Check all before removing the first, so that all or none are removed.
     for (const sweep of sweeps) refuse(store, sweep);
     const isDryRun = options.dryRun === true;
-    const siblings = new SiblingStores(store.path);
+    const siblings = siblingStores(store.path);
     const removed: Removed[] = [];
     try {
       for (const sweep of sweeps) {
@@ -51,7 +50,7 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
 
 /** The sweep of a name, such as the start of its ID; a revision or baseline could name another sweep later. */
 async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Sweep> {
-  const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name) || name.length < SHORTEST_ID;
+  const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name);
   const [only, ...others] = isOther ? [] : await sweepsOfName(db, name, io);
   if (only === undefined || others.some(({ sweepId }) => sweepId !== only.sweepId)) {
     throw new UsageError(`${printable(name)} does not name one sweep: write the start of an id of \`bench ls sweeps\``);

@@ -1,15 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
+import { access, constants, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 
-import { artefactsFolderOf } from '../../files/layout.ts';
-import {
-  type FolderFacts,
-  type GpusFacts,
-  type MachineFacts,
-  folderFacts,
-  pythonFacts,
-} from '../../machine/machine-facts.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
+import { pythonFacts } from '../../tools/python/helper.ts';
 import type { Matrix } from '../../matrix/load.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
@@ -18,10 +13,17 @@ import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { storeHealth } from '../../store/file/store-file.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
-import { ExportFormatError } from '../../errors.ts';
-import { devicesOfReport, parseGpuReport, visibleDevices } from '../../tools/nvidia-smi/gpu-report.ts';
+import { devicesOfReport, visibleDevices } from '../../tools/nvidia-smi/gpu-report.ts';
+import { askForReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { clockLockOf } from '../../machine/clock-lock.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+
+export type MachineFacts = Immutable<Awaited<ReturnType<typeof gatherFacts>>>;
+
+export type GpusFacts = MachineFacts['gpus'];
+
+export type GpuFacts = Extract<GpusFacts, { kind: 'report' }>['gpus'][number];
 
 /**
  * Gathers facts within time limits. Tools hang when a driver, a file server or a license server hangs, and trtexec may
@@ -31,7 +33,7 @@ export async function gatherFacts(
   { matrix, storePath, trtexec: named }: { matrix: Matrix | null; storePath: string; trtexec: string | undefined },
   { toolMs, trtexecMs }: { readonly toolMs: number; readonly trtexecMs: number },
   io: Io,
-): Promise<MachineFacts> {
+) {
   const { cwd, env, signal } = io;
   const options = { env, timeoutMs: toolMs };
   const [found, gpus, python, nsys, slurm, numactl, git, repository, folders] = await Promise.all([
@@ -47,8 +49,10 @@ export async function gatherFacts(
   ]);
   const { trtexec, linkedCuda } = found;
   return {
+    /** The matrix is replayed from recordings, so that neither trtexec nor a GPU is needed. */
     isReplay: matrix !== null && matrix.replay !== null && named === undefined,
     trtexec,
+    /** Major CUDA version that TensorRT was built for; null if unknown. */
     builtForCuda: linkedCuda,
     gpus,
     folders,
@@ -63,52 +67,74 @@ export async function gatherFacts(
   };
 }
 
-async function foldersOf(storePath: string): Promise<FolderFacts[]> {
+/** The folders that bench writes into, one on each disk. */
+function foldersOf(storePath: string) {
   const folder = dirname(storePath);
-  const places: [string, string][] = [
-    ['store', folder],
-    ['artefacts', artefactsFolderOf(storePath)],
-    ['engines', join(folder, 'engines')],
-    ['temporary', tmpdir()],
-  ];
-  const disks = new Set<number>();
-  const facts: FolderFacts[] = [];
-  for (const [holds, path] of places) {
-    // Skip other folders that do not exist yet: they will be created in the first one.
-    if (path !== folder && !existsSync(path)) continue;
-    const device = statSync(path, { throwIfNoEntry: false })?.dev;
-    if (device !== undefined && disks.has(device)) continue;
-    if (device !== undefined) disks.add(device);
-    facts.push(await folderFacts(holds, path));
-  }
-  return facts;
+  const engines = enginesFolderOf(storePath);
+  const places = { store: folder, artefacts: artefactsFolderOf(storePath), engines, temporary: tmpdir() };
+  // Skip other folders that do not exist yet: they will be created in the first one.
+  const there = Object.entries(places).filter(([, path]) => path === folder || existsSync(path));
+  const disks = Map.groupBy(there, ([, path]) => statSync(path, { throwIfNoEntry: false })?.dev ?? path);
+  return Promise.all([...disks.values()].flatMap(([first]) => (first === undefined ? [] : folderFacts(...first))));
+}
+
+/**
+ * Network file systems by the type number of `statfs`. Source: linux/magic.h; for Lustre, GPFS and BeeGFS: coreutils.
+ */
+const NETWORK: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0x00c36400, 'Ceph'],
+  [0x01021997, '9p'],
+  [0x5346414f, 'AFS'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x47504653, 'GPFS'],
+  [0x19830326, 'BeeGFS'],
+]);
+
+/** @param holds name of the content of the folder */
+async function folderFacts(holds: string, path: string) {
+  const isWritable = await access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const system = await statfs(path).catch(() => null);
+  return {
+    holds,
+    path,
+    isThere: system !== null || isWritable,
+    isWritable,
+    /** Null if unknown. */
+    freeBytes: system === null ? null : system.bavail * system.bsize,
+    /** Name of the file system if it is a network file system. */
+    networkFileSystem: system === null ? null : (NETWORK.get(system.type >>> 0) ?? null),
+  };
 }
 
 /** GPUs visible to processes started from here, according to nvidia-smi. */
-export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
-  const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
-  if (answer.kind !== 'answered') return { kind: 'none', answer };
-  try {
-    const report = parseGpuReport(answer.text);
-    const { driver, cuda, gpus } = report;
-    const stated = env['CUDA_VISIBLE_DEVICES'];
-    // The report does not list MIG slices, so their GPU is unknown.
-    const named = { ...report, gpus: gpus.map((gpu) => ({ ...gpu, uuid: gpu.uuid ?? '' })) };
-    const visible = visibleDevices(devicesOfReport(named), stated?.includes('MIG-') === true ? undefined : stated);
-    const seen = gpus.filter(({ index }) => visible.some((device) => device.index === index));
-    return {
-      kind: 'report',
-      driver,
-      cuda,
-      gpus: seen.map((gpu) => ({
-        ...gpu,
-        numaNode: numaNodeOf(gpu.busId),
-        clockLock: gpu.uuid === null ? null : clockLockOf(gpu.uuid, env),
-      })),
-      hidden: gpus.length - seen.length,
-    };
-  } catch (error) {
-    if (!(error instanceof ExportFormatError)) throw error;
-    return { kind: 'none', answer: { ...answer, kind: 'refused', problem: error.message, exitCode: 0, signal: null } };
-  }
+export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number) {
+  const report = await askForReport(env, timeoutMs);
+  if ('kind' in report) return { kind: 'none' as const, answer: report };
+  const { driver, cuda, gpus } = report;
+  const stated = env['CUDA_VISIBLE_DEVICES'];
+  // The report does not list MIG slices, so their GPU is unknown.
+  const named = { ...report, gpus: gpus.map((gpu) => ({ ...gpu, uuid: gpu.uuid ?? '' })) };
+  const visible = visibleDevices(devicesOfReport(named), stated?.includes('MIG-') === true ? undefined : stated);
+  const seen = gpus.filter(({ index }) => visible.some((device) => device.index === index));
+  return {
+    kind: 'report' as const,
+    driver,
+    /** The newest CUDA version that the driver supports. */
+    cuda,
+    gpus: seen.map((gpu) => ({
+      ...gpu,
+      numaNode: numaNodeOf(gpu.busId),
+      /** The bench that currently locks its clocks: `locked 1590 MHz by process 12`. */
+      clockLock: gpu.uuid === null ? null : clockLockOf(gpu.uuid, env),
+    })),
+    /** Number of GPUs that `CUDA_VISIBLE_DEVICES` hides. */
+    hidden: gpus.length - seen.length,
+  };
 }

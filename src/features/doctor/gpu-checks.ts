@@ -1,6 +1,6 @@
-import type { GpuFacts, GpusFacts, MachineFacts } from '../../machine/machine-facts.ts';
-import type { NoAnswer } from '../../process/ask.ts';
+import { problemOf } from '../../process/ask.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
+import type { GpuFacts, GpusFacts, MachineFacts } from './gather.ts';
 import type { DoctorCheck } from './output.ts';
 
 type State = DoctorCheck['state'];
@@ -19,9 +19,10 @@ export function checksOf(group: string, prefix: string, rows: readonly CheckRow[
   });
 }
 
-export function noAnswer(answer: NoAnswer): string {
-  if (answer.kind === 'missing') return 'not found on PATH';
-  return answer.kind === 'silent' ? `gave no answer in ${answer.afterS} s` : answer.problem;
+/** A value that is fine unless it matches; null if it is not reported. */
+export function fineUnless(pattern: RegExp, value: string | null, problem: Judged): Judged | null {
+  if (value === null) return null;
+  return pattern.test(value) ? problem : ['ok', value];
 }
 
 /**
@@ -45,7 +46,7 @@ const NO_SMI = {
 };
 
 function visible(gpus: GpusFacts, lacking: State): Judged {
-  if (gpus.kind === 'none') return [lacking, `nvidia-smi: ${noAnswer(gpus.answer)}`, NO_SMI[gpus.answer.kind]];
+  if (gpus.kind === 'none') return [lacking, `nvidia-smi: ${problemOf(gpus.answer)}`, NO_SMI[gpus.answer.kind]];
   const { hidden } = gpus;
   if (gpus.gpus.length > 0) {
     const names = gpus.gpus.map(({ index, name, uuid }) => `${index}: ${name ?? 'GPU'} ${uuid ?? ''}`);
@@ -94,6 +95,9 @@ export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[]
   return gpus.gpus.flatMap((gpu) => {
     const smi: Smi = (setting) => `sudo nvidia-smi -i ${gpu.uuid ?? gpu.index} ${setting}`;
     const mode = computeMode(gpu, smi);
+    const slice = 'on: bench measures a slice, and work in other slices affects it';
+    const queues = 'WDDM: Windows queues the work of the GPU, which adds time and noise';
+    const tcc = `nvidia-smi -i ${gpu.uuid ?? gpu.index} -dm 1   # TCC; as administrator, not on every card`;
     return checksOf(`GPU ${gpu.index}`, `gpu${gpu.index}`, [
       ['idle', 'idle', idle(gpu)],
       ['computeMode', 'exclusive', mode, mode?.[0] === 'failed' && !isReplay],
@@ -102,9 +106,9 @@ export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[]
       ['slowdown', 'slowdown', slowdown(gpu)],
       ['temperature', 'temperature', temperature(gpu)],
       ['power', 'power limit', powerLimit(gpu, smi)],
-      ['mig', 'MIG', mig(gpu, smi)],
+      ['mig', 'MIG', fineUnless(/on/, gpu.mig, ['warning', slice, smi('-mig 0')])],
       ['pcie', 'PCIe', pcie(gpu)],
-      ['driverModel', 'driver model', driverModel(gpu)],
+      ['driverModel', 'driver model', fineUnless(/wddm/i, gpu.driverModel, ['warning', queues, tcc])],
     ]);
   });
 }
@@ -117,9 +121,8 @@ function computeMode({ computeMode: mode }: GpuFacts, smi: Smi): Judged | null {
 }
 
 function persistence({ persistence: mode }: GpuFacts, smi: Smi): Judged | null {
-  if (mode !== 'off') return mode === null ? null : ['ok', mode];
   const evidence = 'off: each process waits for the driver, and locked clocks are forgotten between processes';
-  return ['warning', evidence, smi('-pm 1')];
+  return fineUnless(/off/, mode, ['warning', evidence, smi('-pm 1')]);
 }
 
 function clocks({ clockLock, clocks: { maxSmMhz, smMhz } }: GpuFacts): Judged | null {
@@ -152,11 +155,6 @@ function powerLimit({ power: { defaultLimitW, limitW } }: GpuFacts, smi: Smi): J
   return ['advice', `${limitW} W, lower than its default of ${defaultLimitW} W`, smi(`-pl ${defaultLimitW}`)];
 }
 
-function mig({ mig: mode }: GpuFacts, smi: Smi): Judged | null {
-  if (mode !== 'on') return mode === null ? null : ['ok', mode];
-  return ['warning', 'on: bench measures a slice, and work in other slices affects it', smi('-mig 0')];
-}
-
 function pcie(gpu: GpuFacts): Judged | null {
   const { generation, maxGeneration, maxWidth, width } = gpu.pcie;
   if (generation === null || width === null) return null;
@@ -167,12 +165,6 @@ function pcie(gpu: GpuFacts): Judged | null {
   const look = 'nvidia-smi -q -d PCI   # while something runs: is the card in its full slot?';
   const isBad = isNarrow || isBusy(gpu);
   return isBad ? ['warning', evidence, look] : ['advice', `${evidence}; an idle link slows down to save power`, look];
-}
-
-function driverModel({ driverModel: model, index, uuid }: GpuFacts): Judged | null {
-  if (model === null || !/wddm/i.test(model)) return model === null ? null : ['ok', model];
-  const mend = `nvidia-smi -i ${uuid ?? index} -dm 1   # TCC; as administrator, not on every card`;
-  return ['warning', 'WDDM: Windows queues the work of the GPU, which adds time and noise', mend];
 }
 
 function isBusy({ gpuUtilisationPercent }: GpuFacts): boolean {

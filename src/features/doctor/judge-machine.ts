@@ -1,11 +1,15 @@
 import type { HostState } from '../../machine/host-facts.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
-import type { FolderFacts, MachineFacts, PythonFacts, StoreHealth } from '../../machine/machine-facts.ts';
-import type { Answer } from '../../process/ask.ts';
+import { type Answer, problemOf } from '../../process/ask.ts';
+import type { StoreHealth } from '../../store/file/store-file.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
-import { type CheckRow, checksOf, driverChecks, gpuChecks, type Judged, noAnswer } from './gpu-checks.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';
+import { type CheckRow, checksOf, driverChecks, fineUnless, gpuChecks, type Judged } from './gpu-checks.ts';
+import type { MachineFacts } from './gather.ts';
 import type { DoctorCheck } from './output.ts';
+
+type FolderFacts = MachineFacts['folders'][number];
 
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;
@@ -58,12 +62,12 @@ function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
     return [['failed', `${store.path}: ${store.quickCheck}`, mend], true];
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
-  const evidence = `${store.path}: ${byteSize(store.bytes)}${sweeps}`;
+  const evidence = `${store.path}: ${formatBytes(store.bytes)}${sweeps}`;
   if (store.schema === 'newer')
     return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
   if (store.walBytes > LONG_WAL_BYTES) {
     const mend = `lsof ${store.path}   # who keeps it open?`;
-    return [['warning', `${evidence}; its log has ${byteSize(store.walBytes)}`, mend]];
+    return [['warning', `${evidence}; its log has ${formatBytes(store.walBytes)}`, mend]];
   }
   const older = store.schema === 'older' ? '; written by an older version of bench, updated at the next use' : '';
   return [['ok', `${evidence}${older}`], true];
@@ -80,15 +84,10 @@ function folderRows(folder: FolderFacts, index: number): CheckRow[] {
 function space({ path, freeBytes, isThere, isWritable }: FolderFacts): Judged {
   if (!isThere) return ['failed', `${path} does not exist`, `mkdir -p ${path}`];
   if (!isWritable) return ['failed', `${path} is not writable`, `chmod u+w ${path}   # or another place: --db FILE`];
-  const evidence = `${path}${freeBytes === null ? '' : `, ${byteSize(freeBytes)} free`}`;
+  const evidence = `${path}${freeBytes === null ? '' : `, ${formatBytes(freeBytes)} free`}`;
   if (freeBytes === null || freeBytes >= WARN_BYTES) return ['ok', evidence];
   const mend = `df -h ${path}   # engines and artefacts grow: free space, or another place with --db FILE`;
   return [freeBytes < LEAST_BYTES ? 'failed' : 'warning', evidence, mend];
-}
-
-function byteSize(bytes: number): string {
-  if (bytes < 2 ** 20) return `${Math.ceil(bytes / 1024)} KiB`;
-  return bytes < GIB ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
 }
 
 function trtexecRows({ trtexec, isReplay }: MachineFacts): CheckRow[] {
@@ -141,16 +140,16 @@ function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
 }
 
 function memory({ freeMemoryBytes, isJetson, memoryBytes }: HostState): Judged {
-  const evidence = `${byteSize(freeMemoryBytes)} of ${byteSize(memoryBytes)} free`;
+  const evidence = `${formatBytes(freeMemoryBytes)} of ${formatBytes(memoryBytes)} free`;
   if (freeMemoryBytes >= LEAST_MEMORY_BYTES) return ['ok', evidence];
   const shared = isJetson ? ', which the GPU shares: add swap' : '';
   return ['warning', evidence, `free -h   # a build takes several times the size of its model${shared}`];
 }
 
 function governor({ cpuGovernor }: HostState): Judged | null {
-  if (cpuGovernor === null || cpuGovernor === 'performance') return cpuGovernor === null ? null : ['ok', cpuGovernor];
   const mend = 'sudo cpupower frequency-set --governor performance';
-  return ['advice', `${cpuGovernor}: enqueue times follow the CPU clock`, mend];
+  const evidence = `${cpuGovernor}: enqueue times follow the CPU clock`;
+  return fineUnless(/^(?!performance$)/, cpuGovernor, ['advice', evidence, mend]);
 }
 
 function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
@@ -168,7 +167,7 @@ function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
 
 function tool(answer: Answer, without: string): Judged {
   if (answer.kind === 'answered') return ['ok', firstLine(answer.text)];
-  return answer.kind === 'missing' ? ['absent', `not found; ${without}`] : ['warning', noAnswer(answer)];
+  return answer.kind === 'missing' ? ['absent', `not found; ${without}`] : ['warning', problemOf(answer)];
 }
 
 function repositoryOf({ git, repository: { commit, dirty } }: MachineFacts): Judged | null {
@@ -178,12 +177,12 @@ function repositoryOf({ git, repository: { commit, dirty } }: MachineFacts): Jud
   return ['ok', `${commit.slice(0, 8)}${dirty === true ? ', with uncommitted changes' : ''}`];
 }
 
-function modelopt({ answer, interpreter, isNamed }: PythonFacts): Judged {
+function modelopt({ answer, interpreter, isNamed }: MachineFacts['python']): Judged {
   const name = isNamed ? `${interpreter} ($BENCH_PYTHON)` : interpreter;
   const onlyFor = '# only to make FP8, INT8 and INT4 models';
   if (answer.kind !== 'answered') {
     const state = answer.kind === 'missing' && !isNamed ? 'absent' : 'warning';
-    return [state, `${name}: ${noAnswer(answer)}`, `export BENCH_PYTHON=/path/to/python3   ${onlyFor}`];
+    return [state, `${name}: ${problemOf(answer)}`, `export BENCH_PYTHON=/path/to/python3   ${onlyFor}`];
   }
   const found = readPythonVersions(answer.text);
   if (found === null) return ['warning', `${name} answers: ${firstLine(answer.text)}`];

@@ -2,14 +2,7 @@ import * as z from 'zod';
 
 import { type AbExperiment, abJudgementSchema, abSides, judgeExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import {
-  type OutputOf,
-  aboutCell as aboutCellSchema,
-  count as countSchema,
-  id as idSchema,
-  output as outputSchema,
-  provenance as provenanceSchema,
-} from '../../records/output-parts.ts';
+import * as parts from '../../records/output-parts.ts';
 import { FLAG_LABELS, RUN_MARKS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { metricNamed } from '../../selection/by-name.ts';
@@ -128,22 +121,22 @@ function overallText(overall: Judgement, cells: AbOutput['cells']): string {
   return `${verdictText(overall)}${size}${cells.length === 1 ? '' : ` in the mean of ${count(measured, 'cell')}`}`;
 }
 
-export const ab = outputSchema('bench ab --json', {
-  sweepId: idSchema,
+export const ab = parts.output('bench ab --json', {
+  sweepId: parts.id,
   name: z.string(),
   matrix: z.string().nullable(),
-  provenance: provenanceSchema,
+  provenance: parts.provenance,
   variables: z.record(z.string(), z.string()).describe('Variables of side B'),
   significantPercent: z.number(),
   marks: z.array(z.enum(RUN_MARKS)).describe('Marks that make the runs of B ineligible as a baseline'),
   cells: z.array(
     z.strictObject({
-      ...aboutCellSchema,
-      bKey: idSchema.describe('Key of the cell of side B'),
+      ...parts.aboutCell,
+      bKey: parts.id.describe('Key of the cell of side B'),
       betterIs: z.enum(['lower', 'higher']),
       a: z.number().nullable().describe('Center of the runs of side A'),
       b: z.number().nullable(),
-      runs: z.tuple([countSchema, countSchema]),
+      runs: z.tuple([parts.count, parts.count]),
       ...abJudgementSchema.shape,
     }),
   ),
@@ -151,4 +144,4 @@ export const ab = outputSchema('bench ab --json', {
   notes: z.array(z.string()),
 });
 
-type AbOutput = OutputOf<typeof ab>;
+type AbOutput = parts.OutputOf<typeof ab>;

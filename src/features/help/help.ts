@@ -156,8 +156,7 @@ function paragraph(text: string, { columns }: Look, indent = ''): string[] {
 }
 
 export function metricText(id: OwnMetricId) {
-  const { shown, help } = metricDefinition(id);
+  const { shown, source, says, caveats } = metricDefinition(id);
   const [word, label, unit] = shown;
-  const [source, says, caveats] = help;
   return { word, label, unit, source, says, caveats };
 }

@@ -6,11 +6,10 @@ import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
-import { readAhead, readSource } from '../../artefacts/read/read-source.ts';
-import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
-import type { RunSource } from '../../artefacts/read/recognise.ts';
+import { readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
+import type { RunSource } from '../../artefacts/read/discover.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
-import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
+import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-notes.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
@@ -76,6 +75,8 @@ export const AHEAD_MS = 86_400_000;
 
 /** Number of runs read before the sweep of a group is decided. */
 const PEEKED_RUNS = 200;
+/** Waiting for files takes longer than parsing them. */
+const READ_AT_ONCE = 8;
 /** Artefacts are compressed in parallel, and their runs are stored in one transaction. */
 const STORED_AT_ONCE = 64;
 const WAITING_BYTES = 16 << 20;
@@ -124,10 +125,15 @@ export class GroupImport {
 
   private async *read(sources: readonly NamedSource[]): AsyncGenerator<ReadRun[]> {
     const { signal, standalone } = this.context;
-    const all = readAhead(sources, ({ source }) => readSource(source, standalone, { signal }));
-    for await (const runs of all) {
-      signal.throwIfAborted();
-      yield this.stated(runs);
+    for (let at = 0; at < sources.length; at += READ_AT_ONCE) {
+      const reading = sources
+        .slice(at, at + READ_AT_ONCE)
+        .map(({ source }) => readSource(source, standalone, { signal }));
+      for (const runs of await Promise.allSettled(reading)) {
+        signal.throwIfAborted();
+        if (runs.status === 'rejected') throw runs.reason;
+        yield this.stated(runs.value);
+      }
     }
   }
 

@@ -1,11 +1,10 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
-import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
+import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/discover.ts';
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
-import { NOTHING_STATED, type StandaloneReading } from '../../artefacts/read/read-standalone.ts';
-import { readSource } from '../../artefacts/read/read-source.ts';
-import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
+import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
+import { readFindings, readPrunedNotes, takeFindings } from '../../artefacts/sweep-notes.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
@@ -17,7 +16,6 @@ import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
-import { readFindings, takeFindings } from '../../artefacts/findings-file.ts';
 import {
   AHEAD_MS,
   GroupImport,

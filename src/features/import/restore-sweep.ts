@@ -8,8 +8,8 @@ import {
   readSweepManifest,
   type SweepManifest,
   writeSweepManifest,
-} from '../../artefacts/sweep-manifest.ts';
-import type { RunSource } from '../../artefacts/read/recognise.ts';
+} from '../../artefacts/sweep-notes.ts';
+import type { RunSource } from '../../artefacts/read/discover.ts';
 import { keyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';

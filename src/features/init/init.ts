@@ -22,10 +22,10 @@ import {
   type Possibilities,
   type SkippedFile,
 } from './draft.ts';
-import { readPythonVersions } from '../../tools/modelopt/failure-rules.ts';
+import { readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { pythonFacts } from '../../machine/machine-facts.ts';
+import { pythonFacts } from '../../tools/python/helper.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { gpusFacts } from '../doctor/index.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';

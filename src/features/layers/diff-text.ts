@@ -4,12 +4,10 @@ import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import { type Column, renderTable, numberColumn, textColumn } from '../../terminal/table.ts';
+import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
 type DiffRow = LayersDiffOutput['rows'][number];
-
-type Engine = LayersDiffOutput['base'];
 
 export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   same: 'same kernel',
@@ -28,18 +26,17 @@ export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
 export function layersDiffText(diff: LayersDiffOutput, top: number, look: Look): string[] {
   const { base, head, rows } = diff;
   const { style, columns } = look;
-  const lines = [
-    ...wrapHanging(headline(diff), columns, 2).map(style.strong),
-    ...wrapHanging(sideLine('base', base), columns, 6),
-    ...wrapHanging(sideLine('head', head), columns, 6),
-    ...[...new Set([...base.notes, ...head.notes])].flatMap((note) =>
-      wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn),
-    ),
+  const wrapped = (indent: number, lines: readonly string[]): string[] =>
+    lines.flatMap((line) => wrapHanging(line, columns, indent));
+  const notes = [...new Set([...base.notes, ...head.notes])].map((note) => `note: ${printable(note)}`);
+  return [
+    ...wrapped(2, [headline(diff)]).map(style.strong),
+    ...wrapped(6, [sideLine('base', base), sideLine('head', head)]),
+    ...wrapped(2, notes).map(style.warn),
+    ...(rows.length > 0 && top > 0 ? ['', ...rowTable(rows.slice(0, top), diff, look)] : []),
+    '',
+    ...wrapped(2, sumLines(rows.slice(top), diff)),
   ];
-  const shown = rows.slice(0, top);
-  if (shown.length > 0) lines.push('', ...rowTable(shown, diff, look));
-  lines.push('', ...sumLines(rows.slice(top), diff).flatMap((line) => wrapHanging(line, columns, 2)));
-  return lines;
 }
 
 function isTimed({ base, head }: LayersDiffOutput): boolean {
@@ -50,16 +47,16 @@ function headline(diff: LayersDiffOutput): string {
   const { base, head, deltaMs, rows } = diff;
   const changed = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const of = [...new Set([base, head].map(({ label, ref }) => printable(label ?? ref)))].join(' → ');
+  const layers = `${changed} of ${head.layers} layers changed`;
   if (deltaMs === null) {
     const why = isTimed(diff) ? 'only some layers are listed, so the change per query is unknown' : 'no times';
-    return `${of}: ${changed} of ${head.layers} layers changed (${why})`;
+    return `${of}: ${layers} (${why})`;
   }
-  const baseMs = base.totalMs ?? 0;
-  const relative = baseMs > 0 ? ` (${formatPercent((deltaMs / baseMs) * 100)})` : '';
-  return `${of}: ${signedMs(deltaMs)} per query${relative}, ${changed} of ${head.layers} layers changed`;
+  const relative = base.totalMs ? ` (${formatPercent((deltaMs / base.totalMs) * 100)})` : '';
+  return `${of}: ${signedMs(deltaMs)} per query${relative}, ${layers}`;
 }
 
-function sideLine(name: string, { layers, listedMs, provenance, runId, ref, totalMs }: Engine): string {
+function sideLine(name: string, { layers, listedMs, provenance, runId, ref, totalMs }: LayersDiffOutput['base']) {
   const listed = listedMs === null ? 'no profile' : formatMs(listedMs);
   const all = listedMs === totalMs ? '' : ` of ${formatMs(totalMs)} in all`;
   return `${name}  ${listed} in ${count(layers, 'layer')}${all} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
@@ -69,33 +66,22 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
   const { style } = look;
   const times: Column<DiffRow>[] = [
     numberColumn('change', ({ deltaMs }) => signedMs(deltaMs), 0, {
-      style: ({ deltaMs, isCause }) => {
-        if (!isCause) return style.dim;
-        return deltaMs !== null && deltaMs > 0 ? style.bad : style.good;
-      },
+      style: ({ deltaMs, isCause }) =>
+        !isCause ? style.dim : deltaMs !== null && deltaMs > 0 ? style.bad : style.good,
     }),
     numberColumn('of all', ({ deltaMs }) => shareOf(deltaMs, diff), 3),
-    numberColumn(
-      'base → head, ms',
-      ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
-      5,
-    ),
+    numberColumn('base → head, ms', (row) => `${formatNumber(row.baseMs, 3)} → ${formatNumber(row.headMs, 3)}`, 5),
   ];
+  const layersText = ({ baseLayers, headLayers }: DiffRow): string =>
+    baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`;
+  const how = ({ change, detail }: DiffRow): string => (change === 'otherHash' ? '' : printable(detail ?? ''));
   return renderTable<DiffRow>(
     [
       ...(isTimed(diff) ? times : []),
-      numberColumn(
-        'layers',
-        ({ baseLayers, headLayers }) =>
-          baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`,
-        2,
-      ),
+      numberColumn('layers', layersText, 2),
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },
-      textColumn('how', ({ change, detail }) => (change === 'otherHash' ? '' : printable(detail ?? '')), 1, {
-        minWidth: 25,
-        wraps: true,
-      }),
+      { header: 'how', text: how, dropRank: 1, minWidth: 25, wraps: true },
     ],
     rows,
     look,
@@ -118,10 +104,10 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
     lines.push(`${count(rest.length, 'more change')}:${sumText(isTimed(diff) ? sum : null)} see --all`);
   }
   if (unknown !== null) {
-    lines.push(
-      `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${unknown.deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
-      ...namedEqually(unknown),
-    );
+    const { baseMs, deltaMs, headLayers, headMs } = unknown;
+    const times = deltaMs === null ? '' : `${sumText(deltaMs)} ${formatNumber(baseMs)} → ${formatMs(headMs)},`;
+    const why = 'names only: build with --profilingVerbosity=detailed';
+    lines.push(`kernels not known (${why}):${times} ${count(headLayers, 'layer')}`, ...namedEqually(unknown));
   }
   if (unchanged !== null) {
     lines.push(`same kernels on both sides:${sumText(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`);
@@ -131,9 +117,8 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
     lines.push(`not attributed:${sumText(unattributed.deltaMs)} ${count(layers, 'layer')} without any ONNX node`);
   }
   if (isTimed(diff) && commonPercent !== null && Math.abs(commonPercent) >= 1) {
-    lines.push(
-      `layers that kept their kernels changed by ${formatPercent(commonPercent)}, all of them: a clock, or the noise of the profiler`,
-    );
+    const changed = `layers that kept their kernels changed by ${formatPercent(commonPercent)}, all of them`;
+    lines.push(`${changed}: a clock, or the noise of the profiler`);
   }
   return lines;
 }

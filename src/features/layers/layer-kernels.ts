@@ -4,14 +4,12 @@ import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
 import { isPath } from '../../selection/by-name.ts';
 import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
-import type { OpenStore } from '../../store/file/open.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
@@ -26,18 +24,9 @@ import type { Captured, LayersKernelsOutput } from './output.ts';
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
 /** `bench layers CELL --kernels [FILE]`: the kernels of a capture, with the ONNX nodes of the layers that name them. */
-export async function showKernels(
-  named: string | undefined,
-  kernels: string | true,
-  options: KernelsOptions,
-  io: Io,
-): Promise<ExitCode> {
-  const { engine, file, label } = await requestedCapture(
-    named,
-    kernels === true ? null : resolve(io.cwd, kernels),
-    options,
-    io,
-  );
+export async function showKernels(named: string | undefined, kernels: string | true, options: KernelsOptions, io: Io) {
+  const asked = kernels === true ? null : resolve(io.cwd, kernels);
+  const { engine, file, label } = await requestedCapture(named, asked, options, io);
   const read = readKernels(file, engine);
   const rows = read.kernels.map((row) => ({ ...row, origins: row.nodes, tactic: null, type: null, row }));
   const chosen = selectLayers(rows, options.select, options.regex === true).map(({ row }) => row);
@@ -57,96 +46,71 @@ async function requestedCapture(name: string | undefined, file: string | null, o
     throw new UsageError('name a cell or a file: bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');
   }
   if (isPath(name, io)) {
-    if (file === null) {
-      throw new UsageError(`${printable(name)}: name the export too, --kernels FILE.sqlite`);
-    }
+    if (file === null) throw new UsageError(`${printable(name)}: name the export too, --kernels FILE.sqlite`);
     const engine = await profiledPath(name, io);
     return { file, label: engine?.cellLabel ?? name, engine };
   }
-  return withStore(options, io, async (store) => {
-    const { cell, sweeps } = await resolvePoint(store.db, name, options.at ?? null, io);
+  return withStore(options, io, async ({ db, path }) => {
+    const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
     const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
-    return {
-      file: file ?? attachedExport(store, cell.key, ids, name),
-      label: cellLabel(cell),
-      engine: profiledCell(store.db, cell, ids, options.at ?? name),
-    };
+    const [newest] = file === null ? attachmentsOfCell(db, cell.key, 'nsysExport', ids) : [];
+    const attached = newest === undefined ? file : attachedPathOf(artefactsFolderOf(path), newest);
+    if (attached !== null) {
+      return { file: attached, label: cellLabel(cell), engine: profiledCell(db, cell, ids, options.at ?? name) };
+    }
+    throw new UsageError(
+      `${printable(name)} has no capture: \`bench profile ${cell.key.slice(0, 8)} --nsys\` takes one; --kernels FILE.sqlite reads another export`,
+    );
   });
 }
 
-function attachedExport(
-  { db, path }: OpenStore,
-  cellKey: CellKey,
-  sweepIds: readonly SweepId[] | null,
-  name: string,
-): string {
-  const [newest] = attachmentsOfCell(db, cellKey, 'nsysExport', sweepIds);
-  if (newest === undefined) {
-    throw new UsageError(
-      `${printable(name)} has no capture: \`bench profile ${cellKey.slice(0, 8)} --nsys\` takes one; --kernels FILE.sqlite reads another export`,
-    );
-  }
-  return attachedPathOf(artefactsFolderOf(path), newest);
-}
-
-/** @throws UsageError for a file that is not an export */
+/**
+ * Kernels with the nodes of the layers that have them as tactic. The name of the tactic equals that of the kernel, or
+ * either has a suffix: `_kernel_trt`, `_by_fusion_tactic`.
+ * @throws UsageError for a file that is not an export
+ */
 export function readKernels(file: string, engine: ProfiledEngine | null): Captured {
   const work = readNsysExport(file);
-  const layers = engine === null ? [] : layerFactsOf(engine.layers).filter(({ tactic }) => tactic !== null);
-  return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name, layers) })) };
-}
-
-/**
- * Nodes of the layers with this kernel. The name of the tactic equals that of the kernel, or either has a suffix:
- * `_kernel_trt`, `_by_fusion_tactic`.
- */
-function nodesOf(kernel: string, layers: readonly LayerFacts[]): string[] {
-  const named = layers.filter(
-    ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
-  );
-  return [...new Set(named.flatMap(({ nodes }) => nodes))];
+  const layers = engine === null ? [] : layerFactsOf(engine.layers);
+  const nodesOf = (kernel: string): string[] => {
+    const named = layers.filter(
+      ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
+    );
+    return [...new Set(named.flatMap(({ nodes }) => nodes))];
+  };
+  return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name) })) };
 }
 
 const SHOWN_CALLS = 4;
 
 /** @param top lines of the table; the rest is summed */
-export function kernelsText(
-  report: Captured & { readonly label: string | null; readonly file: string; readonly notes: readonly string[] },
-  top: number,
-  look: Look,
-): string[] {
+export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, top: number, look: Look): string[] {
   const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
   const { columns, style } = look;
+  const wrapped = (indent: number, lines: readonly string[]): string[] =>
+    lines.flatMap((line) => wrapHanging(line, columns, indent));
   const all = sumOf(kernels);
   const rest = kernels.slice(top);
   const more = { name: `${rest.length} more (--top, --all)`, nodes: [], ...sumOf(rest) };
-  const version = nsysVersion === null ? '' : ` ${nsysVersion}`;
-  const share = spanMs === 0 ? '' : ` (${formatPercent((busyMs / spanMs) * 100, false)})`;
+  const version = nsysVersion === null ? '' : ` ${printable(nsysVersion)}`;
   const copied = copies.map(
-    ({ bytes, count: times, kind, ms }) => `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
+    (copy) => `${printable(copy.kind)} ${copy.count}×, ${formatBytes(copy.bytes)}, ${formatMs(copy.ms)}`,
   );
-  const called = calls
-    .slice(0, SHOWN_CALLS)
-    .map(({ count: times, ms, name }) => `${printable(name)} ${times}×, ${formatMs(ms)}`);
+  const called = calls.map((call) => `${printable(call.name)} ${call.count}×, ${formatMs(call.ms)}`);
   const left = calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : '';
-  const lines = [
-    `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}`,
-    `copies   ${copied.join('; ') || 'none'}`,
-    `calls    ${called.join('; ')}${left}`,
-  ];
+  const busy = spanMs === 0 ? '' : ` (${share(busyMs, spanMs)})`;
   return [
-    ...wrapHanging(`kernels of ${printable(label ?? file)}`, columns, 2).map(style.strong),
-    ...wrapHanging(
-      `${count(all.count, 'kernel')} · captured by Nsight Systems${printable(version)}: ${printable(file)}`,
-      columns,
+    ...wrapped(2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
+    ...wrapped(2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
+    ...wrapped(
       2,
-    ),
-    ...notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn)),
+      notes.map((note) => `note: ${printable(note)}`),
+    ).map(style.warn),
     '',
     ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [
         numberColumn('sum', ({ ms }) => formatMs(ms)),
-        numberColumn('share', ({ ms }) => (all.ms === 0 ? '' : formatPercent((ms / all.ms) * 100, false)), 3),
+        numberColumn('share', ({ ms }) => share(ms, all.ms), 3),
         numberColumn('number', (row) => String(row.count)),
         numberColumn('mean', (row) => formatMs(row.ms / row.count), 2),
         { header: 'kernel', text: ({ name }) => printable(name), minWidth: 26 },
@@ -156,8 +120,16 @@ export function kernelsText(
       look,
     ),
     '',
-    ...lines.flatMap((line) => wrapHanging(line, columns, 4)),
+    ...wrapped(4, [
+      `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${busy}`,
+      `copies   ${copied.join('; ') || 'none'}`,
+      `calls    ${called.slice(0, SHOWN_CALLS).join('; ')}${left}`,
+    ]),
   ];
+}
+
+function share(ms: number, of: number): string {
+  return of === 0 ? '' : formatPercent((ms / of) * 100, false);
 }
 
 function sumOf(rows: readonly { readonly count: number; readonly ms: number }[]) {

@@ -1,40 +1,30 @@
-import { type ChangeRow, changeRows, type ChangeRows } from '../../layers/change-rows.ts';
-import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
+import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import { engineEfficiency } from '../../layers/work/efficiency.ts';
+import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
 import {
-  type LayerGroup,
-  type LayersSummary,
   groupLayers,
   precisionIslands,
   sumMs,
   summarizeLayers,
   unalignedLayers,
 } from '../../layers/summarize-layers.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
-import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { layersDiffText } from './diff-text.ts';
-import { layersText } from './text.ts';
-import { layerRun } from '../../store/runs/layer-runs.ts';
-import { runByPrefix } from '../../selection/by-name.ts';
+import { engineEfficiency } from '../../layers/work/efficiency.ts';
+import { isPath, runByPrefix } from '../../selection/by-name.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
-import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
+import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/engine-efficiency.ts';
+import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
 import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
-import {
-  efficiencyReader,
-  type EngineModel,
-  namedModel,
-  statedCircumstances,
-  storedCircumstances,
-  UNNAMED_MODEL,
-} from '../../selection/engine-efficiency.ts';
-import { isPath } from '../../selection/by-name.ts';
-import { selectLayers } from './layer-kernels.ts';
-import { withStore } from '../../cli/with-store.ts';
+import { layerRun } from '../../store/runs/layer-runs.ts';
+import { printable } from '../../text/printable.ts';
 import type { LayersOptions } from './command.ts';
+import { layersDiffText } from './diff-text.ts';
+import { selectLayers } from './layer-kernels.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';
+import { layersText } from './text.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
@@ -63,19 +53,21 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
     throw new UsageError('name a cell, a run, or a folder with profile.json: bench layers CELL');
   }
   const model = options.onnx === undefined ? null : await namedModel(options.onnx, io.cwd);
-  const { found, known } = isPath(name, io)
-    ? await ofFiles(name, options, model, io)
+  const stored = isPath(name, io)
+    ? null
     : await withStore(options, io, async ({ db }) => {
         const runId = runByPrefix(db, name);
-        if (runId !== null) {
-          const ofRun = required(profiledRun(db, runId, name), name);
-          return { found: ofRun, known: await storedCircumstances(db, ofRun, null, model) };
-        }
-        const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
-        const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
-        const ofCell = required(profiledCell(db, cell, ids, options.at ?? name), name);
-        return { found: ofCell, known: await storedCircumstances(db, ofCell, cell, model) };
+        const point = runId === null ? await resolvePoint(db, name, options.at ?? null, io) : null;
+        const ids = options.at === undefined ? null : (point?.sweeps.map(({ sweepId }) => sweepId) ?? null);
+        const found =
+          runId === null
+            ? point && profiledCell(db, point.cell, ids, options.at ?? name)
+            : profiledRun(db, runId, name);
+        const engine = required(found, name);
+        return { found: engine, known: await storedCircumstances(db, engine, point?.cell ?? null, model) };
       });
+  const found = stored?.found ?? required(await profiledPath(name, io, options.runs), name);
+  const known = stored?.known ?? statedCircumstances(found, model);
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
   await yieldToEventLoop(io);
   const all = layerFactsOf(found.layers);
@@ -86,37 +78,19 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
       `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; bench searches names, ONNX nodes, types and tactics${how}`,
     );
   }
-  const summary = summarizeLayers(all, found.total?.averageMs);
-  const profiledMs = hasTimes(found) ? summary.totalMs : null;
+  const profiledMs = found.iterations === null ? null : (found.total?.averageMs ?? sumMs(all));
   const efficiencyOf = await efficiencyReader([known], io);
   const efficiency = efficiencyOf(all, known, found.gpuComputeMs ?? profiledMs);
   const ofLayer = new Map(all.map((layer, place) => [layer, efficiency.layers?.[place] ?? null]));
   const rated = chosen.map((layer) => ({ ...layer, efficiency: ofLayer.get(layer) ?? null }));
-  const output = layersOutput(found, summary, rated, {
-    efficiency: efficiency.engine,
-    groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
-    isSummedUp: options.agg === true,
-  });
-  const details = {
-    islands: precisionIslands(all),
-    alignment: unalignedLayers(all),
-    top: options.all === true ? Infinity : options.top,
-  };
+  const output = layersOutput(found, all, rated, efficiency.engine, options);
+  const top = options.all === true ? Infinity : options.top;
+  const details = { islands: precisionIslands(all), alignment: unalignedLayers(all), top };
   printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
 }
 
-async function ofFiles(path: string, { runs }: LayersOptions, model: EngineModel | null, io: Io) {
-  const found = required(await profiledPath(path, io, runs), path);
-  return { found, known: statedCircumstances(found, model) };
-}
-
-async function showDiff(
-  name: string | undefined,
-  refs: readonly [string, string],
-  options: LayersOptions,
-  io: Io,
-): Promise<ExitCode> {
+async function showDiff(name: string | undefined, refs: readonly [string, string], options: LayersOptions, io: Io) {
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async ({ db }) => {
@@ -133,8 +107,7 @@ async function showDiff(
   await yieldToEventLoop(io);
   const diff = diffLayers(...facts);
   await yieldToEventLoop(io);
-  const rows = changeRows(diff);
-  const output = layersDiffOutput(base, withGraphNote(head, base), diff, rows);
+  const output = layersDiffOutput(base, withGraphNote(head, base), diff);
   const top = options.all === true ? Infinity : options.top;
   printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
   return EXIT_CODES.fine;
@@ -167,44 +140,35 @@ export function layerTable(engine: ProfiledEngine): LayersOutput {
   const { conditions } = statedCircumstances(engine, null);
   const { engine: efficiency } = engineEfficiency(all, UNNAMED_MODEL, conditions, null);
   const rated = all.map((layer) => ({ ...layer, efficiency: null }));
-  const asked = { efficiency, groups: null, isSummedUp: false };
-  return layersOutput(engine, summarizeLayers(all, engine.total?.averageMs), rated, asked);
+  return layersOutput(engine, all, rated, efficiency, { depth: 1 });
 }
 
-interface LayersAsked extends Pick<LayersOutput, 'efficiency'> {
-  readonly groups: readonly LayerGroup[] | null;
-  readonly isSummedUp: boolean;
-}
-
-/**
- * @param layers the chosen layers, in the requested order
- * @param groups null if each layer has its own line; `isSummedUp` asks for a single line
- */
+/** @param layers the chosen layers, in the requested order */
 function layersOutput(
   engine: ProfiledEngine,
-  summary: LayersSummary,
+  all: readonly LayerFacts[],
   layers: LayersOutput['layers'],
-  { efficiency, groups, isSummedUp }: LayersAsked,
+  efficiency: LayersOutput['efficiency'],
+  { agg, depth, groupBy }: Pick<LayersOptions, 'agg' | 'depth' | 'groupBy'>,
 ): LayersOutput {
+  const summary = summarizeLayers(all, engine.total?.averageMs);
+  const isTimed = engine.iterations !== null;
   const totalMs = sumMs(layers);
   const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;
-  const together = hasTimes(engine) ? { totalMs, sharePercent, ...spread(layers) } : NO_TIMES;
+  const together = isTimed ? { totalMs, sharePercent, ...spread(layers) } : NO_TIMES;
+  const groups = groupBy === undefined ? null : groupLayers(layers, groupBy, depth);
   return {
     schemaVersion: 1,
     ...engineOutput(engine),
-    totalMs: hasTimes(engine) ? summary.totalMs : null,
+    totalMs: isTimed ? summary.totalMs : null,
     ...overheadOf(engine),
     summary,
     layers,
     efficiency,
-    aggregate: isSummedUp ? { layers: layers.length, ...together } : null,
+    aggregate: agg === true ? { layers: layers.length, ...together } : null,
     groups:
-      groups?.map(({ key, layers: members, totalMs: ofGroup }) => ({
-        key,
-        layers: members.map(({ index }) => index),
-        totalMs: ofGroup,
-        ...spread(members),
-      })) ?? null,
+      groups?.map((group) => ({ ...group, layers: group.layers.map(({ index }) => index), ...spread(group.layers) })) ??
+      null,
   };
 }
 
@@ -220,28 +184,18 @@ function spread(layers: readonly LayerFacts[]) {
 }
 
 function engineOutput(engine: ProfiledEngine) {
-  const { ref, runId, sweepId, cellLabel, provenance, startedAt } = engine;
-  const { iterations, gpuComputeMs, notes } = engine;
+  const { ref, runId, sweepId, cellLabel, provenance, startedAt, iterations, gpuComputeMs, notes } = engine;
   return { ref, runId, sweepId, label: cellLabel, provenance, startedAt, iterations, gpuComputeMs, notes };
 }
 
-function hasTimes({ iterations }: ProfiledEngine): boolean {
-  return iterations !== null;
-}
-
-function layersDiffOutput(
-  base: ProfiledEngine,
-  head: ProfiledEngine,
-  diff: LayersDiff,
-  { rows, unknown, unchanged, unattributed }: ChangeRows,
-): LayersDiffOutput {
-  const isTimed = hasTimes(base) && hasTimes(head);
+function layersDiffOutput(base: ProfiledEngine, head: ProfiledEngine, diff: LayersDiff): LayersDiffOutput {
+  const isTimed = base.iterations !== null && head.iterations !== null;
   const side = (engine: ProfiledEngine, ms: number): LayersDiffOutput['base'] => {
     const listedMs = isTimed ? ms : null;
     const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
     return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
   };
-  const times = ({ baseMs, headMs, deltaMs }: Times) =>
+  const times = ({ baseMs, headMs, deltaMs }: Pick<ChangeRow, 'baseMs' | 'headMs' | 'deltaMs'>) =>
     isTimed ? { baseMs, headMs, deltaMs } : { baseMs: null, headMs: null, deltaMs: null };
   const row = (changed: ChangeRow): LayersDiffOutput['rows'][number] => ({
     ...changed,
@@ -254,6 +208,7 @@ function layersDiffOutput(
       ...times(part),
     })),
   });
+  const { rows, unknown, unchanged, unattributed } = changeRows(diff);
   return {
     schemaVersion: 1,
     base: side(base, diff.baseMs),
@@ -266,5 +221,3 @@ function layersDiffOutput(
     unattributed: unattributed && row(unattributed),
   };
 }
-
-type Times = Pick<ChangeRow, 'baseMs' | 'headMs' | 'deltaMs'>;

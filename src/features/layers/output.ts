@@ -6,6 +6,7 @@ import { layersSummarySchema } from '../../layers/summarize-layers.ts';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { capturedWorkSchema } from '../../tools/nsys/read-export.ts';
 import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { numberOrNull } from '../../records/scalars.ts';
 
 const engine = {
   ref: z.string(),
@@ -15,14 +16,16 @@ const engine = {
   provenance,
   startedAt: instant.nullable(),
   iterations: count.nullable().describe('Profiled queries; null without a profile'),
-  gpuComputeMs: z.number().nullable().describe('Median GPU compute time, without the profiler'),
+  gpuComputeMs: numberOrNull.describe('Median GPU compute time, without the profiler'),
   notes: z.array(z.string()),
 };
+const spread = { totalMs: z.number(), minMs: z.number(), meanMs: z.number(), maxMs: z.number() };
+
 export const layers = output('bench layers --json', {
   ...engine,
-  totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
-  medianMs: z.number().nullable().describe('Sum of the medians; null before TensorRT 8.4, which printed none'),
-  overheadPercent: z.number().nullable().describe('Excess of medianMs over gpuComputeMs; never used by the gate'),
+  totalMs: numberOrNull.describe('Sum over all layers, with the profiler attached'),
+  medianMs: numberOrNull.describe('Sum of the medians; null before TensorRT 8.4, which printed none'),
+  overheadPercent: numberOrNull.describe('Excess of medianMs over gpuComputeMs; never used by the gate'),
   summary: layersSummarySchema,
   layers: z.array(
     layerFactsSchema.extend({ efficiency: efficiencySchema.nullable().describe('Null without the ONNX model') }),
@@ -31,31 +34,23 @@ export const layers = output('bench layers --json', {
   aggregate: z
     .strictObject({
       layers: count,
-      totalMs: z.number().nullable().describe('Null without a profile'),
-      sharePercent: z.number().nullable().describe('Share of the time of all layers'),
-      minMs: z.number().nullable(),
-      meanMs: z.number().nullable(),
-      maxMs: z.number().nullable(),
+      totalMs: numberOrNull.describe('Null without a profile'),
+      sharePercent: numberOrNull.describe('Share of the time of all layers'),
+      minMs: numberOrNull,
+      meanMs: numberOrNull,
+      maxMs: numberOrNull,
     })
     .nullable()
     .describe('With --agg: total of all selected layers'),
   groups: z
-    .array(
-      z.strictObject({
-        key: z.string(),
-        layers: z.array(count).describe('Indices into layers'),
-        totalMs: z.number(),
-        minMs: z.number(),
-        meanMs: z.number(),
-        maxMs: z.number(),
-      }),
-    )
+    .array(z.strictObject({ key: z.string(), layers: z.array(count).describe('Indices into layers'), ...spread }))
     .nullable(),
 });
 
 export type LayersOutput = OutputOf<typeof layers>;
 
-const milliseconds = z.number().nullable().describe('Null without a profile on both sides');
+const milliseconds = numberOrNull.describe('Null without a profile on both sides');
+const times = { baseMs: milliseconds, headMs: milliseconds, deltaMs: milliseconds };
 const side = z.strictObject({
   ...engine,
   layers: count,
@@ -69,18 +64,14 @@ const row = z.strictObject({
   isCause: z.boolean().describe('True if the time changed by more than chance'),
   baseLayers: count,
   headLayers: count,
-  baseMs: milliseconds,
-  headMs: milliseconds,
-  deltaMs: milliseconds,
+  ...times,
   parts: z.array(
     z.strictObject({
       base: z.array(z.string()),
       head: z.array(z.string()),
       baseKernels: z.array(z.string().nullable()).describe('Null if the layer information does not name the kernel'),
       headKernels: z.array(z.string().nullable()),
-      baseMs: milliseconds,
-      headMs: milliseconds,
-      deltaMs: milliseconds,
+      ...times,
     }),
   ),
 });
@@ -89,7 +80,7 @@ export const layersDiff = output('bench layers --diff --json', {
   base: side,
   head: side,
   deltaMs: milliseconds.describe('Change per query; null without a profile, or if some layers are not listed'),
-  commonPercent: z.number().nullable().describe('Change of the layers that kept their kernels'),
+  commonPercent: numberOrNull.describe('Change of the layers that kept their kernels'),
   rows: z.array(row),
   unknown: row.nullable().describe('Layers with unknown kernels'),
   unchanged: row.nullable(),

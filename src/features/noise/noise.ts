@@ -8,14 +8,7 @@ import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noi
 import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
-import {
-  type OutputOf,
-  aboutCell as aboutCellSchema,
-  count as countSchema,
-  id,
-  outputOfVersion,
-  provenance as provenanceSchema,
-} from '../../records/output-parts.ts';
+import * as parts from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
@@ -29,6 +22,7 @@ import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
+import { numberColumn } from '../../terminal/table.ts';
 import { dotted, wrapWords } from '../../terminal/text-width.ts';
 import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -46,6 +40,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const [newest] = sweeps;
     if (newest === undefined) throw new UsageError('no sweep is finished');
     const all = seriesOf(db, newest, options.last).toReversed();
+    const [first = newest] = all;
     const ids = all.map(({ sweepId }) => sweepId);
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
@@ -56,7 +51,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const output: NoiseOutput = {
       schemaVersion: 3,
       sweepId: newest.sweepId,
-      firstSweepId: ids[0] ?? newest.sweepId,
+      firstSweepId: first.sweepId,
       branch: newest.branch,
       matrix: newest.matrix,
       provenance: newest.provenance,
@@ -70,9 +65,13 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     };
     return printResult(io, options, output, (_, look) => {
       const lines = (texts: readonly string[]): string[] => texts.flatMap((text) => wrapWords(text, look.columns));
+      const [from = '', to = ''] = [first, newest].map(({ startedAt }) => startedAt?.slice(0, 10));
+      const named = [newest.matrix ?? newest.name ?? '', newest.branch ?? ''].map(printable);
+      const counted = [count(noisy.length, 'cell'), count(output.sweeps, 'sweep')];
+      const about = dotted([...named, newest.provenance, ...counted, from === to ? from : `${from} to ${to}`]);
       return [
         ...lines([headline(noisy)]).map(look.style.strong),
-        ...lines([aboutLine(output, newest, all[0] ?? newest), ...(note === null ? [] : [note])]),
+        ...lines([about, ...(note === null ? [] : [note])]),
         ...noiseTable(withCells(noisy, new Map(cells.map((cell) => [cell.key, cell]))), look),
         ...(output.notes.length === 0 ? [] : ['', ...lines(output.notes).map(look.style.dim)]),
       ];
@@ -80,12 +79,14 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
   });
 }
 
-type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
-
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
   return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
+
+const SHOWN_RUNS = [1, 3, 5, 10] as const;
+const TYPICAL_RUNS = 3;
+const SHOWN_CELLS = 24;
 
 function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): NoisyCell {
   const known = noiseOfSweeps(sweeps);
@@ -93,14 +94,15 @@ function noisyCell({ cell, metric, sweeps }: MeasuredCell, cells: number): Noisy
     ...aboutCell(cell, metric),
     runs: sweeps.reduce((sum, { values }) => sum + values.length, 0),
     sweeps: sweeps.length,
-    runPercent: percentOrNull(known.run),
-    sweepPercent: percentOrNull(known.sweep),
-    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOrNull(visibleChange(known, runs, cells)) })),
+    runPercent: percentOf(known.run),
+    sweepPercent: percentOf(known.sweep),
+    visible: SHOWN_RUNS.map((runs) => ({ runs, percent: percentOf(visibleChange(known, runs, cells)) })),
   };
 }
 
-const TYPICAL_RUNS = 3;
-const SHOWN_CELLS = 24;
+function percentOf(deviation: number | null): number | null {
+  return deviation === null ? null : percentOfLog(deviation);
+}
 
 function headline(cells: readonly NoisyCell[]): string {
   const percents = cells.flatMap((cell) => visibleWith(cell, TYPICAL_RUNS) ?? []);
@@ -115,35 +117,25 @@ function visibleWith({ visible }: NoisyCell, runs: number): number | null {
   return visible.find((shown) => shown.runs === runs)?.percent ?? null;
 }
 
-function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, newest: Sweep, first: Sweep): string {
-  const [from = '', to = ''] = [first, newest].map(({ startedAt }) => startedAt?.slice(0, 10));
-  return dotted([
-    printable(matrix ?? newest.name ?? ''),
-    printable(branch ?? ''),
-    provenance,
-    count(cells.length, 'cell'),
-    count(sweeps, 'sweep'),
-    from === to ? from : `${from} to ${to}`,
-  ]);
-}
+type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
 function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
-  const right = 'right' as const;
   const weightOf = (cell: NoisyRow): number => visibleWith(cell, TYPICAL_RUNS) ?? cell.sweepPercent ?? -1;
   const known = cells.filter((cell) => weightOf(cell) >= 0).toSorted((a, b) => weightOf(b) - weightOf(a));
   if (known.length === 0) return [];
   const table = cellTable<NoisyRow>(
     known.slice(0, SHOWN_CELLS),
     [
-      { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 5 },
-      { header: 'run ±', text: (row) => percentText(row.runPercent), align: right, dropRank: 2 },
-      { header: 'sweep ±', text: (row) => percentText(row.sweepPercent), align: right, dropRank: 2 },
-      ...SHOWN_RUNS.map((runs) => ({
-        header: count(runs, 'run'),
-        text: (row: NoisyRow) => percentText(visibleWith(row, runs)),
-        align: right,
-        ...(runs === TYPICAL_RUNS ? {} : { dropRank: 4 }),
-      })),
+      numberColumn('runs', ({ runs }) => String(runs), 5),
+      numberColumn('run ±', ({ runPercent }) => percentText(runPercent), 2),
+      numberColumn('sweep ±', ({ sweepPercent }) => percentText(sweepPercent), 2),
+      ...SHOWN_RUNS.map((runs) =>
+        numberColumn<NoisyRow>(
+          count(runs, 'run'),
+          (row) => percentText(visibleWith(row, runs)),
+          runs === TYPICAL_RUNS ? 0 : 4,
+        ),
+      ),
     ],
     look,
   );
@@ -153,18 +145,8 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   return ['', ...table, ...notes.flatMap((text) => wrapWords(text, look.columns)).map(look.style.dim)];
 }
 
-function percentOrNull(deviation: number | null): number | null {
-  return deviation === null ? null : percentOfLog(deviation);
-}
-
 function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
-}
-
-interface SweepRuns {
-  readonly place: number;
-  /** All positive. */
-  readonly values: readonly number[];
 }
 
 type MeasuredCell = ReturnType<typeof measuredCells>['measured'][number];
@@ -200,7 +182,7 @@ function measuredCells(
 const MEDIAN_VARIANCE = Math.PI / 2;
 
 /** Standard deviations of runs around the mean of their sweep, and of sweeps beyond that, without changes. */
-function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
+function noiseOfSweeps(sweeps: MeasuredCell['sweeps']): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);
@@ -213,34 +195,32 @@ function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };
 }
 
-const SHOWN_RUNS = [1, 3, 5, 10] as const;
-
 const percent = z.number().min(0).nullable();
 
-export const noiseOutput = outputOfVersion(3, 'bench noise --json', {
-  sweepId: id.describe('The newest sweep of the series'),
-  firstSweepId: id.describe('The oldest sweep used'),
+export const noiseOutput = parts.outputOfVersion(3, 'bench noise --json', {
+  sweepId: parts.id.describe('The newest sweep of the series'),
+  firstSweepId: parts.id.describe('The oldest sweep used'),
   branch: z.string().nullable(),
   matrix: z.string().nullable(),
-  provenance: provenanceSchema,
-  sweeps: countSchema,
+  provenance: parts.provenance,
+  sweeps: parts.count,
   cells: z.array(
     z.strictObject({
-      ...aboutCellSchema,
-      runs: countSchema,
-      sweeps: countSchema,
+      ...parts.aboutCell,
+      runs: parts.count,
+      sweeps: parts.count,
       runPercent: percent.describe('Standard deviation of a run within its sweep'),
       sweepPercent: percent.describe(
         'Standard deviation between sweeps beyond run noise; null with fewer than 8 sweeps',
       ),
       visible: z
-        .array(z.strictObject({ runs: countSchema, percent }))
+        .array(z.strictObject({ runs: parts.count, percent }))
         .describe('Detectable effect by number of runs per side: found nine times in ten'),
     }),
   ),
   notes: z.array(z.string()),
 });
 
-type NoiseOutput = OutputOf<typeof noiseOutput>;
+type NoiseOutput = parts.OutputOf<typeof noiseOutput>;
 
 type NoisyCell = NoiseOutput['cells'][number];

@@ -2,33 +2,17 @@ import * as z from 'zod';
 
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
-import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { boundOfRead } from '../../judge/bound.ts';
 import { layersOf, profileOf } from '../../layers/profiled-engine.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
-import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
 import { OUTCOME_KINDS, outcomeReason } from '../../records/outcome.ts';
-import {
-  type OutputOf,
-  count,
-  evidence,
-  flag,
-  layer,
-  output as outputSchema,
-  reason,
-  statistics,
-  telemetry as telemetrySchema,
-} from '../../records/output-parts.ts';
-import {
-  type LeftOut,
-  findRuns,
-  leftOutOutput,
-  leftOutSchema,
-  nothingIn,
-  readNamed,
-} from '../../selection/find-runs.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
+import { evidence, flag, layer, method, output, reason, statistics, telemetry } from '../../records/output-parts.ts';
+import { count, numberOrNull } from '../../records/scalars.ts';
+import type { LeftOut } from '../../selection/find-runs.ts';
+import { findRuns, leftOutOutput, leftOutSchema, nothingIn, readNamed } from '../../selection/find-runs.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { ParsedRun } from '../../trtexec/log/derived.ts';
@@ -43,8 +27,8 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
     runs.push(...own);
     return own.length === 0 ? nothingIn(path) : null;
   });
-  const output = { schemaVersion: 1 as const, runs: runs.map(outputOf), ...leftOutOutput(leftOut) };
-  const code = printResult<ParseOutput>(io, options, output, (_, look) =>
+  const result = { schemaVersion: 1 as const, runs: runs.map(outputOf), ...leftOutOutput(leftOut) };
+  const code = printResult<ParseOutput>(io, options, result, (_, look) =>
     runs.flatMap((run) => [...runText(run, look), '']),
   );
   return isWhole ? code : EXIT_CODES.incomplete;
@@ -52,8 +36,9 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
 
 /** Times are null if not printed or not measured, such as with transfers off. */
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
-  const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
+  const { path, log, exports, harness, derived, flags, outcome, notes } = run;
   const measurement = log.measurement ?? log.excerpt;
+  const { boundBy: _boundBy, gpuComputeCentreMs: _centre, latencyCentreMs: _ofLatency, queries, ...ratios } = derived;
   const profile = profileOf(run);
   return {
     file: path,
@@ -73,21 +58,15 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
     d2hMs: measurement?.d2hMs ?? null,
     hostWalltimeS: measurement?.hostWalltimeS ?? null,
     gpuTotalS: measurement?.gpuTotalS ?? null,
-    queries: derived.queries,
+    queries,
     warmUpQueries: log.warmUpQueries,
     ...(Object.keys(log.derived).length === 0 ? {} : { derived: log.derived }),
     engineMiB: log.build.createdEngineMib ?? log.build.loadedEngineMib,
     buildS: log.build.engineBuiltS,
     contextMiB: log.build.contextMemoryMib,
-    cvPercent: derived.cvPercent,
-    enqueueRatio: derived.enqueueRatio,
-    enqueueClass: derived.enqueueClass,
-    gpuBusy: derived.gpuBusy,
-    idleGapMs: derived.idleGapMs,
-    transferBound: derived.transferBound,
-    itemsPerS: derived.itemsPerS,
+    ...ratios,
     bound: boundOfRead(run),
-    telemetry,
+    telemetry: run.telemetry,
     flags,
     hints: [...new Set(log.hints.map(({ id }) => id))],
     harness: harness === null ? null : { method: harness.method, values: harness.values },
@@ -98,13 +77,11 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
 }
 
 async function readPath(path: string, reading: ReadOptions, leftOut: LeftOut, io: Io): Promise<ReadRun[]> {
-  const sources: RunSource[] = path === '-' ? [] : await findRuns(path, io, undefined, leftOut);
-  const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
-  for (const source of sources) {
-    io.signal.throwIfAborted();
+  if (path === '-') return readBareLog('-', reading, untilAborted(io));
+  const runs: ReadRun[] = [];
+  for (const source of await findRuns(path, io, undefined, leftOut)) {
     runs.push(...(await readSource(source, undefined, { ...reading, signal: io.signal })));
   }
-  io.signal.throwIfAborted();
   return runs;
 }
 
@@ -115,26 +92,11 @@ async function* untilAborted({ stdin, signal }: Io): AsyncGenerator<Buffer> {
   }
 }
 
-const harnessMethod = z.strictObject({
-  harness: z.string(),
-  harnessVersion: z.string().nullable(),
-  timer: z.enum(TIMERS),
-  inFlight: z.number().nullable(),
-  percentileRule: z.enum(PERCENTILE_RULES),
-  transfers: z.boolean().nullable(),
-  warmUpRuns: count.nullable(),
-  timedRuns: count.nullable(),
-});
 /** Null for a number that an excerpt lacks. */
 const times = z
-  .strictObject({
-    ...statistics.shape,
-    min: z.number().nullable(),
-    max: z.number().nullable(),
-    median: z.number().nullable(),
-  })
+  .strictObject({ ...statistics.shape, min: numberOrNull, max: numberOrNull, median: numberOrNull })
   .nullable();
-export const parseOutput = outputSchema('bench parse --json', {
+export const parseOutput = output('bench parse --json', {
   leftOut: leftOutSchema,
   runs: z.array(
     z.strictObject({
@@ -143,39 +105,36 @@ export const parseOutput = outputSchema('bench parse --json', {
       tensorrtVersion: z.string().nullable(),
       gpu: z.string().nullable(),
       options: z.record(z.string(), z.unknown()).describe("Options that trtexec's banner states"),
-      throughputQps: z.number().nullable(),
+      throughputQps: numberOrNull,
       latencyMs: times,
       enqueueMs: times,
       h2dMs: times,
       gpuComputeMs: times,
       d2hMs: times,
-      hostWalltimeS: z.number().nullable(),
-      gpuTotalS: z.number().nullable(),
+      hostWalltimeS: numberOrNull,
+      gpuTotalS: numberOrNull,
       queries: count.nullable(),
       warmUpQueries: count.nullable(),
       derived: z
         .record(z.string(), z.string())
         .exactOptional()
         .describe('Formulas of values computed from printed ones; absent if there are none'),
-      engineMiB: z.number().nullable(),
-      buildS: z.number().nullable(),
-      contextMiB: z.number().nullable(),
-      cvPercent: z.number().nullable(),
-      enqueueRatio: z.number().nullable(),
+      engineMiB: numberOrNull,
+      buildS: numberOrNull,
+      contextMiB: numberOrNull,
+      cvPercent: numberOrNull,
+      enqueueRatio: numberOrNull,
       enqueueClass: z.enum(['free', 'near', 'bound']).nullable(),
-      gpuBusy: z.number().nullable(),
-      idleGapMs: z.number().nullable(),
+      gpuBusy: numberOrNull,
+      idleGapMs: numberOrNull,
       transferBound: z.enum(['h2d', 'd2h']).nullable(),
-      itemsPerS: z.number().nullable(),
+      itemsPerS: numberOrNull,
       bound: cellBoundSchema,
-      telemetry: telemetrySchema.nullable(),
+      telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       flags: z.array(flag),
       harness: z
-        .strictObject({
-          method: harnessMethod,
-          values: z.array(z.strictObject({ metric: z.string(), value: z.number() })),
-        })
+        .strictObject({ method: method, values: z.array(z.strictObject({ metric: z.string(), value: z.number() })) })
         .nullable()
         .describe('Results of another harness; null for trtexec'),
       notes: z.array(z.string()),

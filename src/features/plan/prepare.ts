@@ -158,7 +158,7 @@ async function chooseDialect(
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
     return { dialect: new Dialect(version), program, set, helpFlags: null };
   }
-  const { version, flags } = await probeTrtexec(program, io.spawn, io.signal);
+  const { version, flags } = await probeTrtexec(program, io.signal);
   return { dialect: new Dialect(version), program, set, helpFlags: flags };
 }
 

@@ -11,7 +11,7 @@ import { filledArgs, type LoadableEngine } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
-import { machineOf } from '../../machine/machine.ts';
+import { machinesFor } from '../../machine/machine.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { openWorkers } from '../../run/gpu-worker.ts';
@@ -167,13 +167,13 @@ async function withEngine(
   const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
   const cache = new EngineCache(enginesFolderOf(store.path));
   try {
-    const machine = await machineOf(program, io);
+    const [machine] = await machinesFor(program, null, io);
     if (machine.note !== null) progress.take({ kind: 'note', text: machine.note });
-    const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const stored = { plan, telemetry: false, coolDown: null, numa: 'off' } as const;
     const variants = plan.variants.filter(({ variantRef }) => variantRef === build.variantRef);
     const converter = await converterFor({ variants }, null, io);
-    const opened = { sweep, plan, program, converter, machines: [machine] as const, settings, cache };
-    const [worker] = await openWorkers(store, opened, io, (event) => progress.take(event));
+    const prepared = { sweep, stored, program, converter, machines: [machine] as const };
+    const [worker] = await openWorkers(store, prepared, cache, io, (event) => progress.take(event));
     const context = { ...worker, mayChangeEngines: true };
     const state = await provideEngine(context, build, new Variants(context));
     if (state.kind === 'failed') {

@@ -1,12 +1,11 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { type CheckedSweep, isShownWhole, newFirst } from '../check/index.ts';
-import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
+import { isShownWhole, newFirst } from '../check/index.ts';
+import { judgementsOf, newestChecked, type Subject } from './subject.ts';
 import { type ParetoOutput, paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -17,36 +16,21 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { resolveSides } from '../../selection/sides.ts';
 import { forgeOf, originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
-import { compareReport } from '../compare/index.ts';
 import { NOT_JUDGED } from '../export/index.ts';
 import { usualBound } from '../../judge/bound.ts';
 import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
 import { type DrawnCell, type SweepColumns, histogramOf } from '../../html/page-data.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { type CellRun, isMeasured } from '../../records/run.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { RunId } from '../../records/scalars.ts';
 
-export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
-
-/** Option for two sides: whether to compare different TensorRT major versions. */
-export interface Across {
-  readonly acrossTensorrt?: true;
-}
-
-export interface PageSides {
-  readonly base: string;
-  /** Undefined for the checkout, as in `bench compare BASE`. */
-  readonly head: string | undefined;
-}
-
-/** Two sides, or a sweep that the gate judged. */
-export type PageAbout = PageSides | { readonly checked: CheckedSweep };
+export type HtmlReportOptions = Pick<
+  ReportOptions,
+  'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last' | 'redact' | 'upgrade'
+>;
 
 /** Maximum number of sweeps in a report: more than a year of nightly ones. */
 const LAST_SWEEPS = 400;
@@ -55,34 +39,63 @@ const LAST_SWEEPS = 400;
 export type ReportData = Awaited<ReturnType<typeof htmlReportData>>;
 
 /** Gathers the data of the HTML report on one series; reads the store only. */
-export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, about: PageAbout) {
-  const named = 'checked' in about ? null : about;
-  const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
-  const asOf = sides?.head.sweeps[0]?.sweepId;
-  const checked = 'checked' in about ? about.checked : await newestChecked(db, asOf === undefined ? {} : { asOf }, io);
+export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
+  const { compared, head, notes } = subject;
+  const checked = subject.checked ?? (await newestChecked(db, { asOf: head.sweeps[0]?.sweepId }, io));
   const { findings, judged, series } = checked;
   const newest = judged.series.sweep;
   const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
-  const cells = cellsOf(db, sweeps, options.filter);
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const cells = inLabelOrder(cellsOfSweeps(db, ids, options.filter));
+  if (cells.length === 0) {
+    const problem =
+      options.filter === undefined ? 'these sweeps have no cell' : 'no cell of these sweeps matches the filter';
+    throw new UsageError(`${problem}; see \`bench ls sweeps\` and \`bench ls cells\``);
+  }
   await yieldToEventLoop(io);
-  const compare = sides === null ? null : (await compareReport(db, sides, options)).output;
-  const said = compare === null ? judgedCells(checked, metricNamed(db, options.metric)) : comparedCells(compare);
-  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, said, options, io);
+  const metric = metricNamed(db, options.metric);
+  const said = judgementsOf({ checked: compared === null ? checked : null, compared }, metric);
+  const histories = cellHistories(db, sweeps, cells, metric, 'all');
+  await yieldToEventLoop(io);
+  const runs = histories.flatMap((history) => history.runs.flat());
+  const environmentIds = [...new Set(runs.map((run) => run.environmentId))];
+  const environments = findEnvironments(db, environmentIds);
+  const baselines = listBaselines(db);
+  const layers = cellLayers(db, cells, ids);
+  await yieldToEventLoop(io);
+  const reportCells = histories.map((history) => {
+    const { cell, metric: own } = history;
+    const columns = sweepColumns(history, sweeps, environmentIds);
+    const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric: own });
+    const steps = ids.map((sweepId, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
+    const about = { betterIs: metricOf(own).betterIs, environments, reported, baselines };
+    const marks = trendMarks(steps, history.runs.flat(), about);
+    return {
+      cell,
+      metric: own,
+      ...columns,
+      marks,
+      leftOut: history.leftOut.map(({ reason, sweepId }) => ({ sweep: ids.indexOf(sweepId), reason })),
+      boundBy: usualBound((history.runs.at(-1) ?? []).map((run) => run.boundBy)),
+      samples: samplesOf(db, history, marks),
+      judgement: said.get(cell.key) ?? NOT_JUDGED,
+      layers: layers.get(cell.key) ?? null,
+    };
+  });
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
-  const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    importNotes: importNotes(db, [newest.sweepId]),
+    notes: [...importNotes(db, [newest.sweepId]), ...(subject.checked === null && compared === null ? notes : [])],
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,
     /** Cells refer to environments by index. */
-    environments,
+    environments: environmentIds.flatMap((id) => environments.get(id) ?? []),
     environmentChanges: environmentChangesOf(reportCells),
     check: {
       series,
@@ -94,7 +107,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
       })),
     },
     /** HEAD against BASE, the subject of the first screen; null if they were not named. */
-    compare,
+    compare: compared?.output ?? null,
     forge: origin === null ? null : forgeOf(origin),
     /** Null when no cell of the newest sweep has a measurement. */
     pareto: await choiceOf(db, newest, options, io),
@@ -105,59 +118,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   };
 }
 
-/** Cells that any sweep of the series measured or planned. */
-function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | undefined): KeyedCell[] {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const cells = inLabelOrder(cellsOfSweeps(db, ids, filter));
-  if (cells.length === 0) {
-    throw new UsageError(
-      filter === undefined
-        ? 'these sweeps have no cell; see `bench ls sweeps` and `bench ls cells`'
-        : 'no cell of these sweeps matches the filter; see `bench ls cells`',
-    );
-  }
-  return cells;
-}
-
 export type ReportCell = ReportData['cells'][number];
-
-async function gatherCells(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  sweeps: readonly Sweep[],
-  judged: CheckedSweep['judged'],
-  said: Judgements,
-  options: HtmlReportOptions,
-  io: Io,
-) {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const histories = cellHistories(db, sweeps, cells, metricNamed(db, options.metric), 'all');
-  await yieldToEventLoop(io);
-  const all = histories.flatMap(({ runs }) => runs);
-  const known = findEnvironments(db, [...new Set(all.flat().map((run) => run.environmentId))]);
-  const used = new Set(all.flatMap((runs) => runs.at(-1)?.environmentId ?? []));
-  const environmentIds = [...used].filter((id) => known.has(id));
-  const baselines = listBaselines(db);
-  const drawn = histories.map((history) => {
-    const { cell, metric } = history;
-    const columns = sweepColumns(history, sweeps, environmentIds);
-    const { betterIs } = metricOf(metric);
-    const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric });
-    const steps = sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
-    const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
-    const boundBy = usualBound((history.runs.at(-1) ?? []).map((run) => run.boundBy));
-    return { cell, metric, ...columns, marks, leftOut: leftOutRuns(history, ids), boundBy };
-  });
-  await yieldToEventLoop(io);
-  const sampled = withSamples(db, drawn, ids);
-  await yieldToEventLoop(io);
-  const layers = cellLayers(db, cells, ids);
-  const reportCells = sampled.map((one) => {
-    const { key } = one.cell;
-    return { ...one, judgement: said.get(key) ?? NOT_JUDGED, layers: layers.get(key) ?? null };
-  });
-  return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
-}
 
 /** Environment changes, each once even if it is in many cells. */
 function environmentChangesOf(cells: readonly Pick<DrawnCell, 'marks'>[]) {
@@ -208,61 +169,28 @@ function sweepColumns(
   };
 }
 
-/** Measured runs that do not count, by sweep and reason. */
-function leftOutRuns({ leftOut }: CellSweeps, sweepIds: readonly SweepId[]) {
-  const groups = Map.groupBy(leftOut, ({ reason, sweepId }) => `${sweepIds.indexOf(sweepId)} ${reason}`);
-  return [...groups.values()]
-    .flatMap((group) =>
-      group
-        .slice(0, 1)
-        .map(({ reason, sweepId }) => ({ sweep: sweepIds.indexOf(sweepId), reason, runs: group.length })),
-    )
-    .filter(({ sweep }) => sweep >= 0)
-    .toSorted((a, b) => a.sweep - b.sweep);
-}
-
 /** Maximum number of runs whose queries are read. */
 const SHOWN_RUNS = 6;
 
-/** Adds the query times of the newest runs of each cell, and of those before the last change of level. */
-function withSamples<Drawn extends Pick<DrawnCell, 'values' | 'marks'> & { readonly cell: KeyedCell }>(
-  db: StoreDatabase,
-  cells: readonly Drawn[],
-  sweepIds: readonly SweepId[],
-) {
-  const sides = cells.map((drawn) => {
-    const { marks, values } = drawn;
-    const sweep = values.findLastIndex((one) => one !== null);
-    const change = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? sweep;
-    return { drawn, sweep, before: values.findLastIndex((one, place) => one !== null && place < change) };
-  });
-  const wanted = new Set(
-    sides.flatMap(({ before, sweep }) => [before, sweep]).flatMap((place) => sweepIds[place] ?? []),
+/** The query times of the newest runs of a cell, and of those before the last change of level. */
+function samplesOf(db: StoreDatabase, { history, runs }: CellSweeps, marks: DrawnCell['marks']): DrawnCell['samples'] {
+  const last = history.places.length - 1;
+  const change =
+    marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? history.places[last] ?? 0;
+  const before = history.places.findLastIndex((sweep) => sweep < change);
+  const [now = [], earlier] = [last, before].map((place) =>
+    (runs[place] ?? []).slice(-SHOWN_RUNS).flatMap(({ runId }) => timesOf(db, runId)),
   );
-  const keys = cells.map(({ cell }) => cell.key);
-  const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
-  const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
-  return sides.map(({ before, drawn, sweep }) => {
-    const [now = [], earlier] = [sweep, before].map((place) =>
-      samplesOf(db, bySweepAndCell.get(`${sweepIds[place]} ${drawn.cell.key}`) ?? []),
-    );
-    const samples = {
-      sweep: sweep < 0 ? null : sweep,
-      before: before < 0 ? null : before,
-      histogram: histogramOf(now, earlier),
-    };
-    return { ...drawn, samples };
-  });
+  const [sweep = null, earlierSweep = null] = [history.places[last], history.places[before]];
+  return { sweep, before: earlierSweep, histogram: histogramOf(now, earlier) };
 }
 
-/** GPU compute times of the queries of some runs; those with samples that cannot be read are omitted. */
-function samplesOf(db: StoreDatabase, runs: readonly CellRun[]): Float64Array[] {
-  return runs.slice(-SHOWN_RUNS).flatMap(({ runId }) => {
-    try {
-      return runSamples(db, runId)?.columns.computeMs ?? [];
-    } catch {
-      // A blob of another program, or a damaged one. The rest of the report stays valid.
-      return [];
-    }
-  });
+/** GPU compute times of the queries; none if the samples cannot be read. */
+function timesOf(db: StoreDatabase, runId: RunId): Float64Array | readonly [] {
+  try {
+    return runSamples(db, runId)?.columns.computeMs ?? [];
+  } catch {
+    // A blob of another program, or a damaged one. The rest of the report stays valid.
+    return [];
+  }
 }

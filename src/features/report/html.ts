@@ -1,30 +1,21 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-
-import { UsageError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
 import type { ReportHtmlOutput } from './output.ts';
-import { type PageAssets, reportPage } from './page/report-page.ts';
+import { reportPage } from './page/report-page.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
-import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
+import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { packageFolder } from '../../files/folders.ts';
-import type { ReportOptions } from './command.ts';
-import { htmlReportData, type HtmlReportOptions, type PageAbout, type ReportData } from './html-data.ts';
-import { newestChecked } from './judgements.ts';
-
-type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'redact'>;
+import { htmlReportData, type HtmlReportOptions, type ReportData } from './html-data.ts';
+import { type Subject, subjectOf } from './subject.ts';
 
 /** @param file null for standard output */
 export async function writeHtml(
   db: StoreDatabase,
   file: string | null,
-  options: ReportHtmlOptions,
+  options: HtmlReportOptions,
   io: Io,
-  about: PageAbout,
+  subject: Subject,
 ): Promise<ReportHtmlOutput> {
-  const { data, html } = await madePage(db, options, io, about);
+  const { data, html } = await madePage(db, options, io, subject);
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
   const { provenance } = data.series;
@@ -33,39 +24,16 @@ export async function writeHtml(
 }
 
 /** The report for `bench serve`. */
-export async function liveReport(db: StoreDatabase, options: ReportHtmlOptions, io: Io): Promise<string> {
-  return (await madePage(db, options, io, { checked: await newestChecked(db, options, io) })).html;
+export async function liveReport(db: StoreDatabase, options: HtmlReportOptions, io: Io): Promise<string> {
+  return (await madePage(db, options, io, await subjectOf(db, null, options, io))).html;
 }
 
-async function madePage(db: StoreDatabase, options: ReportHtmlOptions, io: Io, about: PageAbout) {
-  const data = await htmlReportData(db, options, io, about);
-  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data, pageAssets()) };
+async function madePage(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
+  const data = await htmlReportData(db, options, io, subject);
+  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data) };
 }
 
-/** Checks before the work that the file can be written. @param named null for standard output */
-export function refuseUnwritable(named: string | null, { cwd }: Pick<Io, 'cwd'>): void {
-  if (named === null) return;
-  const path = resolve(cwd, named);
-  try {
-    accessSync(`${dirname(path)}/`, constants.W_OK);
-  } catch (error) {
-    throw cannotWrite(named, error);
-  }
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new UsageError(`${printable(named)} is a folder; name a file`);
-  }
-}
-
-/** The script and style of the page, which the build puts next to the program. */
-export function pageAssets(): PageAssets {
-  const folder = join(packageFolder(), 'dist');
-  return {
-    script: readFileSync(join(folder, 'page.js'), 'utf8'),
-    style: readFileSync(join(folder, 'page-style.css'), 'utf8'),
-  };
-}
-
-function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportData {
+function redacted(data: ReportData, options: HtmlReportOptions, io: Io): ReportData {
   const text = JSON.stringify(data);
   const redaction = redactionFor(io, options, text);
   const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));

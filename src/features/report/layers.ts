@@ -1,5 +1,5 @@
 import type { ReportLayer, ReportLayers } from '../../html/page-data.ts';
-import type { ChangeRows } from '../../layers/change-rows.ts';
+import type { ChangeRows } from '../../layers/diff-layers.ts';
 import { layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';

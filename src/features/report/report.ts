@@ -29,9 +29,8 @@ import type { ReportHtmlOutput, ReportOutput } from './output.ts';
 import { foundIn } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { gatherReport } from './gather.ts';
-import { newestChecked } from './judgements.ts';
-import { refuseUnwritable, writeHtml } from './html.ts';
-import type { Across } from './html-data.ts';
+import { writeHtml } from './html.ts';
+import { subjectOf } from './subject.ts';
 import { upgradeAnswer } from './upgrade.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
@@ -55,29 +54,27 @@ export async function report(
   given: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { base, options: asked } = withRange(stated, given);
-  const options: ReportOptions & Across = asked.upgrade === true ? { ...asked, acrossTensorrt: true } : asked;
+  const { base, options } = withRange(stated, given);
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(base, head, options);
-  const sides = base === undefined ? null : { base, head };
   const plugIns = (options.reporter ?? []).map(namedFile);
   const hasOthers = formats.length + plugIns.length > 0 || options.github === true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
     const html = options.html === true || options.html === '-' ? null : options.html;
-    if (html !== undefined) refuseUnwritable(html, io);
-    const upgrade = options.upgrade === true && sides !== null ? await upgradeAnswer(db, sides, options, io) : null;
-    const about = sides ?? { checked: await newestChecked(db, options, io) };
-    const page = html === undefined ? null : await writeHtml(db, html, options, io, about);
+    const subject = await subjectOf(db, base === undefined ? null : { base, head }, options, io);
+    const { checked, compared } = subject;
+    const upgrade = options.upgrade === true && compared !== null ? upgradeAnswer(db, compared) : null;
+    const page = html === undefined ? null : await writeHtml(db, html, options, io, subject);
     if (upgrade !== null && !hasOthers && html !== null) {
       if (page !== null) io.err(`wrote ${printable(page.file)}\n`);
       printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
       return failOn(options.failOn, upgrade.found);
     }
     const notes = upgrade === null ? [] : [upgrade.answer];
-    const gathered = await gatherReport(db, about, options, io, notes);
+    const gathered = gatherReport(db, subject, options, notes);
     const between = upgrade?.found ?? foundBetween(gathered);
-    const exitCode = failOn(options.failOn, 'checked' in about ? foundIn([about.checked.standing]) : between);
+    const exitCode = failOn(options.failOn, checked === null ? between : foundIn(checked.standing));
     if (page !== null && !hasOthers) {
       if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
       return exitCode;
@@ -174,15 +171,12 @@ function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): Re
   return { schemaVersion: 1, ...sides, headline: gate?.headline ?? null, findings, cells: cells.length, counts, files };
 }
 
-interface Reporter {
-  readonly name: string;
-  readonly render: (report: ReportedSweep) => string | Promise<string>;
-}
-
 const reporterShape = z.object({
   name: z.string().min(1),
-  render: z.custom<Reporter['render']>((value) => typeof value === 'function'),
+  render: z.custom<(report: ReportedSweep) => string | Promise<string>>((value) => typeof value === 'function'),
 });
+
+type Reporter = z.infer<typeof reporterShape>;
 
 /** The reporters that the matrix of a sweep names. @throws MatrixError if one cannot be loaded */
 async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<readonly Reporter[]> {

@@ -8,7 +8,7 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
-import { liveReport, pageAssets } from './html.ts';
+import { liveReport } from './html.ts';
 import { pagePolicy } from './page/report-page.ts';
 
 /** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
@@ -56,7 +56,7 @@ async function answer(
   }
   const [path] = url.split('?');
   if (path !== '/') return refuse(404, 'not found; the report is at /');
-  response.setHeader('content-security-policy', `${pagePolicy(pageAssets())}; frame-ancestors 'none'`);
+  response.setHeader('content-security-policy', `${pagePolicy()}; frame-ancestors 'none'`);
   try {
     send(response, 200, 'text/html', await page());
   } catch (error) {

@@ -1,29 +1,22 @@
-import type { Io } from '../../cli/io.ts';
 import { MAX_DROP_DB, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
-import { resolveSides, type Side } from '../../selection/sides.ts';
+import type { Side } from '../../selection/sides.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { count, formatDecibels } from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable, shortList } from '../../text/printable.ts';
-import { compareReport, compareText, type Comparison, shiftSize } from '../compare/index.ts';
-import type { ReportOptions } from './command.ts';
-import type { Across, PageSides } from './html-data.ts';
+import { type compareReport, compareText, type Comparison, shiftSize } from '../compare/index.ts';
 import type { UpgradeOutput } from './output.ts';
 
 /** Of `bench report --upgrade OLD NEW`: `bench compare` across versions of TensorRT, with reasons against the upgrade. */
-export async function upgradeAnswer(
+export function upgradeAnswer(
   db: StoreDatabase,
-  { base, head }: PageSides,
-  options: ReportOptions & Across,
-  io: Io,
+  { details, output: compared }: Awaited<ReturnType<typeof compareReport>>,
 ) {
-  const sides = await resolveSides(db, base, head, io, { branch: options.branch });
-  const { details, output: compared } = await compareReport(db, sides, options);
   const { cells, counts, shift } = compared;
   const lost = cells.filter(({ runs: [a, b], verdict }) => verdict === 'failed' && a > 0 && b === 0).length;
-  const fallen = fallenAccuracies(db, sides, cells);
+  const fallen = fallenAccuracies(db, details.sides, cells);
   const against = [
     ...(lost === 0 ? [] : [`${count(lost, 'cell')} that ran before: no result`]),
     ...(fallen.length === 0 ? [] : [`accuracy fell in ${shortList(fallen, NAMED)}`]),

@@ -15,7 +15,7 @@ import { isStoredVariable } from '../../process/environment-variables.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
-import { namedCells, namedRun, SHORTEST_ID, storedRun } from '../../selection/by-name.ts';
+import { namedCells, namedRun, storedRun } from '../../selection/by-name.ts';
 import { resolvePoints } from '../../selection/cell-points.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
@@ -90,9 +90,9 @@ export class BundleFiles {
   async #addFile(run: RunFiles, name: string, as: string): Promise<void> {
     if (TAKEN.includes(name)) return this.add(as, String(await run.whole(name)));
     if (name === RUN_MANIFEST) {
-      const reading = parseRunManifest(String(await run.whole(name)));
-      if (reading.kind === 'faulty') return this.leaveOut(as, reading.problem);
-      return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(reading.manifest, fact)])));
+      const { manifest, problem } = parseRunManifest(String(await run.whole(name)));
+      if (manifest === null) return this.leaveOut(as, problem);
+      return this.add(as, Object.fromEntries(RUN_FACTS.map((fact) => [fact, Reflect.get(manifest, fact)])));
     }
     const [, stream] = /^(stdout|stderr)\.log$/.exec(name) ?? [];
     if (stream !== 'stdout' && stream !== 'stderr') return this.leaveOut(as, 'a bundle does not contain this file');
@@ -163,7 +163,7 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
 
 /** As `namedRun`; for a sweep or several cells the newest timed run, with a note. */
 async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId> {
-  const isRun = name.length >= SHORTEST_ID && findRunsByPrefix(db, name).length > 0;
+  const isRun = findRunsByPrefix(db, name).length > 0;
   const runs = isRun ? [] : await timedRunsOf(db, name, io);
   const [newest] = runs.toSorted((a, b) => compareTexts(b.startedAt ?? '', a.startedAt ?? ''));
   if (newest === undefined) return namedRun(db, name);
@@ -172,7 +172,7 @@ async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId
 }
 
 async function timedRunsOf(db: StoreDatabase, name: string, io: Io): Promise<CellRun[]> {
-  const [sweep] = name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
+  const [sweep] = await sweepsOfName(db, name, io);
   if (sweep !== undefined) return cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
   const cells = namedCells(allCells(db), [name]).filter((cell) => !isColdStart(cell));
   const keys = cells.map(({ key }) => key);

@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
-import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { InterruptedError, UnfitSweepError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode, failOn } from '../../exit-codes.ts';
@@ -12,45 +11,32 @@ import type { SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
-import { runSweep, runsToMeasureAgain, saveState } from '../../run/run-sweep.ts';
+import { recordedOf, runSweep, saveState, withLockedClocks } from '../../run/run-sweep.ts';
 import { UnfitRoundError } from '../../run/measure-in-turns.ts';
 import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import type { ConverterPython } from '../../variants/variants.ts';
-import { type RecordingSet, readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { abText, abReport } from '../experiment/index.ts';
 import { sweepReport, sweepText } from '../show/index.ts';
-import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { withLockedClocks } from '../../run/run-sweep.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
-import { openWorkers } from '../../run/gpu-worker.ts';
+import { openWorkers, type PreparedSweep } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../run/live-progress.ts';
-import type { Machine } from '../../machine/machine.ts';
-import { type CheckedSweep, checkedSweep, closingText } from '../check/index.ts';
+import { checkedSweep, closingText } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { moreRuns } from './more-runs.ts';
 import { showFound } from './search/search-report.ts';
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { sweepFailures } from '../../engines/engine-state.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
-
-export interface PreparedSweep {
-  readonly sweep: Sweep;
-  readonly stored: StoredPlan;
-  readonly program: TrtexecProgram;
-  readonly converter: ConverterPython | null;
-  readonly machines: readonly [Machine, ...Machine[]];
-}
+import type { SweepId } from '../../records/scalars.ts';
 
 export async function executePlan(
   store: OpenStore,
@@ -60,7 +46,7 @@ export async function executePlan(
 ): Promise<ExitCode> {
   const { machines, program, stored, sweep } = prepared;
   const { plan, search: wanted } = stored;
-  const recorded = recordedOf(stored, program);
+  const recorded = recordedOf(stored.plan, program);
   const search = wanted && new SearchRuns({ db: store.db, plan, search: wanted, sweep, recorded });
   if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
     return showFound(search, { ...sweep, sweepId: null }, options, io);
@@ -90,16 +76,17 @@ function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, 
 
 async function doSweep(
   store: OpenStore,
-  { sweep, stored, program, converter, machines }: PreparedSweep,
+  prepared: PreparedSweep,
   search: SearchRuns | null,
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const { sweep, stored, program } = prepared;
   // A search chooses its runs one by one.
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
   const progress = new LiveProgress(begun, program, io);
   const artefactsFolder = artefactsFolderOf(store.path);
-  const recorded = recordedOf(stored, program);
+  const recorded = recordedOf(stored.plan, program);
   const { more: wanted, plan } = stored;
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
   const more = wanted === null ? null : moreRuns({ ...given, wanted });
@@ -110,13 +97,12 @@ async function doSweep(
       : null;
   let counts: SweepCounts;
   try {
-    const settings = { ...stored, telemetry: stored.telemetry && options.telemetry !== false };
-    const opened = { sweep, plan: begun, program, converter, machines, settings, cache };
-    const [first, ...others] = await openWorkers(store, opened, io, (event, gpu) => progress.take(event, gpu));
+    const telemetry = stored.telemetry && options.telemetry !== false;
+    const opened = { ...prepared, stored: { ...stored, plan: begun, telemetry } };
+    const [first, ...others] = await openWorkers(store, opened, cache, io, (event, gpu) => progress.take(event, gpu));
     const own = {
       mayChangeEngines: options.anyway === true || first.mayChangeEngines,
       suspects,
-      againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded),
       moreRuns: () => search?.next() ?? more?.() ?? [],
       unfitRounds: new UnfitRounds(),
     };
@@ -148,14 +134,14 @@ async function doSweep(
   }
   progress.end();
   if (search !== null) return showFound(search, sweep, options, io);
-  const { gate, verdict } = await show(store, sweep.sweepId, stored, counts, options, io);
+  const shown = await show(store, sweep.sweepId, stored, counts, options, io);
   if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
     return EXIT_CODES.environmentLacking;
   }
   return failOn(options.failOn, {
     regression: false,
-    unclear: verdict === 'unclear',
-    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped + (gate?.standing.failed ?? 0) > 0,
+    unclear: shown.isUnclear,
+    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped + shown.failed > 0,
   });
 }
 
@@ -175,26 +161,11 @@ function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   return true;
 }
 
-/** Runs available per cell; null for a real trtexec. */
-function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: CellKey) => number) | null {
-  if (recordings === null) return null;
-  let set: RecordingSet | null = null;
-  return (key) => {
-    set ??= readRecordingSet(recordings.folder);
-    return recordedRuns(set, plan, key);
-  };
-}
-
 function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
   return sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
 }
 
-/** The result of `bench check`, null for an experiment and for a stopped sweep; and the verdict of an experiment. */
-interface Shown {
-  readonly gate: CheckedSweep | null;
-  readonly verdict: AbVerdict | null;
-}
-
+/** Returns the failures that `bench check` reports, and whether an experiment is unclear. */
 async function show(
   store: OpenStore,
   sweepId: SweepId,
@@ -203,14 +174,13 @@ async function show(
   options: SweepOptions,
   io: Io,
   stopped: UnfitRound | null = null,
-): Promise<Shown> {
+): Promise<{ readonly failed: number; readonly isUnclear: boolean }> {
   const sweep = findSweep(store.db, sweepId);
-  if (sweep === null) return { gate: null, verdict: null };
+  if (sweep === null || (experiment !== null && stopped !== null)) return { failed: 0, isUnclear: false };
   if (experiment !== null) {
-    if (stopped !== null) return { gate: null, verdict: null };
     const { output, cells } = abReport(store.db, sweep, experiment);
     printResult(io, options, output, (_, look) => abText(output, cells, look));
-    return { gate: null, verdict: output.overall.verdict };
+    return { failed: 0, isUnclear: output.overall.verdict === 'unclear' };
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
@@ -223,5 +193,5 @@ async function show(
     ...sweepText(output, numbersOf(store, sweep), cells, look),
     ...(gate === null ? [] : ['', ...closingText(gate, look)]),
   ]);
-  return { gate, verdict: null };
+  return { failed: gate?.standing.failed ?? 0, isUnclear: false };
 }

@@ -1,17 +1,14 @@
 import {
   anotherRun,
-  cellsToRepeat,
-  type Goal,
-  growingCell,
+  type GrowingRuns,
   highestRepeat,
   type MoreRunsWanted,
   newestRun,
   plannedRunS,
-  type RoundRun,
   timeBudget,
+  undecided,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Provenance, Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
@@ -31,55 +28,6 @@ import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 import type { CellKey } from '../../records/scalars.ts';
-
-/** A cell whose timed runs grow until there are enough for a verdict. */
-export interface GrowingRuns<Run extends RoundRun = RoundRun> {
-  readonly cell: KeyedCell;
-  /** Runs of the other side or of earlier sweeps; empty if there is nothing to compare with. */
-  readonly base: readonly Run[];
-  readonly head: readonly Run[];
-  /** Number of finished rounds. */
-  readonly rounds: number;
-  /** Number of available rounds; infinite for a real trtexec. */
-  readonly capacity: number;
-  /** Wall time of another round in seconds. */
-  readonly roundS: number;
-  /** True if another round would not yield a measurement. */
-  readonly isOver: boolean;
-}
-
-export interface Enough {
-  /** Rounds that every cell gets. */
-  readonly repeats: number;
-  readonly maxRepeats: number;
-  /** Cells are repeated until a change of this size would be detected. */
-  readonly goal: Goal;
-  /** Null for each cell's own metric. */
-  readonly metric: MetricId | null;
-}
-
-/**
- * `open`: cells that need another round beyond the repeats, most useful for their time first. `limited`: cells whose
- * sweep-to-sweep noise is larger than more runs can resolve.
- * @param past values of earlier sweeps at the same level; none if both sides were measured in the same sweep
- */
-export function undecided<Cell extends GrowingRuns>(
-  cells: readonly Cell[],
-  { goal, maxRepeats, metric, repeats }: Enough,
-  past: (key: CellKey, values: readonly number[]) => readonly number[] = () => [],
-): { readonly open: Cell[]; readonly limited: Cell[] } {
-  const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
-  const look = Math.max(1, 1 + Math.max(0, ...cells.map(({ rounds }) => rounds)) - repeats);
-  const grown = growing.flatMap(({ cell, base, head, roundS }) => {
-    const own = growingCell(cell, gateMetric(metric, cell), [base, head], (values) => past(cell.key, values), roundS);
-    const hasValues = own.head.length > 0 && (own.base.length > 0 || base.length === 0);
-    return hasValues ? [own] : [];
-  });
-  const { open, limitedBySweeps } = cellsToRepeat(grown, look, goal);
-  const byKey = new Map(growing.map((each) => [each.cell.key, each]));
-  const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
-  return { open: named(open), limited: named(limitedBySweeps) };
-}
 
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };

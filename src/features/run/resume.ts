@@ -83,24 +83,21 @@ export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
   return hashOf(JSON.parse(bare));
 }
 
-export async function changedSince(
+/** @throws UsageError that lists what has changed since, unless the user wants to continue anyway */
+export async function refuseChanges(
   db: StoreDatabase,
   { sweep, stored }: { readonly sweep: Sweep; readonly stored: StoredPlan },
   machines: readonly Machine[],
+  anyway: boolean,
   io: Io,
-): Promise<string[]> {
-  return [
+): Promise<void> {
+  const what = [
     ...changedMatrix(stored, io),
     ...(await changedModels(db, sweep, stored)),
     ...(await changedTrtexec(stored)),
     ...changedMachine(environmentsOf(db, sweep.sweepId), machines),
-  ];
-}
-
-/** @throws UsageError that lists the changes, unless the user wants to continue anyway */
-export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: boolean, io: Io) {
-  if (changes.length === 0) return;
-  const what = changes.join('; ');
+  ].join('; ');
+  if (what === '') return;
   if (!anyway) {
     throw new UsageError(
       `sweep ${sweep.sweepId.slice(0, 8)} cannot resume unchanged: ${what}. Start a new one, or add --anyway`,
@@ -119,21 +116,19 @@ function changedMatrix({ matrix }: StoredPlan, io: Io): string[] {
   }
 }
 
-async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan) {
+async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): Promise<string[]> {
   const before = builtModelsOf(db, sweep.sweepId);
-  const changes: string[] = [];
-  const seen = new Set<string>();
-  for (const { model, onnxPath, variantRef } of plan.builds) {
-    // A changed base only means that the variant is made again.
-    if (onnxPath === null || variantRef !== null || seen.has(onnxPath)) continue;
-    seen.add(onnxPath);
+  // A changed base only means that the variant is made again.
+  const given = plan.builds.flatMap(({ model, onnxPath, variantRef }): [string, string][] =>
+    onnxPath === null || variantRef !== null ? [] : [[onnxPath, model]],
+  );
+  const changes = [...new Map(given)].map(async ([path, model]) => {
     const hashes = before.get(model);
-    if (hashes === undefined) continue;
-    const now = await hashModel(onnxPath).catch(() => null);
-    if (now === null) changes.push(`the model ${printable(onnxPath)} no longer exists`);
-    else if (!hashes.has(now)) changes.push(`the model ${printable(onnxPath)} has changed`);
-  }
-  return changes;
+    const now = hashes && (await hashModel(path).catch(() => null));
+    if (now === null) return [`the model ${printable(path)} no longer exists`];
+    return now === undefined || hashes?.has(now) === true ? [] : [`the model ${printable(path)} has changed`];
+  });
+  return (await Promise.all(changes)).flat();
 }
 
 async function changedTrtexec({ program }: StoredPlan): Promise<string[]> {

@@ -7,24 +7,22 @@ import type { ClockRequest } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/load.ts';
-import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gated-metric.ts';
 import { AB_BRANCH } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
-import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
-import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { executePlan } from './execute-plan.ts';
-import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
+import { matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { wantedMoreRuns, withinBudget } from './more-runs.ts';
 import { flagOf } from '../../cli/options.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
-import type { Machine } from '../../machine/machine.ts';
-import { machinesFor, refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
+import { type Machine, machinesFor } from '../../machine/machine.ts';
+import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
@@ -41,9 +39,8 @@ export async function run(
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
     return run(options.resume, { ...options, resume: true }, io, runOnSlurm);
   }
-  refuseWithResume(options);
+  refuseOptions(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
-  refuseForExecutor(options);
   if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
@@ -54,32 +51,36 @@ const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as 
 /** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
 const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
 
-/** @throws UsageError for options that do not fit the executor */
-function refuseForExecutor(options: RunOptions): void {
-  const isSlurm = options.executor === 'slurm';
-  const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {
-    const value = options[name];
-    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
-  });
-  if (wrong === undefined) return;
-  const flag = flagOf(wrong);
-  throw new UsageError(
-    isSlurm
-      ? `${flag} cannot be used with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
-      : `${flag} needs --executor slurm`,
-  );
+/** @throws UsageError for options that do not fit the executor, or a resumed sweep */
+function refuseOptions(options: RunOptions): void {
+  const { anyway, executor, resume } = options;
+  const isSlurm = executor === 'slurm';
+  const other = statedAmong(options, isSlurm ? ONLY_LOCAL : ONLY_SLURM);
+  if (other !== undefined && options.dryRun !== true) {
+    const advice = other === '--resume' ? ': write `bench slurm resume RUN`' : '';
+    const how = isSlurm ? `cannot be used with --executor slurm${advice}` : 'needs --executor slurm';
+    throw new UsageError(`${other} ${how}`);
+  }
+  const planned =
+    resume === undefined ? undefined : statedAmong(options, anyway === true ? PLANNED : [...PLANNED, 'gpus']);
+  if (planned === undefined) return;
+  throw new UsageError(`${planned} cannot be used with --resume: a resumed sweep keeps its plan`);
 }
 
 /** Options that are fixed when a sweep is planned. */
-const PLANNED =
-  /^(?:filter|repeats|builds|forceCache|seed|profile|trtexec|replay|untilSure|budget|against|commit|branch|lockClocks|rebalance|coolDown|numa|dryRun|untrusted)$/;
+const PLANNED = [
+  ...(['filter', 'repeats', 'builds', 'forceCache', 'seed', 'profile', 'trtexec', 'replay', 'untilSure'] as const),
+  ...(['budget', 'against', 'commit', 'branch', 'lockClocks', 'rebalance', 'coolDown', 'numa', 'dryRun'] as const),
+  'untrusted' as const,
+];
 
-function refuseWithResume(options: RunOptions): void {
-  if (options.resume === undefined) return;
-  const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
-  const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
-  if (stated === undefined) return;
-  throw new UsageError(`${flagOf(stated)} cannot be used with --resume: a resumed sweep keeps its plan`);
+/** The first of these options that is stated, as a flag. */
+function statedAmong(options: RunOptions, names: readonly (keyof RunOptions)[]): string | undefined {
+  const name = names.find((each) => {
+    const value = options[each];
+    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  });
+  return name && flagOf(name);
 }
 
 function required(path: string | undefined): string {
@@ -139,13 +140,15 @@ export async function startSweep(
     const { budget = null } = options;
     const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, budget, { gpus: machines.length });
     if (note !== null) io.err(`note: ${note}\n`);
+    const keys = plan.cells.map(({ cell }) => cell.key);
+    const previous = options.rebalance === true ? new Map<string, string>() : lastGpusOf(store.db, keys);
     const begun = storedPlanOf(plan, program, converter, {
       matrix: { file: resolve(io.cwd, path), identity: matrixIdentity(made.matrix) },
       telemetry: options.telemetry !== false,
       more: await wantedMoreRuns(store.db, sweep, plan, options, io),
       search: search === null ? null : wantedSearch(store.db, plan, sweep, machines, search),
       lockClocks,
-      gpus: sharedOut(store, plan, machines, options, io),
+      gpus: options.gpus === undefined ? null : shareOut(plan, machines, previous, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
       experiment,
@@ -164,18 +167,6 @@ function confirmedBy(gate: GateSettings, { confirm, confirmBudget }: SweepOption
   return { ...gate, confirm: confirm ?? gate.confirm, confirmBudget: confirmBudget ?? gate.confirmBudget };
 }
 
-function sharedOut(
-  store: OpenStore,
-  plan: Plan,
-  machines: readonly Machine[],
-  { gpus, rebalance }: SweepOptions,
-  io: Io,
-): StoredPlan['gpus'] {
-  if (gpus === undefined) return null;
-  const keys = plan.cells.map(({ cell }) => cell.key);
-  return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
-}
-
 async function resumeSweep(
   path: string | undefined,
   unfinished: string | true,
@@ -191,8 +182,7 @@ async function resumeSweep(
     const { plan, program, gpus } = found.stored;
     const requested = options.gpus ?? gpus?.uuids.join(',') ?? null;
     const machines = await machinesFor(found.program, requested, io);
-    const changes = await changedSince(store.db, found, machines, io);
-    refuseChanges(found.sweep, changes, options.anyway === true, io);
+    await refuseChanges(store.db, found, machines, options.anyway === true, io);
     const asked = { ...found.stored, gate: confirmedBy(found.stored.gate, options) };
     const stored =
       options.gpus === undefined

@@ -5,18 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { makeOwnFolder, readJson, refuseLink } from '../../files/folders.ts';
+import { makeOwnFolder, readJson } from '../../files/folders.ts';
 import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layout.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
+import { InterruptedError } from '../../errors.ts';
 import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { type CollectOutput, changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
-import { tryAcquire, holderText } from '../../process/lock.ts';
-import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
+import { finishedShards, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
+import { lockSweep } from '../../run/planned-sweep.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
-import { ShardWatch } from './jobs.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
@@ -28,30 +27,59 @@ import { importRunFolders } from '../import/index.ts';
 
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
-  const watch = new ShardWatch(plan, options, io);
-  if (options.wait === true) await follow(watch, plan, options, io);
-  const statuses = await settledStatuses(watch, options, io);
+  const statesNow = shardStates(plan, options, io);
+  if (options.wait === true) await follow(statesNow, plan, options, io);
+  const statuses = await settledStatuses(statesNow, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
-  return usingStore(store, async () => {
-    const unlock = await lockCollector(store, plan);
+  const artefactsFolder = artefactsFolderOf(store.path);
+  const { sweepId } = plan.sweep;
+  return usingStore(store, async ({ db }) => {
+    const unlock = lockSweep(artefactsFolder, sweepId);
     try {
-      return await collectInto(store, plan, statuses, options, io);
+      await saveNewSweep(plan, store);
+      const imported = await importShards(store, plan, io);
+      const sweep = findSweep(db, sweepId);
+      const isDone = statuses.every(({ state }) => state === 'done');
+      if (isDone && sweep !== null && sweep.state !== 'finished') {
+        const { finishedAt } = sweepSpan(db, sweepId);
+        await saveState({ artefactsFolder, db }, plan.stored, { ...sweep, state: 'finished', finishedAt });
+      }
+      const stuck = statuses.filter(({ state, reason }) => state === 'queued' && isHopeless(reason));
+      for (const [reason, waiting] of Map.groupBy(stuck, (status) => status.reason)) {
+        io.err(`${pendingLine(waiting, reason)}\n`);
+      }
+      const report: CollectOutput = {
+        schemaVersion: 1,
+        sweepId,
+        runFolder: plan.folder.path,
+        isFinished: isDone || sweep?.state === 'finished',
+        ...imported,
+        incompleteCells: incompleteCells(store, plan, statuses),
+        counts: countStates(statuses),
+        shards: statuses,
+      };
+      printResult(io, options, report, (_, look) => collectText(report, store.path, look));
+      const { incompleteCells: incomplete, isFinished, refused } = report;
+      const failed = !isFinished || incomplete > 0 || refused.length > 0;
+      return failOn(options.failOn, { regression: false, unclear: false, failed });
     } finally {
       unlock();
     }
   });
 }
 
+type States = ReturnType<typeof shardStates>;
+
 /** Seconds before the second look; each wait is twice as long as the last, up to `--poll`. */
 const FIRST_POLL_S = 1;
 
 /** Follows a run until it can make no more progress, with a line for each change. */
-async function follow(watch: ShardWatch, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
+async function follow(statesNow: States, { folder }: RunPlan, options: CollectOptions, io: Io): Promise<void> {
   const { maxPending, poll } = options;
   const newsIn = newsOf(maxPending, io);
   try {
     for (let pollS = Math.min(FIRST_POLL_S, poll); ; pollS = Math.min(poll, pollS * 2)) {
-      const statuses = await watch.look();
+      const statuses = await statesNow();
       io.signal.throwIfAborted();
       for (const line of newsIn(statuses)) io.err(`${line}\n`);
       if (statuses.every((status) => isOver(status) || status.state === 'planned')) return;
@@ -73,24 +101,20 @@ async function follow(watch: ShardWatch, { folder }: RunPlan, options: CollectOp
  */
 function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
   let counts = '';
-  const states = new Map<number, string>();
   const queuedSinceMs = new Map<number, number>();
-  const warned = new Set<string>();
+  const reported = new Set<string>();
   return (statuses) => {
     const nowMs = io.now().getTime();
     const bad = statuses.filter((status) => isOver(status) && status.state !== 'done');
-    const troubles = bad.filter(({ shard, state }) => states.get(shard) !== state).map(changeLine);
-    for (const { shard, state } of statuses) {
-      states.set(shard, state);
+    const waiting = statuses.filter(({ reason, shard, state }) => {
       if (state !== 'queued') queuedSinceMs.delete(shard);
       else if (!queuedSinceMs.has(shard)) queuedSinceMs.set(shard, nowMs);
-    }
-    const waiting = statuses.filter(({ reason, shard, state }) => {
       const waitedMs = nowMs - (queuedSinceMs.get(shard) ?? nowMs);
-      return state === 'queued' && !warned.has(reason) && (isHopeless(reason) || waitedMs > maxPendingS * 1000);
+      return state === 'queued' && !reported.has(reason) && (isHopeless(reason) || waitedMs > maxPendingS * 1000);
     });
+    const troubles = bad.map(changeLine).filter((line) => !reported.has(line));
     const warnings = [...Map.groupBy(waiting, ({ reason }) => reason)].map(([reason, all]) => pendingLine(all, reason));
-    for (const { reason } of waiting) warned.add(reason);
+    for (const each of [...troubles, ...waiting.map(({ reason }) => reason)]) reported.add(each);
     const before = counts;
     counts = stateCounts(statuses);
     return [...troubles, ...warnings, ...(counts === before ? [] : [counts])];
@@ -98,30 +122,19 @@ function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[])
 }
 
 /** Network file systems may list folders a minute late. */
-async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
-  const statuses = await watch.look();
+async function settledStatuses(statesNow: States, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
+  const statuses = await statesNow();
   const isAtWork = statuses.some((each) => ['queued', 'running'].includes(each.state) && !isSettling(each));
   if (lateFiles <= 0 || isAtWork || !statuses.some(isSettling)) return statuses;
   io.err(`note: some shards have ended without results: files may come late, ${lateFiles} s\n`);
   await sleep(lateFiles * 1000, undefined, { signal: io.signal });
-  return watch.look();
+  return statesNow();
 }
 
 /** The named store, else the store to which the sweep was written. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
   return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
-}
-
-/** One collector at a time per store and sweep. */
-async function lockCollector(store: OpenStore, plan: RunPlan): Promise<() => void> {
-  const artefacts = artefactsFolderOf(store.path);
-  const sweepFolder = sweepFolderOf(artefacts, plan.sweep.sweepId);
-  refuseLink(sweepFolder);
-  await saveNewSweep(plan, store);
-  const attempt = tryAcquire(join(sweepFolder, '.collect.lock'));
-  if (attempt.kind === 'taken') return () => attempt.lock.release();
-  throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
 /** Saves the sweep unless the store has it. */
@@ -132,45 +145,6 @@ export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: Ope
   await saveState({ artefactsFolder, db }, stored, sweep);
   const cells = stored.plan.cells.map(({ cell }) => cell);
   savePlannedCells({ db, writer: new RunWriter(db) }, sweep.sweepId, cells, stored.plan.repeats);
-}
-
-async function collectInto(
-  store: OpenStore,
-  plan: RunPlan,
-  statuses: readonly ShardStatus[],
-  options: CollectOptions,
-  io: Io,
-): Promise<ExitCode> {
-  const { db } = store;
-  const { sweepId } = plan.sweep;
-  const imported = await importShards(store, plan, io);
-  const sweep = findSweep(db, sweepId);
-  const isFinished = statuses.every(({ state }) => state === 'done');
-  if (isFinished && sweep !== null && sweep.state !== 'finished') {
-    const { finishedAt } = sweepSpan(db, sweepId);
-    const artefactsFolder = artefactsFolderOf(store.path);
-    await saveState({ artefactsFolder, db }, plan.stored, { ...sweep, state: 'finished', finishedAt });
-  }
-  const stuck = statuses.filter(({ state, reason }) => state === 'queued' && isHopeless(reason));
-  for (const [reason, waiting] of Map.groupBy(stuck, (status) => status.reason)) {
-    io.err(`${pendingLine(waiting, reason)}\n`);
-  }
-  const report: CollectOutput = {
-    schemaVersion: 1,
-    sweepId,
-    runFolder: plan.folder.path,
-    isFinished: isFinished || sweep?.state === 'finished',
-    ...imported,
-    incompleteCells: incompleteCells(store, plan, statuses),
-    counts: countStates(statuses),
-    shards: statuses,
-  };
-  printResult(io, options, report, (_, look) => collectText(report, store.path, look));
-  return failOn(options.failOn, {
-    regression: false,
-    unclear: false,
-    failed: !report.isFinished || report.incompleteCells > 0 || report.refused.length > 0,
-  });
 }
 
 /** Imports the runs of finished shards that the store lacks. Safe to repeat. */

@@ -19,12 +19,11 @@ import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf } from './sbatch-args.ts';
 import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
-import { NO_ANSWER, isLiving, isOver, isSettling } from '../../tools/slurm/states.ts';
+import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
-import { ShardWatch, readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
-import { RunFolder, finishedShards } from './run-folder.ts';
+import { readJobs, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
 
@@ -44,9 +43,8 @@ const DEFAULT_SHARD_MINUTES = 15;
 
 /** Plans a sweep, splits the plan into shards, submits them, and returns or follows them. */
 export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io): Promise<ExitCode> {
-  const client = new SlurmClient(io.env, io.signal);
   // Check this first, because nothing works without Slurm.
-  await client.ask('sbatch', ['--version']);
+  await new SlurmClient(io.env, io.signal).ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   if (made.matrix.drivers.length > 0) {
     throw new UsageError('--executor slurm does not copy plug-in drivers to the nodes: use `kind: command` there');
@@ -82,14 +80,14 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     await folder.create({ sweep, stored, shards, settings, storePath: store.path });
     const runPlan = await folder.readPlan();
     const all = shards.map(({ index }) => index);
-    const submission = await submitShards(runPlan, settings, all, client, io).catch(async (error: unknown) => {
+    const submission = await submitShards(runPlan, settings, all, io).catch(async (error: unknown) => {
       // At this point nothing was submitted.
       await rm(folder.path, { recursive: true, force: true });
       throw error;
     });
     await saveNewSweep(runPlan, store);
     const { jobs } = submission;
-    const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, client, io) : null;
+    const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, io) : null;
     const report = { ...submission, collector };
     if (options.wait !== true) return printSubmission(report, options, io);
     io.err(`${submitText(report)[0] ?? ''}\n`);
@@ -154,16 +152,25 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   return new RunFolder(path);
 }
 
+/** The states of all shards. @throws EnvironmentLackingError when Slurm does not answer */
+async function knownStatuses(
+  plan: RunPlan,
+  options: { readonly lostAfter: number },
+  done: string,
+  io: Io,
+): Promise<ShardStatus[]> {
+  const statuses = await shardStates(plan, options, io)();
+  if (statuses.every(({ reason }) => reason !== NO_ANSWER)) return statuses;
+  throw new EnvironmentLackingError(
+    `Slurm does not answer; nothing was ${done}; try again when \`scontrol ping\` says UP`,
+  );
+}
+
 /** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
-  const statuses = await new ShardWatch(plan, options, io).look();
-  if (statuses.some(({ reason }) => reason === NO_ANSWER)) {
-    throw new EnvironmentLackingError(
-      'Slurm does not answer, so the states of the shards are unknown; try again when `scontrol ping` says UP',
-    );
-  }
+  const statuses = await knownStatuses(plan, options, 'submitted', io);
   const settling = statuses.filter(isSettling).map(({ shard }) => shard);
   const again = statuses
     .filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done'))
@@ -171,13 +178,13 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   if (settling.length > 0) {
     io.err(`note: shard ${rangesOf(settling)} may still appear in Slurm and is not resubmitted yet (--lost-after)\n`);
   }
+  const isWaiting = options.wait === true;
   if (again.length === 0) {
     io.err('nothing to resume: every shard is done or running\n');
-    return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
+    return isWaiting ? collect(path, options, io) : EXIT_CODES.fine;
   }
-  const client = new SlurmClient(io.env, io.signal);
-  const submission = await submitShards(plan, settings, again, client, io);
-  return options.wait === true ? collect(path, options, io) : printSubmission(submission, options, io);
+  const submission = await submitShards(plan, settings, again, io);
+  return isWaiting ? collect(path, options, io) : printSubmission(submission, options, io);
 }
 
 function printSubmission(report: SubmitOutput, options: { readonly json?: true }, io: Io): ExitCode {
@@ -188,35 +195,26 @@ function printSubmission(report: SubmitOutput, options: { readonly json?: true }
 /** Cancels queued and running tasks. Finished shards stay. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
-  const { folder } = plan;
+  const { folder, sweep } = plan;
+  const statuses = await knownStatuses(plan, { lostAfter: 0 }, 'cancelled', io);
+  const living = statuses.filter((status) => !isOver(status) && status.state !== 'planned' && !isSettling(status));
+  const shards = living.map(({ shard }) => shard);
+  const jobs = readJobs(folder)
+    .filter((entry) => entry.kind === 'collector' || entry.shards.some((shard) => shards.includes(shard)))
+    .map(({ jobId, cluster }) => ({ jobId, cluster }));
   const client = new SlurmClient(io.env, io.signal);
-  const entries = readJobs(folder);
-  const done = new Set(await finishedShards(plan));
-  const submitted = submittedArrays(entries);
-  const arrays = submitted.filter((job) => job.shards.some((shard) => !done.has(shard)));
-  const collectors = entries.filter((entry) => entry.kind === 'collector');
-  const jobs = [...arrays, ...collectors].map(({ jobId, cluster }) => ({ jobId, cluster }));
-  const living = new Set<string>();
   for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
     const ids = members.map(({ jobId }) => jobId);
-    const queue = await client.queue(ids, cluster);
-    if (typeof queue === 'string') throw noAnswer(queue);
-    for (const row of queue) if (isLiving(row)) living.add(row.task);
-    const reply = await client.cancel(ids, cluster);
-    if (isPassing(reply.stderr)) throw noAnswer(lastWords(reply.stderr));
+    const { stderr } = await client.cancel(ids, cluster);
+    if (isPassing(stderr)) throw new EnvironmentLackingError(`Slurm does not answer: ${lastWords(stderr)}; try again`);
   }
-  const shards = plan.shards
-    .map(({ index }) => index)
-    .filter((shard) => !done.has(shard) && living.has(taskOf(submitted, shard)?.task ?? ''));
-  if (shards.length > 0) {
-    recordJob(folder, { kind: 'cancelled', at: io.now().toISOString(), shards });
-  }
-  const { sweepId } = plan.sweep;
   const ended = shards.length === 0 ? [] : jobs;
-  const output: CancelOutput = { schemaVersion: 1, sweepId, runFolder: folder.path, jobs: ended, shards };
+  const output: CancelOutput = {
+    schemaVersion: 1,
+    sweepId: sweep.sweepId,
+    runFolder: folder.path,
+    jobs: ended,
+    shards,
+  };
   return printResult(io, options, output, cancelText);
-}
-
-function noAnswer(problem: string): EnvironmentLackingError {
-  return new EnvironmentLackingError(`Slurm does not answer; nothing was cancelled: ${problem}; try again later`);
 }

@@ -4,20 +4,16 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import type { Immutable } from '../../records/scalars.ts';
 
 /**
- * The script of a task. `exec` makes the worker the batch process, so that it receives Slurm's signals. It contains no
- * values, so nothing needs quotes.
+ * The script of every job, whose command line is passed as arguments, so nothing needs quotes. `exec` makes bench the
+ * batch process, so that it receives Slurm's signals.
  */
-export const TASK_SCRIPT = `#!/bin/bash
-set -u; umask 022
-run=$1 offset=$2; shift 2
-exec "$@" slurm worker --run "$run" --shard-offset "$offset"
-`;
-
-/** The script of the collector job, whose command line is passed as arguments. */
-export const COLLECT_SCRIPT = `#!/bin/bash
+export const JOB_SCRIPT = `#!/bin/bash
 set -u; umask 022
 exec "$@"
 `;
+
+/** Name of the script in the folder of a run. */
+export const JOB_FILE = 'job.sh';
 
 /**
  * Seconds before the time limit at which the worker gets its signal. A shorter time may be too late, because Slurm is
@@ -39,9 +35,16 @@ interface Job {
   readonly env: EnvironmentVariables;
 }
 
-/** @param own arguments of `taskArgs` or `collectArgs` */
-export function sbatchArgs(settings: SlurmSettings, job: Job, own: readonly string[]): string[] {
-  const { env, log, name, runFolder, token } = job;
+/**
+ * @param own options of this kind of job
+ * @param command command line of the job
+ */
+export function sbatchArgs(
+  settings: SlurmSettings,
+  { env, log, name, runFolder, token }: Job,
+  own: readonly string[],
+  command: readonly string[],
+): string[] {
   const { cluster, env: more = [] } = settings;
   const exported = [...EXPORTED, ...more].filter((variable) => env[variable] !== undefined);
   return [
@@ -61,21 +64,16 @@ export function sbatchArgs(settings: SlurmSettings, job: Job, own: readonly stri
     // A site may disable requeueing by default.
     '--requeue',
     ...own,
+    `${runFolder}/${JOB_FILE}`,
+    ...command,
   ];
 }
 
 /**
- * Arguments for an array of tasks.
+ * Options for an array of tasks.
  * @param afterJob the job that must end first; undefined if none
- * @param program Node.js and the script of bench
  */
-export function taskArgs(
-  settings: SlurmSettings,
-  runFolder: string,
-  chunk: ArrayChunk,
-  afterJob: string | undefined,
-  program: readonly string[],
-): string[] {
+export function taskArgs(settings: SlurmSettings, chunk: ArrayChunk, afterJob: string | undefined): string[] {
   return [
     `--array=${arraySpec(chunk)}`,
     ...(afterJob === undefined ? [] : [`--dependency=afterany:${afterJob}`]),
@@ -85,30 +83,6 @@ export function taskArgs(
     ...stated(settings, ['time', 'gres', 'gpusPerNode', 'cpusPerTask', 'mem', 'constraint', 'nodelist', 'exclude']),
     ...(settings.exclusive === false ? [] : ['--exclusive']),
     ...(settings.extraArgs ?? []),
-    `${runFolder}/task.sh`,
-    runFolder,
-    String(chunk.offset),
-    ...launcher(settings, program),
-  ];
-}
-
-/**
- * Arguments for the collector, which needs neither a GPU nor an exclusive node.
- * @param after IDs of the arrays to wait for, regardless of their outcome
- */
-export function collectArgs(
-  { mem }: SlurmSettings,
-  runFolder: string,
-  after: readonly string[],
-  command: readonly string[],
-): string[] {
-  return [
-    // afterok would wait forever if a task fails.
-    `--dependency=afterany:${after.join(':')}`,
-    // If memory must be requested, the default may be very small.
-    ...(mem === undefined ? [] : ['--mem=1G']),
-    `${runFolder}/collect.sh`,
-    ...command,
   ];
 }
 
@@ -120,8 +94,11 @@ function stated(
   return names.flatMap((name) => (settings[name] === undefined ? [] : [`${flagOf(name)}=${settings[name]}`]));
 }
 
-/** The command of the task: bench, possibly in a container. The options of Pyxis belong to srun. */
-function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
+/**
+ * How a task starts bench, possibly in a container. The options of Pyxis belong to srun.
+ * @param program Node.js and the script of bench
+ */
+export function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
   if (container === undefined) return [...program];
   const { image, mounts = [], bench = 'bench' } = container;
   return [

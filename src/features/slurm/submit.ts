@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,10 +9,9 @@ import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
-import { recordJob } from './jobs.ts';
-import { chunkShards, collectArgs, sbatchArgs, taskArgs } from './sbatch-args.ts';
-import { type JobId, lastWords, parseJobId, isPassing, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
+import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } from './sbatch-args.ts';
+import { type JobId, lastWords, parseJobId, isPassing, SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
@@ -25,11 +24,10 @@ export async function submitShards(
   plan: RunPlan,
   settings: SlurmSettings,
   shards: readonly number[],
-  client: SlurmClient,
   io: Io,
 ): Promise<SubmitOutput> {
   const { folder, sweep } = plan;
-  const allowed = await client.maxArraySize(settings.cluster ?? null);
+  const allowed = await new SlurmClient(io.env, io.signal).maxArraySize(settings.cluster ?? null);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
   const name = `bench-${sweep.matrix ?? 'sweep'}-${sweep.sweepId.slice(0, 8)}`;
   const jobs: SubmitOutput['jobs'][number][] = [];
@@ -37,8 +35,10 @@ export async function submitShards(
   for (const chunk of chunkShards(shards, maxTasks, settings.maxParallel ?? null)) {
     io.signal.throwIfAborted();
     const afterJob = chunk.parallel === null ? undefined : jobs.at(-1)?.jobId;
-    const own = taskArgs(settings, folder.path, chunk, afterJob, benchProgram());
-    const taken = await submitJob(folder, settings, { name, log: '%A_%a' }, own, client, io);
+    const about = { name, log: '%A_%a', own: taskArgs(settings, chunk, afterJob) };
+    const worker = ['slurm', 'worker', '--run', folder.path, '--shard-offset', String(chunk.offset)];
+    const command = [...launcher(settings, benchProgram()), ...worker];
+    const taken = await submitJob(folder, settings, { ...about, command }, io);
     if ('problem' in taken) {
       if (jobs.length === 0) throw refusalError(taken);
       ({ problem } = taken);
@@ -64,20 +64,23 @@ export async function submitShards(
 }
 
 /**
- * Submits the collector as a dependent job. It compares shards with the plan, because a started shard may not have
- * finished.
+ * Submits the collector as a dependent job, which needs neither a GPU nor an exclusive node. It compares shards with the
+ * plan, because a started shard may not have finished.
  */
-export async function submitCollector(
-  { folder, settings, storePath, sweep }: RunPlan,
-  jobs: readonly JobId[],
-  client: SlurmClient,
-  io: Io,
-): Promise<JobId> {
-  const after = jobs.map(({ jobId }) => jobId);
-  const command = [...benchProgram(), 'slurm', 'collect', folder.path, '--db', storePath];
-  const own = collectArgs(settings, folder.path, after, command);
-  const about = { name: `bench-${sweep.sweepId.slice(0, 8)}-collect`, log: 'collect-%j' };
-  const taken = await submitJob(folder, settings, about, own, client, io);
+export async function submitCollector(plan: RunPlan, jobs: readonly JobId[], io: Io): Promise<JobId> {
+  const { folder, settings, storePath, sweep } = plan;
+  const about = {
+    name: `bench-${sweep.sweepId.slice(0, 8)}-collect`,
+    log: 'collect-%j',
+    own: [
+      // afterok would wait forever if a task fails.
+      `--dependency=afterany:${jobs.map(({ jobId }) => jobId).join(':')}`,
+      // If memory must be requested, the default may be very small.
+      ...(settings.mem === undefined ? [] : ['--mem=1G']),
+    ],
+    command: [...benchProgram(), 'slurm', 'collect', folder.path, '--db', storePath],
+  };
+  const taken = await submitJob(folder, settings, about, io);
   if ('problem' in taken) throw refusalError(taken);
   recordJob(folder, { kind: 'collector', at: io.now().toISOString(), ...taken });
   return taken;
@@ -92,14 +95,15 @@ interface Refusal {
 async function submitJob(
   { path }: RunFolder,
   settings: SlurmSettings,
-  about: { readonly name: string; readonly log: string },
-  own: readonly string[],
-  client: SlurmClient,
+  { command, own, ...about }: Record<'log' | 'name', string> & Record<'command' | 'own', readonly string[]>,
   io: Io,
 ): Promise<JobId | Refusal> {
+  const client = new SlurmClient(io.env, io.signal);
   const token = `bench-${randomBytes(8).toString('hex')}`;
   const cluster = settings.cluster ?? null;
-  const argv = sbatchArgs(settings, { ...about, runFolder: path, token, env: io.env }, own);
+  // A run of an earlier version has other scripts.
+  writeFileSync(join(path, JOB_FILE), JOB_SCRIPT, { mode: 0o755 });
+  const argv = sbatchArgs(settings, { ...about, runFolder: path, token, env: io.env }, own, command);
   for (let round = 0; ; round += 1) {
     const reply = await client.ask('sbatch', argv);
     const job = reply.kind === 'answered' ? parseJobId(reply.text) : null;

@@ -7,26 +7,26 @@ import { LiveProgress } from '../../run/live-progress.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { machinesFor, openWorkers } from '../../run/gpu-worker.ts';
-import { runSweep, runsToMeasureAgain } from '../../run/run-sweep.ts';
+import { machinesFor } from '../../machine/machine.ts';
+import { openWorkers } from '../../run/gpu-worker.ts';
+import { runSweep, withLockedClocks } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
 import { openStore } from '../../store/file/open.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
-import { readRecordingSet, recordedRuns } from '../../trtexec/replay/recording-set.ts';
 import { converterFor, variantsForStore } from '../../variants/converter.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { withLockedClocks } from '../../run/run-sweep.ts';
 import { planOfShard } from '../../matrix/plan/assign-gpus.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { orNull } from '../../process/process-identity.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
-import { type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
+import { attemptSchema, type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
 
 /** A shard that crashes nodes must not be requeued forever. */
@@ -45,17 +45,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   const shard = options.shardOffset + identity.arrayIndex;
   if (plan.shards[shard] === undefined)
     throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length} shards`);
-  const attempt: ShardAttempt = {
-    schemaVersion: 1,
-    shard,
-    ...identity.attempt,
-    startedAt: io.now().toISOString(),
-    endedAt: null,
-    outcome: 'working',
-    signal: null,
-    exitCode: null,
-    problem: null,
-  };
+  const attempt = attemptSchema.parse({ shard, ...identity.attempt, startedAt: io.now().toISOString() });
   try {
     await measureOnce(plan, attempt, io);
     return EXIT_CODES.fine;
@@ -105,8 +95,6 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
   const machines = await machinesFor(program, null, io);
   const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
   const converter = await converterFor(stored.plan, stored.program.python, io);
-  const set = program.recordings === null ? null : readRecordingSet(program.recordings.folder);
-  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
   const measureIn = async (local: string, locked: typeof machines): Promise<void> => {
     const cache = nodeCache(settings.cacheFolder ?? null, local);
     const progress = new LiveProgress(stored.plan, program, io);
@@ -116,12 +104,11 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<vo
     const store = openStore(join(local, STORE_NAME), migrationsFolder());
     try {
       const engines = new EngineCache(join(cache, 'engines'));
-      const opened = { sweep, plan: stored.plan, program, converter: null, settings: stored, cache: engines };
-      const [context] = await openWorkers(store, { ...opened, machines: locked }, io, onEvent);
+      const prepared = { sweep, stored, program, converter: null, machines: locked };
+      const [context] = await openWorkers(store, prepared, engines, io, onEvent);
       const own = {
         artefactsFolder: join(folder.attempt(attempt), 'artefacts'),
         variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
-        againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
       };
       await runSweep([{ ...context, ...own }], stored);
     } finally {
@@ -176,7 +163,7 @@ async function programOfNode({ plan, program: planned }: StoredPlan, node: strin
   const options = replayFolder === null ? named : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;
-  const { version } = await probeTrtexec(program, io.spawn, io.signal);
+  const { version } = await probeTrtexec(program, io.signal);
   const here = new Dialect(version).name;
   if (here !== plan.tensorrt) {
     throw new EnvironmentLackingError(
@@ -199,13 +186,11 @@ function nodeCache(stated: string | null, otherwise: string): string {
   }
   const uid = process.getuid?.() ?? 0;
   const folder = join(tmpdir(), `trtbench-cache-${uid}`);
-  try {
-    // The folder may already exist, so check its owner and mode below.
+  // The folder may already exist, also as one of another user.
+  const facts = orNull(() => {
     mkdirSync(folder, { mode: 0o700, recursive: true });
-    const facts = lstatSync(folder);
-    if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
-  } catch {
-    // Handled like a folder of another user.
-  }
-  return otherwise;
+    return lstatSync(folder);
+  });
+  const isOwn = facts?.isDirectory() === true && facts.uid === uid && (facts.mode & 0o022) === 0;
+  return isOwn ? folder : otherwise;
 }

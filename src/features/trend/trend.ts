@@ -13,7 +13,7 @@ import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
-import { flagsOfRun } from '../../store/runs/run-facts.ts';
+import { flagsOfRun } from '../../store/runs/show-run.ts';
 import { lastValuedRuns } from '../../store/runs/run-values.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';

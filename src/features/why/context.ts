@@ -1,4 +1,4 @@
-import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import type { Cause, ValueChange } from '../../records/cause.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { shellLine } from '../../text/shell-quote.ts';

@@ -1,7 +1,6 @@
 import { environmentDifferences, buildDifferences } from '../../judge/compare/differences.ts';
-import type { ChangeRow } from '../../layers/change-rows.ts';
-import type { LayerChange } from '../../layers/diff-layers.ts';
-import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
+import type { ChangeRow, LayerChange } from '../../layers/diff-layers.ts';
+import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import { kernelName } from '../../layers/layer-facts.ts';
 import type { Cause } from '../../records/cause.ts';
 import { count, formatPercent } from '../../terminal/numbers.ts';
@@ -59,7 +58,7 @@ function quotedList(texts: readonly string[]): string {
 }
 
 /** Whether two engines are the same file; null if unknown. */
-export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null {
+export function sameEngine(a: ExplainedRun['engine'], b: ExplainedRun['engine']): boolean | null {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
   // Two machines may give different engines the same name, so that only different names prove something.

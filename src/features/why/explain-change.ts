@@ -14,7 +14,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { MACHINE_CAUSES } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
-import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';

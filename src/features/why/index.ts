@@ -1,2 +1,2 @@
 export { firstCauseOf } from './explain-change.ts';
-export { layersBetween, type WhyPoint } from './why-sides.ts';
+export { layersBetween } from './why-sides.ts';

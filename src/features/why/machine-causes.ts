@@ -1,4 +1,4 @@
-import type { ExplainedRun } from '../../layers/explained-run.ts';
+import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import type { ValueChange } from '../../records/cause.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunFlagId } from '../../records/run-flag.ts';

@@ -1,15 +1,13 @@
 import { valueRule } from '../../judge/value-rule.ts';
-import { changeRows } from '../../layers/change-rows.ts';
-import { diffLayers } from '../../layers/diff-layers.ts';
+import { changeRows, diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../records/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
-import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { failedRunsOfCell } from '../../store/runs/runs.ts';
-import { explainedRuns } from '../../store/runs/layer-runs.ts';
+import { type ExplainedRun, explainedRuns } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
@@ -50,21 +48,16 @@ type StoredRun = ReturnType<typeof explainedRuns>[number];
 
 /** Uses one kind of times for both sides, as in a comparison. */
 function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
-  const valued = sides.map((runs) =>
-    runs.map(({ gpuCompute, latency, ...run }) => ({
-      run,
-      values: { gpuComputeMs: gpuCompute.printed, latencyMs: latency.printed },
-      centres: { gpuComputeMs: gpuCompute.centre, latencyMs: latency.centre },
-    })),
+  const gpuOf = valueRule(sides.flat(), 'gpuComputeMs');
+  const latencyOf = valueRule(sides.flat(), 'latencyMs');
+  return sides.map((runs) =>
+    runs.map((run) => ({ ...run, ...run.values, gpuComputeMs: gpuOf(run), latencyMs: latencyOf(run) })),
   );
-  const gpuOf = valueRule(valued.flat(), 'gpuComputeMs');
-  const latencyOf = valueRule(valued.flat(), 'latencyMs');
-  return valued.map((runs) => runs.map((one) => ({ ...one.run, gpuComputeMs: gpuOf(one), latencyMs: latencyOf(one) })));
 }
 
 /** Measured runs; else runs whose numbers are at least consistent. */
-function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): StoredRun[] {
-  const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
+function usableRuns(db: StoreDatabase, point: WhyPoint): StoredRun[] {
+  const all = explainedRuns(db, point);
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }

@@ -3,12 +3,7 @@ import { byId, element, svg } from './dom.ts';
 import type { Scale } from './geometry.ts';
 
 /** Edges of a plot, in pixels. */
-export interface Plot {
-  readonly left: number;
-  readonly right: number;
-  readonly top: number;
-  readonly bottom: number;
-}
+export type Plot = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>;
 
 type Place = readonly [x: number, y: number];
 
@@ -53,24 +48,16 @@ export function sized<Stage extends HTMLElement>(stage: Stage, draw: (width: num
 
 const MARGIN = 14;
 
-/**
- * Shows lines next to the pointer, or next to a place on the page.
- * @param floor position of the lines if there is no room on either side of `x`: below the thing that they explain
- */
-export function showTip(lines: readonly string[], x: number, y: number, floor = y): void {
+/** Shows lines next to a place in the window. */
+export function showTip(lines: readonly string[], x: number, y: number): void {
   const tip = byId('tip');
   if (tip === null) return;
   tip.replaceChildren(...lines.map((line) => element('div', {}, line)));
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;
-  const [after, before] = [x + MARGIN, x - MARGIN - width];
-  const hasRoom = after + width <= clientWidth || before >= 0;
-  const from = hasRoom ? y : floor;
-  const left = after + width <= clientWidth ? after : hasRoom ? before : clientWidth - width - 2;
-  const top = from + MARGIN + height > clientHeight ? y - MARGIN - height : from + MARGIN;
-  tip.style.left = `${Math.max(2, left)}px`;
-  tip.style.top = `${Math.max(2, top)}px`;
+  tip.style.left = `${Math.max(2, Math.min(x + MARGIN, clientWidth - width - 2))}px`;
+  tip.style.top = `${Math.max(2, y + MARGIN + height > clientHeight ? y - MARGIN - height : y + MARGIN)}px`;
 }
 
 export function hideTip(): void {
@@ -78,8 +65,13 @@ export function hideTip(): void {
   if (tip !== null) tip.hidden = true;
 }
 
-/** Shows lines at a part of a chart, and announces them to screen readers. */
-export function tell(lines: readonly string[], { left, top, width, height }: DOMRect): void {
-  showTip(lines, left + width / 2, top + height / 2, top + height);
-  byId('said')?.replaceChildren(lines.join(', '));
+/** A part of a chart that shows lines under the pointer, and when it has the focus. */
+export function withTip<Part extends SVGElement>(part: Part, lines: readonly string[]): Part {
+  part.addEventListener('pointermove', ({ clientX, clientY }) => showTip(lines, clientX, clientY));
+  part.addEventListener('focus', () => {
+    const { right, bottom } = part.getBoundingClientRect();
+    showTip(lines, right, bottom);
+  });
+  for (const end of ['pointerleave', 'blur']) part.addEventListener(end, hideTip);
+  return part;
 }

@@ -18,7 +18,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 }
 
-/** Adds attributes and children. `kind` selects one of the colors of kinds. */
+/** Adds attributes and children. `kind` is the number of a color. */
 function filled<Kind extends HTMLElement | SVGElement>(
   node: Kind,
   { kind = null, ...attributes }: Attributes,
@@ -29,7 +29,7 @@ function filled<Kind extends HTMLElement | SVGElement>(
   }
   if (kind !== null) {
     node.classList.add('kind');
-    node.style.setProperty('--kind', `var(--kind-${kind}, var(--kind-other))`);
+    node.style.setProperty('--kind', String(kind));
   }
   node.append(...children.filter((child) => child !== null));
   return node;
@@ -46,11 +46,11 @@ export function button(name: string, label: string | null, act: () => void, attr
 }
 
 export function colorKey(names: Iterable<readonly [kind: number, name: string]>): HTMLElement {
-  const swatches = [...names].flatMap(([kind, name]) => [
-    element('i', { class: 'swatch', kind }),
-    element('span', {}, `${name} `),
-  ]);
-  return element('p', { class: 'key' }, ...swatches);
+  return element(
+    'p',
+    { class: 'key' },
+    ...[...names].flatMap(([kind, name]) => [element('i', { kind }, '■ '), `${name} `]),
+  );
 }
 
 /** The picture of one thing: initially the first, with a select control if there are more. */

@@ -1,16 +1,13 @@
 /** Converts values to pixels, and back. */
-export interface Scale {
-  readonly at: (value: number) => number;
-  readonly back: (pixel: number) => number;
-}
+export type Scale = ReturnType<typeof linear>;
 
 type Range = readonly [from: number, to: number];
 
-export function linear([from, to]: Range, [start, end]: Range): Scale {
+export function linear([from, to]: Range, [start, end]: Range) {
   const factor = to === from ? 0 : (end - start) / (to - from);
   return {
-    at: (value) => start + (value - from) * factor,
-    back: (pixel) => (factor === 0 ? from : from + (pixel - start) / factor),
+    at: (value: number) => start + (value - from) * factor,
+    back: (pixel: number) => (factor === 0 ? from : from + (pixel - start) / factor),
   };
 }
 
@@ -22,8 +19,7 @@ export function logarithmic(values: readonly number[], pixels: Range): Scale {
 const PADDING = 0.08;
 
 function padded(values: readonly number[]): Range {
-  const least = values.reduce((found, value) => Math.min(found, value), Infinity);
-  const most = values.reduce((found, value) => Math.max(found, value), -Infinity);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
   const room = (most - least || Math.abs(most) * 0.01 || 1) * PADDING;
   return [least - room, most + room];
 }
@@ -52,50 +48,23 @@ export interface Tile {
   readonly height: number;
 }
 
-/** Squarified tree map (Bruls, Huizing and van Wijk 2000). `sizes` are descending and above 0. */
-export function treeMap(sizes: readonly number[], width: number, height: number): Tile[] {
-  const total = sum(sizes, 0, sizes.length);
-  if (total <= 0) return [];
-  const areas = sizes.map((size) => (size / total) * width * height);
-  const tiles: Tile[] = [];
-  let [x, y, w, h] = [0, 0, width, height];
-  let from = 0;
-  while (from < areas.length) {
-    const side = Math.min(w, h);
-    let to = from + 1;
-    while (to < areas.length && worst(areas, from, to + 1, side) <= worst(areas, from, to, side)) {
-      to += 1;
-    }
-    const row = sum(areas, from, to);
-    const thickness = side > 0 ? row / side : 0;
-    let along = 0;
-    for (let place = from; place < to; place += 1) {
-      const length = thickness > 0 ? (areas[place] ?? 0) / thickness : 0;
-      tiles.push(
-        w >= h
-          ? { place, x, y: y + along, width: thickness, height: length }
-          : { place, x: x + along, y, width: length, height: thickness },
-      );
-      along += length;
-    }
-    if (w >= h) [x, w] = [x + thickness, w - thickness];
-    else [y, h] = [y + thickness, h - thickness];
-    from = to;
-  }
-  return tiles;
-}
-
-function worst(areas: readonly number[], from: number, to: number, side: number): number {
-  const row = sum(areas, from, to);
-  const largest = areas[from] ?? 0;
-  const smallest = areas[to - 1] ?? 0;
-  return Math.max((side * side * largest) / (row * row), (row * row) / (side * side * smallest));
-}
-
-function sum(areas: readonly number[], from: number, to: number): number {
-  let total = 0;
-  for (let place = from; place < to; place += 1) total += areas[place] ?? 0;
-  return total;
+/**
+ * A tree map that halves the longer side of its frame between two parts of nearly equal size. `sizes` are descending and
+ * above 0.
+ */
+export function treeMap(sizes: readonly number[], frame: Tile): Tile[] {
+  if (sizes.length < 2) return sizes.map(() => frame);
+  const { place, x, y, width, height } = frame;
+  let [count, part] = [1, sizes[0] ?? 0];
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  for (; count < sizes.length - 1 && part < total / 2; count += 1) part += sizes[count] ?? 0;
+  const [share, rest] = [part / total, 1 - part / total];
+  const [first, second] =
+    width >= height
+      ? [{ width: width * share }, { x: x + width * share, width: width * rest }]
+      : [{ height: height * share }, { y: y + height * share, height: height * rest }];
+  const after = { ...frame, ...second, place: place + count };
+  return [...treeMap(sizes.slice(0, count), { ...frame, ...first }), ...treeMap(sizes.slice(count), after)];
 }
 
 /** The selected cell in the URL fragment after `#`, so that links can be shared. */

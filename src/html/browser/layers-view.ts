@@ -1,6 +1,6 @@
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, ReportLayer, ReportLayers } from '../page-data.ts';
-import { hideTip, picture, showTip, sized } from './chart.ts';
+import { picture, sized, withTip } from './chart.ts';
 import { colorKey, element, svg } from './dom.ts';
 import { type Tile, treeMap } from './geometry.ts';
 import { sweepName } from './trend.ts';
@@ -50,16 +50,15 @@ function layerMap({ layers, totalMs }: ReportLayers): HTMLElement {
     );
     const share = formatPercent(totalMs > 0 ? (ms / totalMs) * 100 : null, false);
     const lines = [label, `${formatMs(ms)}, ${share} of the time`, ...describe(layer)];
-    tile.addEventListener('pointermove', ({ clientX, clientY }) => showTip(lines, clientX, clientY));
-    tile.addEventListener('pointerleave', hideTip);
-    return [tile];
+    return [withTip(tile, lines)];
   };
   const sizes = drawn.map(({ ms }) => ms);
   const said = ['img', 'Layers by their share of the time'] as const;
-  const stage = sized(element('div'), (width) =>
-    picture('tree-map', [width, HEIGHT], said, ...treeMap(sizes, width, HEIGHT).flatMap(drawTile)),
-  );
-  return element('div', {}, stage, colorKey(purposes.slice(0, 8).entries()));
+  const stage = sized(element('div'), (width) => {
+    const tiles = treeMap(sizes, { place: 0, x: 0, y: 0, width, height: HEIGHT });
+    return picture('tree-map', [width, HEIGHT], said, ...tiles.flatMap(drawTile));
+  });
+  return element('div', {}, stage, colorKey(purposes.entries()));
 }
 
 /** Keeps the end of the scope, which distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */

@@ -5,13 +5,14 @@ import { cellInHash } from './geometry.ts';
 import { layersView } from './layers-view.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { samplesView } from './samples-view.ts';
-import { drawFirstChart, trendChart } from './trend.ts';
+import { trendChart } from './trend.ts';
 
-const tableBody = document.querySelector('#cells-table > tbody');
-const rows = [...document.querySelectorAll<HTMLElement>('#cells-table > tbody > tr')];
+const tableBody = document.querySelector('#cells-table tbody');
+const rows = [...document.querySelectorAll<HTMLElement>('#cells-table tbody > tr')];
 const data: PageData = JSON.parse(byId('data')?.textContent ?? '');
-/** The row below the opened cell's row. */
-const opened = element('tr', { class: 'opened' });
+/** The row of the opened cell, and the row below it. */
+let opened: HTMLElement | undefined;
+const below = element('tr', { class: 'opened' });
 
 document.documentElement.classList.add('scripted');
 
@@ -20,29 +21,20 @@ function follow(): void {
   if (!location.hash.startsWith('#cell')) return;
   const named = cellInHash(location.hash);
   const cell = data.cells.find(({ key }) => named !== null && key.startsWith(named));
-  opened.remove();
-  delete opened.dataset['cell'];
-  if (cell === undefined) return;
+  below.remove();
+  opened = rows.find(({ dataset }) => cell !== undefined && dataset['key'] === cell.key);
+  if (cell === undefined || opened === undefined) return;
   const section = element('section', { id: 'cell', 'aria-label': 'One cell' }, ...cellNodes(cell));
-  opened.replaceChildren(
-    element('td', { colspan: document.querySelectorAll('#cells-table > thead th').length }, section),
-  );
-  opened.dataset['cell'] = cell.key;
-  const row = rowOfOpened();
-  if (row) row.hidden = false;
+  below.replaceChildren(element('td', { colspan: opened.children.length }, section));
+  opened.hidden = false;
   keepOpened();
-  row?.scrollIntoView();
+  opened.scrollIntoView();
 }
 
-function rowOfOpened(): HTMLElement | undefined {
-  return rows.find(({ dataset }) => dataset['key'] === opened.dataset['cell']);
-}
-
-/** Keeps the opened cell next to its row after sorting or filtering. */
+/** Keeps the opened cell below its row after sorting or filtering. */
 function keepOpened(): void {
-  const row = rowOfOpened();
-  opened.hidden = row?.hidden === true;
-  row?.after(opened);
+  below.hidden = opened?.hidden === true;
+  opened?.after(below);
 }
 
 function cellNodes(cell: PageCell): HTMLElement[] {
@@ -55,6 +47,15 @@ function cellNodes(cell: PageCell): HTMLElement[] {
     ...samplesView(data, cell),
     ...layersView(data, cell),
   ];
+}
+
+/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
+const FIRST_SWEEPS = 90;
+
+function showFirstChart(): void {
+  const figure = document.querySelector<HTMLElement>('.first-chart');
+  const cell = data.cells.find(({ key }) => key === figure?.dataset['cell']);
+  if (cell !== undefined) figure?.append(trendChart(data, cell, FIRST_SWEEPS));
 }
 
 /** Folds the commands on a narrow page, and adds copy buttons. */
@@ -71,7 +72,7 @@ function showCommands(): void {
   }
 }
 
-drawFirstChart(data);
+showFirstChart();
 showCommands();
 byId('pareto-chart')?.append(...paretoChart(data));
 listenToFilter();
@@ -101,7 +102,7 @@ function listenToFilter(): void {
 
 /** The first click on a column head sorts by it, largest first; the second reverses the order. */
 function listenToSorting(): void {
-  const heads = [...document.querySelectorAll('#cells-table > thead th')];
+  const heads = [...document.querySelectorAll('#cells-table thead th')];
   for (const [column, head] of heads.entries()) {
     const sort = (): void => {
       const direction = head.ariaSort === 'descending' ? 'ascending' : 'descending';

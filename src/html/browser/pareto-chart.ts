@@ -1,7 +1,7 @@
 import { ticks } from '../../statistics/histogram.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
 import type { PageData, PagePoint } from '../page-data.ts';
-import { axisText, hideTip, levels, picture, showTip, sized, svgLine } from './chart.ts';
+import { axisText, levels, picture, sized, svgLine, withTip } from './chart.ts';
 import { colorKey, element, picked, svg } from './dom.ts';
 import { logarithmic, type Scale } from './geometry.ts';
 
@@ -19,11 +19,8 @@ export function paretoChart({ workloads }: PageData): HTMLElement[] {
 function draw({ points }: PageData['workloads'][number]): HTMLElement {
   const precisions = [...new Set(points.map(({ precision }) => precision))];
   const chart = sized(element('div'), (width) => drawPoints(points, precisions, width));
-  return element('div', {}, chart, colorKey(precisions.slice(0, COLORS).entries()));
+  return element('div', {}, chart, colorKey(precisions.entries()));
 }
-
-/** Number of colors of kinds. */
-const COLORS = 8;
 
 function drawPoints(points: readonly PagePoint[], precisions: readonly string[], width: number): SVGElement {
   const plot = { left: 62, right: width - 12, top: 12, bottom: HEIGHT - 48 };
@@ -41,21 +38,17 @@ function drawPoints(points: readonly PagePoint[], precisions: readonly string[],
     ...levels(roundNumbers(y.back(plot.bottom), y.back(plot.top)), y, plot),
     axisText('median latency, ms', [(plot.left + plot.right) / 2, HEIGHT - 6], 'middle'),
     axisText('items/s', [plot.left + 6, 24]),
-    ...points.map((point) => dot(point, precisions.indexOf(point.precision) % COLORS, x, y)),
+    ...points.map((point) => dot(point, precisions.indexOf(point.precision), x, y)),
   );
 }
 
-/** Over a range with this ratio, logarithmic steps are better than linear ones. */
-const WIDE = 8;
-
-/** 1, 2 and 5 times powers of ten; more of them for a narrow range. */
+/** 1, 2 and 5 times powers of ten; in a narrow range, more of them. */
 function roundNumbers(least: number, most: number): number[] {
-  if (most / least < WIDE) return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
-  const first = Math.floor(Math.log10(least));
-  const powers = Array.from({ length: Math.ceil(Math.log10(most)) - first + 1 }, (_, place) => 10 ** (first + place));
-  return powers
-    .flatMap((power) => [1, 2, 5].map((factor) => Number((factor * power).toPrecision(3))))
+  const powers = Array.from({ length: 24 }, (_, place) => place - 12);
+  const round = powers
+    .flatMap((power) => [1, 2, 5].map((factor) => Number(`${factor}e${power}`)))
     .filter((value) => value >= least && value <= most);
+  return round.length > 2 ? round : ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));
 }
 
 /** Radius of the pointer target in pixels. */
@@ -78,11 +71,5 @@ function dot(point: PagePoint, kind: number, x: Scale, y: Scale): SVGElement {
     svg('circle', { class: `point${how}`, kind, ...place, r: 6 }),
     svg('circle', { class: 'reach', ...place, r: REACH }),
   );
-  link.addEventListener('pointermove', (event) => showTip(lines, event.clientX, event.clientY));
-  link.addEventListener('focus', () => {
-    const box = link.getBoundingClientRect();
-    showTip(lines, box.right, box.bottom);
-  });
-  for (const end of ['pointerleave', 'blur']) link.addEventListener(end, hideTip);
-  return link;
+  return withTip(link, lines);
 }

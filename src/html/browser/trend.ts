@@ -1,8 +1,8 @@
 import { ticks } from '../../statistics/histogram.ts';
 import { count, dayText, formatNumber } from '../../terminal/numbers.ts';
 import type { PageCell, PageData } from '../page-data.ts';
-import { axisText, hideTip, levels, picture, type Plot, showTip, sized, svgLine, tell } from './chart.ts';
-import { button, element, svg } from './dom.ts';
+import { axisText, hideTip, levels, picture, type Plot, showTip, sized, svgLine } from './chart.ts';
+import { button, byId, element, svg } from './dom.ts';
 import { clamp, linear, rangeOf, type Scale } from './geometry.ts';
 
 export function sweepName({ sweeps }: PageData, sweep: number): string {
@@ -21,9 +21,7 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...data.environments.filter((_, place) => place === environments[sweep]),
     ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
-    ...cell.leftOut
-      .filter((entry) => entry.sweep === sweep)
-      .map(({ runs: left, reason }) => `left out, ${count(left, 'run')}: ${reason}`),
+    ...cell.leftOut.filter((run) => run.sweep === sweep).map(({ reason }) => `a run left out: ${reason}`),
     `sweep ${id.slice(0, 8)}, ${data.provenance}`,
   ];
 }
@@ -56,17 +54,12 @@ function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
   });
 }
 
-interface Trend {
-  readonly drawn: SVGSVGElement;
-  readonly plot: Plot;
-  readonly x: Scale;
-  readonly y: Scale;
-}
+type Trend = ReturnType<typeof drawTrend>;
 
 const HEIGHT = 300;
 const POINTS_UP_TO = 130;
 
-function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number): Trend {
+function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number) {
   const { from, to } = shown;
   const plot = { left: 72, right: width - 12, top: 42, bottom: HEIGHT - 28 };
   const x = linear([from - 0.5, to + 0.5], [plot.left, plot.right]);
@@ -105,12 +98,8 @@ const LEAST_OF_LINE = 3;
 function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElement[] {
   const { least, most, values } = cell;
   const at = (sweep: number, column: PageCell['values']) => [x.at(sweep), y.at(column[sweep] ?? 0)] as const;
-  const pixels = (sweep: number, column: PageCell['values']): string =>
-    at(sweep, column)
-      .map((pixel) => pixel.toFixed(1))
-      .join(' ');
   const path = (sweeps: readonly number[], column: PageCell['values']): string =>
-    sweeps.map((sweep) => pixels(sweep, column)).join('L');
+    sweeps.map((sweep) => at(sweep, column).map((pixel) => pixel.toFixed(1))).join('L');
   return pieces(cell, shown).flatMap((piece) => {
     const circles = (r: number) =>
       piece.map((sweep) => {
@@ -171,56 +160,44 @@ const LONGEST = 32;
 
 /** Vertical lines at sweeps with changes. Labels go to the newest changes first while there is room. */
 function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, plot: Plot, x: Scale): SVGElement[] {
-  const taken: (readonly [row: number, from: number, to: number])[] = [];
+  /** By row, where the label to the right begins. */
+  const free = new Map<number, number>();
   const shown = cell.marks.filter(({ step }) => step >= from && step <= to);
   return shown.toReversed().flatMap((mark) => {
-    const { step, kind, breaksLine, text: words } = mark;
+    const { step, kind, text: words } = mark;
     const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
     const top = plot.top - (isChange(mark) ? 22 : 4);
-    const line = svgLine(`mark ${kind}${breaksLine ? ' breaks' : ''}`, [at, top], [at, plot.bottom]);
+    const line = svgLine(`mark ${kind}`, [at, top], [at, plot.bottom]);
     const { commit = '', start: date = '' } = sweeps[step] ?? {};
     const change = `${kind} ${words.split(',', 1).join('')}`;
     const more = [change, commit.slice(0, 8), dayText(date)].filter(Boolean).join(' · ');
     const texts = isChange(mark) ? [more, change] : [words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words];
-    const placed = texts
-      .map((text) => ({ text, start: at + text.length * LETTER > plot.right ? at - text.length * LETTER : at }))
-      .find(
-        ({ text, start }) =>
-          start >= plot.left &&
-          !taken.some(([row, a, b]) => row === top && start < b && start + text.length * LETTER > a),
-      );
-    if (placed === undefined) return [line];
-    const { text, start } = placed;
-    taken.push([top, start, start + text.length * LETTER]);
-    const anchor = start < at ? 'end' : 'start';
-    return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, text)];
+    const room = free.get(top) ?? plot.right;
+    for (const text of texts) {
+      const width = text.length * LETTER;
+      const start = at + width > room ? at - width : at;
+      if (start < plot.left || start + width > room) continue;
+      free.set(top, start);
+      const anchor = start < at ? 'end' : 'start';
+      return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, text)];
+    }
+    return [line];
   });
 }
 
-/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
-const FIRST_SWEEPS = 90;
-
-/** The chart of the first screen, which has no controls and links to the cell. */
-export function drawFirstChart(data: PageData): void {
-  const figure = document.querySelector<HTMLElement>('.first-chart');
-  const cell = data.cells.find(({ key }) => key === figure?.dataset['cell']);
-  if (figure === null || cell === undefined) return;
-  const to = Math.max(0, data.sweeps.length - 1);
-  const shown = { from: Math.max(0, to - FIRST_SWEEPS + 1), to };
-  const role = { role: 'img', 'aria-label': `${cell.metric} of ${cell.label} by sweep` };
-  figure.append(sized(element('div', role), (width) => drawTrend(data, cell, shown, width).drawn));
-}
-
-/** The chart of one cell: the pointer and arrow keys show a sweep, buttons choose how many sweeps it has. */
-export function trendChart(data: PageData, cell: PageCell): HTMLElement {
+/**
+ * The chart of one cell: the pointer and arrow keys show a sweep, buttons choose how many sweeps it has.
+ * @param newest number of sweeps at first
+ */
+export function trendChart(data: PageData, cell: PageCell, newest: number = Infinity): HTMLElement {
   const last = Math.max(0, data.sweeps.length - 1);
-  let shown: Shown = { from: 0, to: last };
+  const lastOnes = (number: number): Shown => ({ from: Math.max(0, last + 1 - number), to: last });
+  let shown = lastOnes(newest);
   let cursor = last;
   let trend: Trend | null = null;
   const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move.`;
   const role = { role: 'application', 'aria-roledescription': 'chart', 'aria-label': label };
   const stage = element('div', { class: 'stage', tabindex: 0, ...role });
-  for (const end of ['pointerleave', 'blur']) stage.addEventListener(end, hideTip);
   const rangeText = element('span', { class: 'range' });
   const draw = (width = stage.clientWidth): Element => {
     trend = drawTrend(data, cell, shown, width);
@@ -228,7 +205,7 @@ export function trendChart(data: PageData, cell: PageCell): HTMLElement {
     return trend.drawn;
   };
   const showLast = (number: number): void => {
-    shown = { from: Math.max(0, last + 1 - number), to: last };
+    shown = lastOnes(number);
     stage.replaceChildren(draw());
   };
   const clear = (): void => stage.querySelectorAll('.cursor').forEach((node) => node.remove());
@@ -244,22 +221,26 @@ export function trendChart(data: PageData, cell: PageCell): HTMLElement {
     }
     return sweepLines(data, cell, cursor);
   };
-  const moveTo = (sweep: number): void => {
-    const lines = point(sweep);
-    tell(lines, stage.querySelector('line.cursor')?.getBoundingClientRect() ?? stage.getBoundingClientRect());
-  };
   stage.addEventListener('keydown', (event) => {
     const places = new Map(Object.entries({ ArrowLeft: cursor - 1, ArrowRight: cursor + 1, Home: 0, End: last }));
     const sweep = places.get(event.key);
     if (sweep === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    moveTo(sweep);
+    const lines = point(sweep);
+    const { right, bottom } = stage.querySelector('line.cursor')?.getBoundingClientRect() ?? new DOMRect();
+    showTip(lines, right, bottom);
+    // For screen readers.
+    byId('said')?.replaceChildren(lines.join(', '));
   });
-  stage.addEventListener('pointermove', ({ clientX, clientY, offsetX }) => {
-    const lines = point(Math.round(trend?.x.back(offsetX) ?? 0));
-    showTip(lines, clientX, clientY, stage.getBoundingClientRect().bottom);
-  });
-  stage.addEventListener('pointerleave', clear);
+  stage.addEventListener('pointermove', ({ clientX, clientY, offsetX }) =>
+    showTip(point(Math.round(trend?.x.back(offsetX) ?? 0)), clientX, clientY),
+  );
+  for (const end of ['pointerleave', 'blur']) {
+    stage.addEventListener(end, () => {
+      hideTip();
+      clear();
+    });
+  }
   sized(stage, draw);
   const controls = [
     ...[30, 90].map((number) => button(`${number} sweeps`, `the last ${number} sweeps`, () => showLast(number))),

@@ -24,10 +24,7 @@ export const efficiencySchema = z.strictObject({
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
 
 /** A GPU at the clock during the run. */
-interface ClockedGpu {
-  readonly peaks: GpuPeaks;
-  readonly clockMhz: number;
-}
+type ClockedGpu = Exclude<ReturnType<typeof clockedGpu>, string>;
 
 /** @param gpu null if its peaks or its clock are unknown */
 function layerEfficiency(layer: LayerFacts, { bytes, flops }: LayerWork, gpu: ClockedGpu | null): Efficiency {
@@ -113,10 +110,8 @@ export function engineEfficiency(
   const gpu = typeof clocked === 'string' ? null : clocked;
   const missing = typeof clocked === 'string' ? [clocked] : [];
   const about = { gpu: conditions.gpuName, smClockMhz: gpu?.clockMhz ?? null, clockFrom: gpu?.from ?? null };
-  const model =
-    typeof found === 'string' || isModelOf(found.work, layers)
-      ? found
-      : `most ONNX nodes of the engine are not in ${found.name}: another model`;
+  const isOther = typeof found !== 'string' && !isModelOf(found.work, layers);
+  const model = isOther ? `most ONNX nodes of the engine are not in ${found.name}: another model` : found;
   if (typeof model === 'string') {
     const nothing = { flops: null, knownShare: null, tflopsPerS: null, peakShare: null };
     return { engine: { onnx: null, ...about, ...nothing, missing: [model, ...missing] }, layers: null };
@@ -146,16 +141,12 @@ const MOST_NAMED = 4;
 
 function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineConditions) {
   if (gpuName === null) return 'its GPU is not known';
-  const peaks = mig === 'on' ? null : peaksOf(gpuName);
   if (mig === 'on') return 'a part of a GPU (MIG): its peak is not known';
+  const peaks = peaksOf(gpuName);
   if (peaks === null) return `the peaks of ${gpuName} are not known here`;
-  const [clockMhz, from] =
-    smClockMhz !== null
-      ? ([smClockMhz, 'measured'] as const)
-      : maxSmClockMhz !== null
-        ? ([maxSmClockMhz, 'highest'] as const)
-        : ([peaks.highestMhz ?? peaks.boostMhz, 'published'] as const);
-  return { peaks, clockMhz, from };
+  if (smClockMhz !== null) return { peaks, clockMhz: smClockMhz, from: 'measured' as const };
+  if (maxSmClockMhz !== null) return { peaks, clockMhz: maxSmClockMhz, from: 'highest' as const };
+  return { peaks, clockMhz: peaks.highestMhz ?? peaks.boostMhz, from: 'published' as const };
 }
 
 /**
@@ -178,13 +169,8 @@ function engineShare(layers: readonly Efficiency[], total: number | null, gpu: C
   };
 }
 
-/** Precisions of tensor cores; `fp32` runs without them. */
-const PEAK_PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'fp8', 'int8', 'int4'] as const;
-
-type PeakPrecision = (typeof PEAK_PRECISIONS)[number];
-
-/** Dense FLOP of one SM per clock, without sparsity. Omits precisions that its tensor cores lack. */
-type PerClock = Readonly<Partial<Record<PeakPrecision, number>>>;
+/** Dense FLOP of one SM per clock, without sparsity; `fp32` runs without tensor cores. Omits precisions that they lack. */
+type PerClock = Readonly<Record<string, number>>;
 
 const VOLTA: PerClock = { fp32: 128, fp16: 1024 };
 const TURING: PerClock = { fp32: 128, fp16: 1024, int8: 2048, int4: 4096 };
@@ -240,7 +226,6 @@ export function peaksOf(name: string): GpuPeaks | null {
 
 /** Dense FLOP/s at a clock; null for a precision that its tensor cores lack. */
 export function peakFlops({ perClock, sms }: GpuPeaks, precision: string, clockMhz: number): number | null {
-  const known = PEAK_PRECISIONS.find((one) => one === precision);
-  const perSm = known === undefined ? undefined : perClock[known];
+  const perSm = perClock[precision];
   return perSm === undefined ? null : sms * perSm * clockMhz * 1e6;
 }

@@ -38,32 +38,30 @@ export interface LayerWork {
   readonly bytes: number | null;
 }
 
-interface Flow {
-  readonly users: ReadonlyMap<string, readonly { readonly node: Node }[]>;
-  readonly weights: ReadonlySet<string>;
-}
-
 const NOT_KNOWN: LayerWork = { flops: null, bytes: null };
 
 /** The work of a layer: the sum over the ONNX nodes from which it was made. */
 export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): (layer: LayerFacts) => LayerWork {
   const nodes = new Map(network.nodes.map((node) => [node.name, node]));
-  const weights = new Set(network.weights);
-  const uses = network.nodes.flatMap((node) => node.inputs.map((input) => ({ input, node })));
-  const users = Map.groupBy(uses, ({ input }) => input);
+  const flow = flowOf(network);
   const owners = ownersOf(layers);
   return (layer) => {
     if (layer.isOpaque || layer.kind !== 'compute' || layer.nodes.length === 0) return NOT_KNOWN;
-    const listed = layer.nodes.filter((node) => !weights.has(node) && !isMadeUp(node));
+    const listed = layer.nodes.filter((node) => !flow.weights.has(node) && !isMadeUp(node));
     const own = listed.filter((node) => owners.get(node) === layer).flatMap((node) => nodes.get(node) ?? []);
     // If several kernels name a node, none of them is known to do all of it.
     const shared = listed.filter((node) => owners.get(node) === null).flatMap((node) => nodes.get(node) ?? []);
     if (own.length === 0 || !listed.every((node) => nodes.has(node)) || shared.some(({ flops }) => flops !== 0)) {
       return NOT_KNOWN;
     }
-    const bytes = shared.length > 0 ? null : bytesOf(own, layer, network, { users, weights });
-    return { flops: flopsOf(own), bytes };
+    return { flops: flopsOf(own), bytes: shared.length > 0 ? null : bytesOf(own, layer, flow) };
   };
+}
+
+/** Who reads a tensor, which tensors are weights, and their sizes. */
+function flowOf({ nodes, outputs, tensors, weights }: NetworkWork) {
+  const uses = nodes.flatMap((node) => node.inputs.map((input) => ({ input, node })));
+  return { outputs, tensors, weights: new Set(weights), users: Map.groupBy(uses, ({ input }) => input) };
 }
 
 /** Null if the FLOP of a node are unknown. */
@@ -98,12 +96,9 @@ function isProduct({ stableName, tactic, type }: LayerFacts): boolean {
 }
 
 /** Null if one of its tensors is unknown. */
-function bytesOf(
-  own: readonly Node[],
-  { precisionIn, precisionOut }: LayerFacts,
-  { outputs, tensors }: NetworkWork,
-  { users, weights }: Flow,
-): number | null {
+function bytesOf(own: readonly Node[], layer: LayerFacts, flow: ReturnType<typeof flowOf>): number | null {
+  const { outputs, tensors, users, weights } = flow;
+  const { precisionIn, precisionOut } = layer;
   const made = new Set(own.flatMap((node) => node.outputs));
   if (made.size === 0) return null;
   const read = new Map<string, number>();

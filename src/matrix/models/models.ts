@@ -1,5 +1,5 @@
 import type { SourcePosition } from '../../errors.ts';
-import { type CellInputs, DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
+import { type CellInputs, DEFAULT_ROUTE, type Precision, type PrecisionRoute } from '../../records/cell.ts';
 import {
   type Conversion,
   calibrationShapes,
@@ -11,10 +11,9 @@ import { isOneOf } from '../../text/unknown-values.ts';
 import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
 import { readAxes } from '../points/axes.ts';
-import { type ShapeSet, shapeSet } from '../points/shapes.ts';
 import { readHarness } from '../schema/harness.ts';
-import type { MatrixFile, ModelFile, PrecisionSource } from '../schema/schema.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import type { MatrixFile, ModelFile, PrecisionSource, ShapeSet } from '../schema/schema.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
 
 export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList) {
   return Object.entries(file.models).map(([name, model]) => {
@@ -46,7 +45,7 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
       engine: model.engine === undefined ? null : fileAt(model.engine, 'engine'),
       harness: readHarness(model.harness, [...path, 'harness']),
       /** Null for `static`; undefined if neither the matrix nor the model gives shapes. */
-      shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
+      shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : model.shapes,
       /** The mistake in the file that would give the shapes. */
       unread:
         first === undefined || typeof known !== 'string'
@@ -79,54 +78,48 @@ function noteOf({ note }: { readonly note?: string | undefined }): string | null
   return note === undefined ? null : foldedNote(note);
 }
 
-export interface Reached {
-  readonly via: 'flag' | 'onnx' | 'autocast' | 'modelopt' | 'engine';
+interface Reached {
+  readonly via: PrecisionRoute;
   readonly source: EngineSource;
   readonly note: string | null;
 }
 
-export interface Unreachable {
-  readonly problem: string;
-  /** Null for the default value. */
-  readonly at: SourcePosition | null;
-}
-
-export function reachPrecision(model: MatrixModel, precision: Precision, list: MistakeList): Reached | Unreachable {
+/** @param precisionAt position of the precision, for a mistake of a default route */
+export function reachPrecision(
+  model: MatrixModel,
+  precision: Precision,
+  precisionAt: SourcePosition,
+  list: MistakeList,
+): Reached {
   if (model.engine !== null) {
     return { via: 'engine', source: { kind: 'engine', engine: model.engine }, note: null };
   }
   const stated = model.precisions.get(precision);
   const route = stated?.value ?? DEFAULT_ROUTE[precision];
-  if (typeof route === 'object') {
-    const at = stated?.at ?? { file: '', line: 0, column: 0 };
-    if ('via' in route) return reachByConversion(model, precision, route, at, list);
-    const text = 'onnx' in route ? route.onnx : route.engine;
-    const placed = { value: list.pathFrom(at, text), at };
-    const note = noteOf(route);
+  const at = stated?.at ?? precisionAt;
+  if (typeof route === 'object' && !('via' in route)) {
+    const file = (path: string): Placed<string> => ({ value: list.pathFrom(at, path), at });
     return 'onnx' in route
-      ? { via: 'onnx', source: { kind: 'onnx', onnx: placed }, note }
-      : { via: 'engine', source: { kind: 'engine', engine: placed }, note };
+      ? { via: 'onnx', source: { kind: 'onnx', onnx: file(route.onnx) }, note: noteOf(route) }
+      : { via: 'engine', source: { kind: 'engine', engine: file(route.engine) }, note: noteOf(route) };
   }
-  if (route === 'autocast' || route === 'modelopt') {
-    return reachByConversion(model, precision, { via: route }, stated?.at ?? null, list);
+  const { name, onnx } = model;
+  if (onnx === null) {
+    const advice = `give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`;
+    return lacking(`model "${name}" has nothing for ${precision}: ${advice}`, precisionAt);
   }
-  const { onnx } = model;
-  if (onnx === null) return nothingFor(model, precision);
-  return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx }, note: null };
+  if (route === 'flag' || route === 'onnx' || route === 'engine') {
+    return { via: route === 'flag' ? 'flag' : 'onnx', source: { kind: 'onnx', onnx }, note: null };
+  }
+  const conversion = typeof route === 'object' ? route : { via: route };
+  const problem = conversionProblem(precision, conversion);
+  if (problem !== null) return lacking(problem, at);
+  const options = withDataFrom(conversion, (path) => list.pathFrom(at, path));
+  return { via: conversion.via, source: { kind: 'converted', onnx, options }, note: null };
 }
 
-function reachByConversion(
-  model: MatrixModel,
-  precision: Precision,
-  stated: Conversion,
-  at: SourcePosition | null,
-  list: MistakeList,
-): Reached | Unreachable {
-  if (model.onnx === null) return nothingFor(model, precision);
-  const problem = conversionProblem(precision, stated);
-  if (problem !== null) return { problem, at };
-  const options = withDataFrom(stated, (path) => list.pathFrom(at ?? { file: '' }, path));
-  return { via: stated.via, source: { kind: 'converted', onnx: model.onnx, options }, note: null };
+function lacking(problem: string, at: SourcePosition): Reached {
+  return { via: 'onnx', source: { kind: 'none', lacks: { at, problem } }, note: null };
 }
 
 /** Settings of ModelOpt alone, which do not apply to AutoCast. */
@@ -156,13 +149,6 @@ export function conversionProblem(precision: Precision, stated: Conversion): str
 export function withDataFrom(stated: Conversion, resolvePath: (path: string) => string): Conversion {
   const data = stated.calibration?.data;
   return data === undefined ? stated : { ...stated, calibration: { ...stated.calibration, data: resolvePath(data) } };
-}
-
-function nothingFor(model: MatrixModel, precision: Precision): Unreachable {
-  return {
-    at: null,
-    problem: `model "${model.name}" has nothing for ${precision}: give its base model (onnx: FILE), or a file for it (precisions: {${precision}: {onnx: FILE}})`,
-  };
 }
 
 export function inputsOf(model: MatrixModel, hashed: HashedFiles, list: MistakeList): CellInputs {

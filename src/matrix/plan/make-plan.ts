@@ -4,14 +4,13 @@ import type { Matrix } from '../load.ts';
 import { type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
-import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
+import { buildArgs, runArgs, type SpelledArgs } from '../../trtexec/arguments/spell-args.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
 import { inRounds, seededRandom, shuffled } from './order.ts';
-import { runArgs } from '../../trtexec/arguments/run-args.ts';
 
 const FIRST_OUTPUT_S = 300;
 const LOAD_S = 300;

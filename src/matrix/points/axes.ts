@@ -2,11 +2,11 @@ import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
+import { isRecord } from '../../text/unknown-values.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
-import { isObject, shapeSet, type ShapeSet } from './shapes.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
+import { AXIS_NAMES, type AxesFile, type ShapeSet } from '../schema/schema.ts';
 
 /** A word, a number, on or off, or a set of shapes. */
 export type AxisValue = string | number | boolean | ShapeSet;
@@ -21,8 +21,6 @@ export interface ShapedPoint {
   readonly shapes: Shapes | null;
   readonly dimensions: Readonly<Record<string, number>>;
 }
-
-const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 
 /** Axes in the order of the file, which determines the order of cells. */
 export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
@@ -48,7 +46,7 @@ export function eachStated(stated: unknown, path: SourcePath): { readonly value:
 }
 
 function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string, readonly Placed<AxisValue>[]][] {
-  return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
+  return Object.entries(isRecord(stated) ? stated : {}).map(([variable, values]) => {
     const each = eachStated(values, [...path, variable]);
     if (each.some(({ value }) => isSecret(variable, String(value)))) {
       list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
@@ -64,10 +62,10 @@ function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string,
 
 function axisValues(name: string, value: unknown, path: SourcePath, list: MistakeList): AxisValue[] {
   const word = String(value);
-  if (SWITCHES.includes(name)) return [value === true || value === 'on'];
-  if (name === 'precision') return [word];
-  if (name === 'shapes') return [shapeSet(value)];
-  if (name.startsWith('-')) return [typeof value === 'boolean' ? value : word];
+  if (isShapeSet(value)) return [value];
+  const isFlag = name.startsWith('-');
+  if (typeof value === 'boolean' && (isFlag || AXIS_NAMES.includes(name))) return [value];
+  if (name === 'precision' || isFlag) return [word];
   const named = namedAxis(name);
   if (named !== undefined) {
     if (named.spell(word) !== null) return [word];
@@ -86,6 +84,10 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (/^[A-Za-z][\w./+-]*$/.test(word)) return [word];
   list.add(path, `${name}: ${range}`);
   return [];
+}
+
+function isShapeSet(value: unknown): value is ShapeSet {
+  return isRecord(value);
 }
 
 export function defaultAxes(list: MistakeList): Axes {

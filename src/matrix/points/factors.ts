@@ -2,8 +2,7 @@ import * as z from 'zod';
 
 import { throwMistakes } from '../../errors.ts';
 import type { Immutable } from '../../records/scalars.ts';
-import { MistakeList } from '../yaml/source-node.ts';
-import { readSchema, readYaml } from '../yaml/yaml-source.ts';
+import { MistakeList, readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 function bothSides<Value extends z.ZodType>(value: Value) {
   return z.strictObject({ good: value, bad: value }).optional();

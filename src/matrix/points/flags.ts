@@ -1,6 +1,6 @@
 import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { SourcePosition } from '../../errors.ts';
 import { namedAxis, NEIGHBOR } from '../../records/axis.ts';

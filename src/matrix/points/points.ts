@@ -2,11 +2,11 @@ import { NAMED_AXES, namedAxis, type NamedAxis, NEIGHBOR } from '../../records/a
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { MatrixModel } from '../models/models.ts';
-import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import { AXIS_NAMES, type MatrixFile, type ShapeSet } from '../schema/schema.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
 import { type Axes, defaultAxes, isDimensionAxis, product, productSize, readAxes, type ShapedPoint } from './axes.ts';
 import { actsInRun, flagProblem } from './flags.ts';
-import { fillTemplate, shapeSet, type ShapeSet, symbolsOf } from './shapes.ts';
+import { fillTemplate, symbolsOf } from './shapes.ts';
 
 export interface ModelPoints {
   readonly model: MatrixModel;
@@ -19,29 +19,32 @@ export interface ModelPoints {
 const MAX_CELLS = 20_000;
 
 export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): ModelPoints[] {
-  const shared = new Map([...defaultAxes(list), ...readAxes(file.axes, ['axes'], list)]);
-  const includes = (file.include ?? []).map((entry, index) => {
-    const { model, ...axes } = entry;
+  const stated = readAxes(file.axes, ['axes'], list);
+  const names = models.map(({ name }) => name);
+  const includes = (file.include ?? []).map(({ model, ...axes }, index) => {
     const path: SourcePath = ['include', index];
-    const named = model === undefined ? null : [model].flat();
-    for (const name of named ?? []) {
-      if (!models.some((known) => known.name === name)) {
-        const names = models.map((known) => known.name);
-        list.add([...path, 'model'], `no model "${name}"${didYouMean(name, names)}`);
-      }
+    const named = model === undefined ? names : [model].flat();
+    for (const name of named.filter((each) => !names.includes(each))) {
+      list.add([...path, 'model'], `no model "${name}"${didYouMean(name, names)}`);
     }
-    return { named, axes: readAxes(axes, path, list) };
+    return { named, axes: readAxes(axes, path, list), path };
   });
-  checkNames(file, models, list);
-  checkNeighbors([shared, ...models.map(({ axes }) => axes), ...includes.map(({ axes }) => axes)], models, list);
-  const blocksOf = (model: MatrixModel): Axes[] => {
+  const places: readonly Place[] = [
+    { axes: stated, path: ['axes'] },
+    ...models.map(({ axes, path }) => ({ axes, path: [...path, 'axes'] })),
+    ...includes,
+  ];
+  checkNames(places, models, list);
+  checkTwice(places, file, list);
+  checkNeighbors(places, models, list);
+  const shared = new Map([...defaultAxes(list), ...stated]);
+  const all = models.map((model) => {
     const base = new Map([...shared, ...model.axes]);
-    const more = includes
-      .filter(({ named }) => named === null || named.includes(model.name))
-      .map(({ axes }) => new Map([...base, ...axes]));
-    return [base, ...more].map((axes) => relevantAxes(model, axes));
-  };
-  const all = models.map((model) => ({ model, blocks: blocksOf(model) }));
+    const more = includes.flatMap(({ axes, named }) =>
+      named.includes(model.name) ? [new Map([...base, ...axes])] : [],
+    );
+    return { model, blocks: [base, ...more].map((axes) => relevantAxes(model, axes)) };
+  });
   const size = all.flatMap(({ blocks }) => blocks).reduce((sum, axes) => sum + productSize(axes), 0);
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells: the limit is ${MAX_CELLS}`);
   return all.map(({ model, blocks }) => ({
@@ -51,9 +54,14 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
   }));
 }
 
-function checkNeighbors(all: readonly Axes[], models: readonly MatrixModel[], list: MistakeList): void {
+interface Place {
+  readonly axes: Axes;
+  readonly path: SourcePath;
+}
+
+function checkNeighbors(places: readonly Place[], models: readonly MatrixModel[], list: MistakeList): void {
   const ours = models.filter(({ harness }) => harness === null).map(({ name }) => name);
-  for (const { at, value } of all.flatMap((axes) => axes.get(NEIGHBOR) ?? [])) {
+  for (const { at, value } of places.flatMap(({ axes }) => axes.get(NEIGHBOR) ?? [])) {
     const name = String(value);
     if (name === 'none' || ours.includes(name)) continue;
     const problem = models.some((model) => model.name === name)
@@ -92,9 +100,13 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
 
 /** Sets of shapes of a model: those on the axis, else its own. */
 export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
-  const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (typeof value === 'object' ? [value] : []));
+  const sets = shapesOn(axes);
   if (sets.length > 0) return sets;
   return model.shapes ? [model.shapes] : [];
+}
+
+function shapesOn(axes: Axes): ShapeSet[] {
+  return (axes.get('shapes') ?? []).flatMap(({ value }) => (typeof value === 'object' ? [value] : []));
 }
 
 function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): ShapedPoint[] {
@@ -147,63 +159,41 @@ function fillShapes(
   return shapes;
 }
 
-type Stated = Readonly<Record<string, unknown>>;
-type Place = readonly [Stated | undefined, SourcePath];
-
 /** Rejects unknown axes, which are neither a known word, nor a dimension of a model, nor an option of trtexec. */
-function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
-  const own = models.map(({ name, path }) => ({ model: file.models[name], path }));
-  const places: readonly Place[] = [
-    [file.axes, ['axes']],
-    ...own.map(({ model, path }): Place => [model?.axes, [...path, 'axes']]),
-    ...(file.include ?? []).map(({ model: _model, ...axes }, index): Place => [axes, ['include', index]]),
-  ];
-  const symbols = new Set([
-    ...places.flatMap(([axes]) => [...shapesAxisSymbols(axes ?? {})]),
+function checkNames(places: readonly Place[], models: readonly MatrixModel[], list: MistakeList): void {
+  const sets = [
+    ...places.flatMap(({ axes }) => shapesOn(axes)),
     // Shapes that are not known yet may have the one dimension that a model file gives.
-    ...models.flatMap(({ shapes = { '': ['batch'] } }) => [...symbolsOf(Object.values(shapes ?? {}))]),
-    ...models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]),
-  ]);
-  for (const [axes = {}, path] of places) checkAxisNames(axes, path, symbols, list);
-  checkTwice(
-    places,
-    [
-      [file.build?.flags, ['build', 'flags']],
-      [file.run?.flags, ['run', 'flags']],
-      ...own.map(({ model, path }): Place => [model?.build?.flags, [...path, 'build', 'flags']]),
-    ],
-    list,
-  );
-}
-
-function shapesAxisSymbols(axes: Stated): Set<string> {
-  const sets: readonly unknown[] = [axes['shapes'] ?? []].flat();
-  return symbolsOf(sets.flatMap((set) => Object.values(shapeSet(set))));
-}
-
-function checkAxisNames(axes: Stated, path: SourcePath, symbols: ReadonlySet<string>, list: MistakeList): void {
-  for (const [name, stated] of Object.entries(axes)) {
-    if (name.startsWith('-')) {
-      const [first]: unknown[] = [stated].flat();
-      const plain = typeof first === 'number' || typeof first === 'boolean' ? first : String(first);
-      const problem = flagProblem(name, plain, 'axis');
+    ...models.map(({ shapes = { '': ['batch'] } }) => shapes ?? {}),
+  ];
+  const parameters = models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]);
+  const symbols = new Set([...symbolsOf(sets.flatMap((set) => Object.values(set))), ...parameters]);
+  for (const { axes, path } of places) {
+    for (const [name, [first]] of axes) {
+      const isFlag = name.startsWith('-') && first !== undefined && typeof first.value !== 'object';
+      const problem = isFlag ? flagProblem(name, first.value, 'axis') : null;
       if (problem !== null) list.addAtKey([...path, name], problem);
-    } else if (isDimensionAxis(name) && !symbols.has(name)) {
-      const allowed = [...AXIS_NAMES, ...symbols];
-      list.addAtKey(
-        [...path, name],
-        `axis "${name}" is neither known nor a dimension that any shapes name${didYouMean(name, allowed)}`,
-      );
+      if (!isDimensionAxis(name) || symbols.has(name)) continue;
+      const hint = didYouMean(name, [...AXIS_NAMES, ...symbols]);
+      list.addAtKey([...path, name], `axis "${name}" is neither known nor a dimension that any shapes name${hint}`);
     }
   }
 }
 
 /** Rejects an axis option that is also stated elsewhere, because the identity of the cell would be wrong. */
-function checkTwice(axes: readonly Place[], flags: readonly Place[], list: MistakeList): void {
+function checkTwice(places: readonly Place[], { build, models, run }: MatrixFile, list: MistakeList): void {
+  const all: readonly (readonly [names: readonly string[], path: SourcePath])[] = [
+    ...places.map(({ axes, path }) => [[...axes.keys()], path] as const),
+    [Object.keys(build?.flags ?? {}), ['build', 'flags']],
+    [Object.keys(run?.flags ?? {}), ['run', 'flags']],
+    ...Object.entries(models).map(
+      ([name, model]) => [Object.keys(model.build?.flags ?? {}), ['models', name, 'build', 'flags']] as const,
+    ),
+  ];
   for (const [name, axis] of Object.entries<NamedAxis>(NAMED_AXES)) {
-    if (!axes.some(([stated = {}]) => name in stated)) continue;
-    for (const [stated = {}, path] of [...axes, ...flags]) {
-      for (const flag of axis.flags.filter((each) => each !== name && each in stated)) {
+    if (!places.some(({ axes }) => axes.has(name))) continue;
+    for (const [names, path] of all) {
+      for (const flag of axis.flags.filter((each) => each !== name && names.includes(each))) {
         list.addAtKey([...path, flag], `${flag} is the axis ${name} already: state one of the two`);
       }
     }

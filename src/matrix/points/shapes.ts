@@ -1,6 +1,6 @@
 import type { BuildShapes, Shapes } from '../../records/cell.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import type { BuildFile, ShapeTemplate } from '../schema/schema.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
+import type { BuildFile, ShapeSet } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
 const LIMITS = ['min', 'opt', 'max'] as const;
@@ -51,7 +51,7 @@ function limitOf(limit: (typeof LIMITS)[number], input: string, { template, buil
   const stated = build[limit];
   if (stated === undefined) return null;
   const whole = stated[input];
-  if (whole !== undefined && typeof whole !== 'number') return fillTemplate(readTemplate(whole), {});
+  if (whole !== undefined && typeof whole !== 'number') return fillTemplate(whole, {});
   const dimensions = template[input] ?? [];
   const values: Record<string, number> = {};
   // An input without that dimension has no limit from it.
@@ -116,42 +116,14 @@ function text(shape: readonly number[]): string {
   return shape.join('x');
 }
 
-/** A number, or the name of an axis. */
-type TemplateDimension = number | string;
+type Template = ShapeSet[string];
 
-export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
-
-export function shapeSet(value: unknown): ShapeSet {
-  const templates = Object.entries(isObject(value) ? value : {});
-  return Object.fromEntries(
-    templates.map(([input, template]) => [input, isTemplate(template) ? readTemplate(template) : []]),
-  );
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function isTemplate(value: unknown): value is ShapeTemplate {
-  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
-}
-
-/** Parses `[batch, 3, 224, 224]`, `8x3x224x224` or a single number. */
-function readTemplate(template: ShapeTemplate): TemplateDimension[] {
-  if (typeof template === 'number') return [template];
-  if (typeof template !== 'string') return [...template];
-  return template.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-}
-
-export function symbolsOf(templates: Iterable<readonly TemplateDimension[]>): Set<string> {
+export function symbolsOf(templates: Iterable<Template>): Set<string> {
   return new Set([...templates].flat().filter((dimension) => typeof dimension === 'string'));
 }
 
 /** Replaces names with values; null when one has no value. */
-export function fillTemplate(
-  template: readonly TemplateDimension[],
-  values: Readonly<Record<string, number>>,
-): number[] | null {
+export function fillTemplate(template: Template, values: Readonly<Record<string, number>>): number[] | null {
   const filled = template.map((dimension) => (typeof dimension === 'number' ? dimension : values[dimension]));
   return filled.every((value) => value !== undefined) ? filled : null;
 }

@@ -6,7 +6,7 @@ import { findDriver } from '../../harnesses/registry.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from '../points/axes.ts';
 import type { HashedFiles } from '../matrix.ts';
 import { symbolsOf } from '../points/shapes.ts';
-import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
 import type { ModelFile } from './schema.ts';
 
 export interface ModelHarness {
@@ -97,7 +97,7 @@ export function drivenCell(
     axisFlags: { ...envFlags(point), ...identity, ...Object.fromEntries(own) },
     harness,
   });
-  const source = { kind: 'none' as const };
+  const source = { kind: 'none' as const, lacks: null };
   return { cell, harness: { driver: driver.kind, settings, ...started }, source, note: null };
 }
 

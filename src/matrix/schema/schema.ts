@@ -25,7 +25,10 @@ const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.a
 
 const wholeFrom = (least: number) => z.number().int().min(least);
 
-const onOff = z.union([z.boolean(), z.enum(['on', 'off'])]).describe('on or off');
+const onOff = z
+  .union([z.boolean(), z.enum(['on', 'off'])])
+  .describe('on or off')
+  .transform((stated) => stated === true || stated === 'on');
 
 const seconds = z.number().min(0.1).max(1e6);
 
@@ -33,7 +36,11 @@ const dimension = z.union([wholeFrom(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
 
 const shapeTemplate = z
   .union([z.array(dimension), z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/), wholeFrom(1)])
-  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A name refers to the axis of that name.');
+  .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A name refers to the axis of that name.')
+  .transform((stated): readonly (number | string)[] => {
+    if (typeof stated !== 'string') return [stated].flat();
+    return stated.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  });
 
 const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each input, by input name');
 
@@ -433,7 +440,7 @@ export type AxesFile = z.infer<typeof axes>;
 export type BuildFile = z.infer<typeof build>;
 export type PluginsFile = z.infer<typeof plugins>;
 export type PrecisionSource = z.infer<typeof precisionSource>;
-export type ShapeTemplate = z.infer<typeof shapeTemplate>;
+export type ShapeSet = Readonly<z.infer<typeof shapeSet>>;
 
 /** JSON Schema (draft 2020-12) for editors. */
 export function matrixJsonSchema(): z.core.JSONSchema.BaseSchema {

@@ -7,7 +7,7 @@ import type { BuildRequest, EngineSource, Flags, Placed, Plugins, RunMethod, Tim
 import type { MatrixModel } from '../models/models.ts';
 import { eachStated, type Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
-import type { MistakeList } from '../yaml/source-node.ts';
+import type { MistakeList } from '../yaml/yaml-source.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 

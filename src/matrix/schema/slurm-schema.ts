@@ -2,8 +2,8 @@ import * as z from 'zod';
 
 import type { Immutable } from '../../records/scalars.ts';
 import { MatrixError } from '../../errors.ts';
-import type { SourceEntry } from '../yaml/source-node.ts';
-import { readSchema, readYaml } from '../yaml/yaml-source.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { MistakeList, readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 /** Excludes characters that could break a line or an argument list. */
 const name = z.string().regex(/^[\w.,-]+$/);
@@ -94,13 +94,15 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   if (text === null) {
     throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
   }
-  const root = readYaml(path, text);
-  if (root.kind !== 'map') {
-    throw new MatrixError([{ at: root.at, problem: 'a profile is a map: partition: gpu' }]);
+  const source = readYaml(path, text);
+  if (!isRecord(source.value)) {
+    throw new MatrixError([{ at: new MistakeList(source).at([]), problem: 'a profile is a map: partition: gpu' }]);
   }
   // A profile may include the key `slurm:`.
-  const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
-  return readSchema(only?.node ?? root, slurmSchema);
+  const [key, ...others] = Object.keys(source.value);
+  return key === 'slurm' && others.length === 0
+    ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm
+    : readSchema(source, slurmSchema);
 }
 
 /** Reads `partition=gpu` from the command line; the value is YAML. */

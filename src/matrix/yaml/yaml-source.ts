@@ -1,17 +1,93 @@
+import { dirname, resolve } from 'node:path';
+
 import { type Alias, LineCounter, type Node, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import * as z from 'zod';
 import type { $ZodIssue } from 'zod/v4/core';
 
 import { MatrixError, type Mistake, type SourcePosition, throwMistakes } from '../../errors.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { MistakeList, nodeAt, type SourceEntry, type SourceNode, type SourcePath, toValue } from './source-node.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+
+export type SourcePath = readonly PropertyKey[];
+
+interface Place {
+  readonly at: SourcePosition;
+  /** For an element of a list, the element. */
+  readonly keyAt: SourcePosition;
+}
+
+/** A file as plain values, with the places of its parts. After `extends`, parts come from several files. */
+export interface Source {
+  readonly value: unknown;
+  /** By path, in the form of `placeKey`. The root has a place. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+function placeKey(path: SourcePath): string {
+  return JSON.stringify(path.map(String));
+}
+
+/** Merges maps by key and replaces other values. */
+export function mergeSources(base: Source, over: Source): Source {
+  return { value: merged(base.value, over.value), places: new Map([...base.places, ...over.places]) };
+}
+
+function merged(base: unknown, over: unknown): unknown {
+  if (!isRecord(base) || !isRecord(over)) return over;
+  const own = Object.entries(over).map(([key, value]) => [
+    key,
+    Object.hasOwn(base, key) ? merged(base[key], value) : value,
+  ]);
+  return { ...base, ...Object.fromEntries(own) };
+}
+
+/** Collects mistakes with their positions. */
+export class MistakeList {
+  readonly mistakes: Mistake[] = [];
+  private readonly places: Source['places'];
+  private readonly cwd: string;
+
+  /** @param cwd folder to which the file names of the source are relative */
+  constructor({ places }: Source, cwd = '') {
+    this.places = places;
+    this.cwd = cwd;
+  }
+
+  /** The absolute path of a file that is relative to the file that contains it. */
+  pathFrom({ file }: Pick<SourcePosition, 'file'>, stated: string): string {
+    return resolve(this.cwd, dirname(file), stated);
+  }
+
+  /** Position of the value at a path; for a path that leads nowhere, of its last existing part. */
+  at(path: SourcePath): SourcePosition {
+    const place = this.places.get(placeKey(path));
+    return place?.at ?? (path.length === 0 ? { file: '', line: 1, column: 1 } : this.at(path.slice(0, -1)));
+  }
+
+  /** Position of the key at a path. */
+  keyAt(path: SourcePath): SourcePosition {
+    return this.places.get(placeKey(path))?.keyAt ?? this.at(path);
+  }
+
+  add(path: SourcePath, problem: string): void {
+    this.addAt(this.at(path), problem);
+  }
+
+  addAtKey(path: SourcePath, problem: string): void {
+    this.addAt(this.keyAt(path), problem);
+  }
+
+  addAt(at: SourcePosition, problem: string): void {
+    this.mistakes.push({ at, problem });
+  }
+}
 
 /** Aliases can make a small file enormous. */
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
 /** @throws MatrixError with every mistake */
-export function readYaml(file: string, text: string): SourceNode {
+export function readYaml(file: string, text: string): Source {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true });
   const positionOf = (offset: number): SourcePosition => {
@@ -19,61 +95,59 @@ export function readYaml(file: string, text: string): SourceNode {
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
   const mistakes: Mistake[] = [];
-  const wrong = (at: SourcePosition, problem: string): SourceNode => {
+  const wrong = (at: SourcePosition, problem: string): null => {
     mistakes.push({ at, problem: `YAML: ${problem}` });
-    return { kind: 'scalar', at, value: null };
+    return null;
   };
   for (const { pos, message } of [...document.errors, ...document.warnings]) {
     wrong(positionOf(pos[0]), message.split('\n', 1).join(''));
   }
+  throwMistakes(mistakes);
+  const places = new Map<string, Place>();
   let count = 0;
   /** The anchors read so far; a later one replaces an earlier one of the same name. */
   const anchors = new Map<string, Node>();
   /** Ancestors of the current node. */
   const open = new Set<Node>();
-  const read = (node: Node): SourceNode => {
-    const at = positionOf(node.range?.[0] ?? 0);
+  const read = (node: Node | null, path: SourcePath, keyAt?: SourcePosition): unknown => {
+    const at = node === null && keyAt !== undefined ? keyAt : positionOf(node?.range?.[0] ?? 0);
     count += 1;
     if (count === MAX_NODES) wrong(at, 'the file is too large');
-    if (count >= MAX_NODES) return { kind: 'scalar', at, value: null };
+    if (count >= MAX_NODES) return null;
     if (isAlias(node)) {
       const target = anchors.get(node.source);
       if (target === undefined) return wrong(at, `anchor &${node.source} is not defined before it`);
-      return open.has(target) ? wrong(at, `*${node.source} is part of itself`) : read(target);
+      return open.has(target) ? wrong(at, `*${node.source} is part of itself`) : read(target, path, keyAt);
     }
-    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (node?.anchor !== undefined) anchors.set(node.anchor, node);
     if (open.size >= MAX_DEPTH) return wrong(at, 'nested too deeply');
-    open.add(node);
-    const found = readOpen(node, at);
-    open.delete(node);
-    return found;
+    if (node !== null) open.add(node);
+    const value = readOpen(node, path);
+    if (node !== null) open.delete(node);
+    // After its parts: a merged map is read at the path of the map that takes it.
+    places.set(placeKey(path), { at, keyAt: keyAt ?? at });
+    return value;
   };
-  const readOpen = (node: Exclude<Node, Alias>, at: SourcePosition): SourceNode => {
-    if (isSeq<Node>(node)) return { kind: 'list', at, items: node.items.map(read) };
-    if (!isMap<Node, Node | null>(node)) {
-      return { kind: 'scalar', at, value: scalarValue(isScalar(node) ? node.value : null) };
-    }
-    const entries = new Map<string, SourceEntry>();
+  const readOpen = (node: Exclude<Node, Alias> | null, path: SourcePath): unknown => {
+    if (isSeq<Node>(node)) return node.items.map((item, index) => read(item, [...path, index]));
+    if (!isMap<Node, Node | null>(node)) return scalarValue(isScalar(node) ? node.value : null);
+    const entries = new Map<string, unknown>();
     for (const { key, value } of node.items) {
       const keyAt = positionOf(key.range?.[0] ?? 0);
-      if (!isScalar(key) || key.value === '__proto__') {
-        wrong(keyAt, 'a key must be a plain word');
-        continue;
-      }
-      const inner: SourceNode = value === null ? { kind: 'scalar', at: keyAt, value: null } : read(value);
       // The library represents YAML 1.1's merge key as a symbol.
-      if (typeof key.value === 'symbol' && key.value.description === '<<' && inner.kind === 'map') {
-        for (const [name, entry] of inner.entries) if (!entries.has(name)) entries.set(name, entry);
-      } else entries.set(String(key.value), { keyAt, node: inner });
+      if (isScalar(key) && typeof key.value === 'symbol' && value !== null) {
+        const inner = read(value, path);
+        for (const [name, each] of Object.entries(isRecord(inner) ? inner : {})) {
+          if (!entries.has(name)) entries.set(name, each);
+        }
+      } else if (!isScalar(key) || key.value === '__proto__') wrong(keyAt, 'a key must be a plain word');
+      else entries.set(String(key.value), read(value, [...path, String(key.value)], keyAt));
     }
-    return { kind: 'map', at, entries };
+    return Object.fromEntries(entries);
   };
-  const { contents } = document;
+  const value = read(document.contents, [], positionOf(0)) ?? {};
   throwMistakes(mistakes);
-  if (contents === null) return { kind: 'map', at: { file, line: 1, column: 1 }, entries: new Map() };
-  const root = read(contents);
-  throwMistakes(mistakes);
-  return root;
+  return { value, places };
 }
 
 function scalarValue(value: unknown): string | number | boolean | null {
@@ -87,15 +161,17 @@ function scalarValue(value: unknown): string | number | boolean | null {
  * Checks the form of a file; the meaning of its values is checked only when the form is right.
  * @throws MatrixError with every mistake
  */
-export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): File {
-  const result = schema.safeParse(toValue(root));
+export function readSchema<File>(source: Source, schema: z.ZodType<File>): File {
+  const result = schema.safeParse(source.value, {
+    reportInput: true,
+    error: ({ code, inst }) =>
+      code === 'unrecognized_keys' && inst instanceof z.ZodObject ? Object.keys(inst.shape).join(', ') : undefined,
+  });
   if (result.success) return result.data;
-  const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
+  const list = new MistakeList(source);
   const listed = new Set<string>();
-  const list = new MistakeList(root);
-  for (const fault of faults) {
-    const at = fault.key === undefined ? list.at(fault.path) : list.keyAt(fault.path);
-    list.addAt(at, problemOf(fault, root, schema, listed));
+  for (const fault of result.error.issues.flatMap((issue) => faultsOf(issue, []))) {
+    list.addAt(fault.key === undefined ? list.at(fault.path) : list.keyAt(fault.path), problemOf(fault, listed));
   }
   throw new MatrixError(list.mistakes);
 }
@@ -124,23 +200,22 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-/** @param listed lists of known keys that were already shown, because each is shown once */
-function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema, listed: Set<string>): string {
+/** @param listed lists of known keys that a mistake before has */
+function problemOf({ path, issue, key }: Fault, listed: Set<string>): string {
   if (key !== undefined) {
-    const parent = path.slice(0, -1).reduce<Schema | null>((above, step) => childOf(above, String(step)), schema);
-    const allowed = [...new Set(keysOf(parent))];
-    const [meant, known] = [didYouMean(key, allowed), ` (known: ${allowed.join(', ')})`];
-    const isNews = meant === '' && allowed.length > 0 && !listed.has(known);
-    if (isNews) listed.add(known);
-    return `unknown key "${key}"${isNews ? known : meant}`;
+    const known = issue.code === 'unrecognized_keys' ? issue.message : '';
+    const near = didYouMean(key, known.split(', '));
+    if (near !== '' || known === '' || listed.has(known)) return `unknown key "${key}"${near}`;
+    listed.add(known);
+    return `unknown key "${key}" (known: ${known})`;
   }
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
-  const node = nodeAt(source, path);
-  if (node === null) return `${name} is missing`;
-  const shown = node.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node.kind}`;
+  const { input } = issue;
+  if (input === undefined) return `${name} is missing`;
+  const shown = Array.isArray(input) ? 'a list' : isRecord(input) ? 'a map' : JSON.stringify(input);
   const words = allowedWords(issue);
   return words.length > 0
-    ? `${name}: ${shown} is not one of ${words.join(', ')}${guessOf(String(toValue(node)), words)}`
+    ? `${name}: ${shown} is not one of ${words.join(', ')}${guessOf(String(input), words)}`
     : `${name}: ${shown}: ${expectation(issue)}`;
 }
 
@@ -189,26 +264,4 @@ function expectation(issue: $ZodIssue): string {
     default:
       return issue.message;
   }
-}
-
-type Schema = z.core.$ZodType;
-
-function keysOf(schema: Schema | null): string[] {
-  if (schema instanceof z.ZodOptional) return keysOf(schema.unwrap());
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap(keysOf);
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-/** The schema for a key or for the elements of a list; null if there is none. */
-function childOf(schema: Schema | null, step: string): Schema | null {
-  if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
-  if (schema instanceof z.ZodRecord) return schema.valueType;
-  if (schema instanceof z.ZodArray) return schema.element;
-  if (schema instanceof z.ZodUnion) {
-    const children = schema.options.map((option) => childOf(option, step));
-    return children.find((child) => child !== null) ?? null;
-  }
-  if (!(schema instanceof z.ZodObject)) return null;
-  const { catchall } = schema.def;
-  return schema.shape[step] ?? (catchall === undefined || catchall instanceof z.ZodNever ? null : catchall);
 }

@@ -2,21 +2,20 @@ import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
+import * as z from 'zod';
 
 import { sha256OfFileSync } from '../../files/files.ts';
 import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
-import { isRecord } from '../../text/unknown-values.ts';
 
 /** Time of the newest applied migration; 0 for a foreign database. */
 export function appliedMigration(client: Database.Database): number {
   if (!hasTable(client, '__drizzle_migrations')) return 0;
-  const row: unknown = client.prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations').get();
-  return isRecord(row) ? Number(row['newest']) : 0;
+  return Number(client.prepare('SELECT max(created_at) FROM __drizzle_migrations').pluck().get());
 }
 
 export function newestMigration(migrationsFolder: string): number {
-  return Math.max(0, ...journal(migrationsFolder).map(({ time }) => time));
+  return journal(migrationsFolder).at(-1)?.when ?? 0;
 }
 
 export function isOfAnotherProgram(client: Database.Database): boolean {
@@ -31,7 +30,7 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
   const applied = appliedMigration(client);
-  const first = journal(migrationsFolder).find(({ time }) => time > applied);
+  const first = journal(migrationsFolder).find(({ when }) => when > applied);
   const hasSweeps = applied > 0 && client.prepare('SELECT 1 FROM sweeps LIMIT 1').get() !== undefined;
   if (applied === 0 || first === undefined || !hasSweeps) return null;
   const temporary = `${path}.before-${first.tag}.tmp-${process.pid}`;
@@ -58,15 +57,12 @@ function hasTable(client: Database.Database, name: string): boolean {
   return known.get(name) !== undefined;
 }
 
+const journalSchema = z.object({ entries: z.array(z.object({ tag: z.string(), when: z.number() })) });
+
+/** The migrations of this version, oldest first. */
 function journal(migrationsFolder: string) {
-  const parsed: unknown = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'));
-  const entries: unknown = isRecord(parsed) ? parsed['entries'] : null;
-  return Array.isArray(entries)
-    ? entries
-        .filter(isRecord)
-        .map((entry) => ({ tag: String(entry['tag']), time: Number(entry['when']) }))
-        .toSorted((a, b) => a.time - b.time)
-    : [];
+  const text = readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8');
+  return journalSchema.parse(JSON.parse(text)).entries.toSorted((a, b) => a.when - b.when);
 }
 
 export function schemaTag(migrationsFolder: string): string {

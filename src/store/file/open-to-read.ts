@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -8,7 +8,6 @@ import { StoreAccessError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 
 const BUSY_TIMEOUT_MS = 30_000;
-const COPY_TRIES = 5;
 /** Mode for a copy, which would otherwise inherit a read-only one. */
 const OWN_FILE_MODE = 0o600;
 
@@ -63,6 +62,13 @@ export function readFrom<Result>(
   } finally {
     client.close();
   }
+}
+
+/** Copies a store to a new file, which has no WAL. */
+export function copyInto(client: Database.Database, target: string): void {
+  // SQLite would refuse to write the copy, too.
+  client.pragma('query_only = OFF');
+  client.prepare('VACUUM INTO ?').run(target);
 }
 
 function checked(client: Database.Database): Database.Database {
@@ -123,32 +129,17 @@ function noCopy(where: string, error: unknown): StoreAccessError {
   );
 }
 
-/** Copies without SQLite's locks, and repeats if the store was written in the meantime. */
+/** Copies without SQLite's locks. A store that somebody writes has a `-shm`, and is read in place. */
 function copyFiles(path: string, copy: string): void {
-  for (let attempt = 1; ; attempt += 1) {
-    const before = stateOf(path);
-    for (const ending of ENDINGS) {
-      rmSync(copy + ending, { force: true });
-      if (existsSync(path + ending)) copyFile(path + ending, copy + ending);
+  for (const ending of ['', '-wal', '-journal']) {
+    const [source, target] = [path + ending, copy + ending];
+    if (!existsSync(source)) continue;
+    if (!isAllowed(source, constants.R_OK)) throw new StoreAccessError(`${source} cannot be read: permission denied`);
+    try {
+      copyFileSync(source, target, constants.COPYFILE_FICLONE);
+      chmodSync(target, OWN_FILE_MODE);
+    } catch (error) {
+      throw noCopy(dirname(target), error);
     }
-    if (stateOf(path) === before) return;
-    if (attempt === COPY_TRIES) throw new StoreAccessError(`${path} changed during each copy; try again`);
   }
-}
-
-const ENDINGS = ['', '-wal', '-journal'];
-
-function copyFile(source: string, target: string): void {
-  if (!isAllowed(source, constants.R_OK)) throw new StoreAccessError(`${source} cannot be read: permission denied`);
-  try {
-    copyFileSync(source, target, constants.COPYFILE_FICLONE);
-    chmodSync(target, OWN_FILE_MODE);
-  } catch (error) {
-    throw noCopy(dirname(target), error);
-  }
-}
-
-function stateOf(path: string): string {
-  const files = ENDINGS.map((ending) => statSync(path + ending, { throwIfNoEntry: false, bigint: true }));
-  return files.map((file) => (file === undefined ? '' : `${file.ino} ${file.size} ${file.mtimeNs}`)).join();
 }

@@ -8,7 +8,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
-import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
+import { copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
 import { StoreFile, isAccessProblem, pauseMs, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
 
@@ -85,9 +85,7 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
-    // With query_only, SQLite would also refuse to write the copy.
-    client.pragma('query_only = OFF');
-    const current = privateCopy((copy) => client.prepare('VACUUM INTO ?').run(copy), update);
+    const current = privateCopy((copy) => copyInto(client, copy), update);
     client.close();
     return current;
   } catch (error) {
@@ -182,44 +180,17 @@ function asStoreError(path: string, error: unknown): unknown {
   return new Refusal(`${path} ${refusal}`, { cause: error });
 }
 
-const PAGES_AT_ONCE = 2000;
-
-interface CopiedStore {
-  readonly runs: number;
-  /** `ok`, or SQLite's first error. */
-  readonly quickCheck: string;
-}
-
-/** Copies a consistent snapshot of a store to a new file, which is synced to the disk on return. */
-export async function backupStore({ $client }: StoreDatabase, target: string, signal: AbortSignal) {
-  // Hold a read transaction, because concurrent writes would otherwise restart the copy.
-  $client.exec('BEGIN');
-  try {
-    $client.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get();
-    const progress = (): number => {
-      signal.throwIfAborted();
-      return PAGES_AT_ONCE;
-    };
-    await $client.backup(target, { progress });
-  } finally {
-    $client.exec('ROLLBACK');
-  }
-  return settled(target);
-}
-
-/** Checks a copy and syncs it to the disk. */
-function settled(path: string): CopiedStore {
-  const copy = new Database(path);
-  try {
-    // Makes it a single file without a WAL, so that it can be copied.
-    copy.pragma('journal_mode = DELETE');
-    const quickCheck = String(copy.pragma('quick_check(1)', { simple: true }));
-    const runs: unknown = copy.prepare('SELECT count(*) FROM runs').pluck().get();
-    return { runs: Number(runs), quickCheck };
-  } finally {
-    copy.close();
-    const file = openSync(path, 'r+');
-    fsyncSync(file);
-    closeSync(file);
-  }
+/**
+ * Writes a consistent copy of a store to a new file without a WAL, syncs it to the disk and checks it.
+ * @returns `quickCheck`: `ok`, or SQLite's first error
+ */
+export function backupStore({ $client }: StoreDatabase, target: string) {
+  copyInto($client, target);
+  const file = openSync(target, 'r+');
+  fsyncSync(file);
+  closeSync(file);
+  return readFrom(target, (copy) => ({
+    quickCheck: String(copy.pragma('quick_check(1)', { simple: true })),
+    runs: Number(copy.prepare('SELECT count(*) FROM runs').pluck().get()),
+  }));
 }

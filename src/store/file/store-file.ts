@@ -1,10 +1,9 @@
-import { accessSync, constants, existsSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 
 import type Database from 'better-sqlite3';
 
 import { sizeOf } from '../../files/folders.ts';
 import { errorCode } from '../../errors.ts';
-import type { StoreHealth } from '../../machine/machine-facts.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';
 import { readFrom } from './open-to-read.ts';
 
@@ -14,17 +13,8 @@ export interface StoreLoss {
   readonly what: string;
 }
 
-/** Source: https://www.sqlite.org/fileformat.html, section 1.3: magic, page size, change counter, size in pages. */
-const HEADER_BYTES = 100;
+/** The first bytes of every file of SQLite (https://www.sqlite.org/fileformat.html, section 1.3). */
 const MAGIC = 'SQLite format 3\0';
-const PAGE_SIZE_AT = 16;
-const CHANGE_COUNTER_AT = 24;
-const PAGES_AT = 28;
-
-/** Number of tries, because another process may be checkpointing the WAL, which writes the first page first. */
-const LOOKS_AT_SIZE = 30;
-const BETWEEN_LOOKS_MS = 100;
-
 const OWNER_MAY = 0o600;
 
 /** Checks that the path still leads to the opened store, because SQLite keeps writing to a deleted file. */
@@ -35,25 +25,24 @@ export class StoreFile {
   private readonly wasOwners: boolean;
   /** Never closed, because that would drop SQLite's locks on the same file (POSIX, `man 2 fcntl`). */
   private file: number | null = null;
-  private changeCounter = 0;
-  private size: number;
 
   constructor(path: string) {
     this.path = path;
     this.inode = inodeOf(path);
     this.walInode = inodeOf(`${path}-wal`);
     this.wasOwners = mayOwner(path);
-    this.size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** The loss of the file, judged by name, permission, first page and size; null if it is intact. */
+  /** The loss of the file, judged by name, permission and first bytes; null if it is intact. */
   loss(): StoreLoss | null {
     const inode = inodeOf(this.path);
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
     if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
     if (this.isForbidden()) return { kind: 'forbidden', what: 'can no longer be read and written' };
-    const what = this.damage();
-    return what === null ? null : { kind: 'damaged', what };
+    this.file ??= openSync(this.path, 'r');
+    const magic = Buffer.alloc(MAGIC.length);
+    readSync(this.file, magic, 0, MAGIC.length, 0);
+    return magic.toString('latin1') === MAGIC ? null : { kind: 'damaged', what: 'was overwritten by something else' };
   }
 
   /** Removes the WAL, which SQLite would apply to the next file of that name. Call when all writing has ended. */
@@ -71,28 +60,6 @@ export class StoreFile {
       return true;
     }
   }
-
-  private damage(): string | null {
-    this.file ??= openSync(this.path, 'r');
-    for (let look = 1; ; look += 1) {
-      const header = Buffer.alloc(HEADER_BYTES);
-      const bytes = readSync(this.file, header, 0, HEADER_BYTES, 0);
-      if (bytes < HEADER_BYTES) return 'was cut short';
-      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'was overwritten by something else';
-      const changeCounter = header.readUInt32BE(CHANGE_COUNTER_AT);
-      if (changeCounter < this.changeCounter) return 'was overwritten by another store';
-      this.changeCounter = changeCounter;
-      const { size } = fstatSync(this.file);
-      // A checkpoint may not have copied all pages yet, but only VACUUM shrinks the file and updates the header.
-      const stated = pageSizeIn(header) * header.readUInt32BE(PAGES_AT);
-      if (size >= Math.min(this.size, stated)) {
-        this.size = size;
-        return null;
-      }
-      if (look === LOOKS_AT_SIZE) return 'was cut short';
-      pauseMs(BETWEEN_LOOKS_MS);
-    }
-  }
 }
 
 /** Blocks the thread, because SQLite is used synchronously. */
@@ -108,12 +75,6 @@ function inodeOf(path: string): string | null {
 function mayOwner(path: string): boolean {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
   return (mode & OWNER_MAY) === OWNER_MAY;
-}
-
-/** 1 means 65536, which does not fit into two bytes. */
-function pageSizeIn(header: Buffer): number {
-  const stated = header.readUInt16BE(PAGE_SIZE_AT);
-  return stated === 1 ? 1 << 16 : stated;
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
@@ -156,28 +117,31 @@ function sqliteCode(error: unknown): string | null {
 
 const BUSY_TIMEOUT_MS = 2000;
 
-export function storeHealth(path: string, migrationsFolder: string): StoreHealth {
-  if (!existsSync(path)) return { kind: 'none', path };
-  if (statSync(path).isDirectory()) return { kind: 'refused', path, problem: 'is a folder' };
+export type StoreHealth = Readonly<ReturnType<typeof storeHealth>>;
+
+export function storeHealth(path: string, migrationsFolder: string) {
+  if (!existsSync(path)) return { kind: 'none' as const, path };
+  if (statSync(path).isDirectory()) return { kind: 'refused' as const, path, problem: 'is a folder' };
   try {
     return readFrom(path, (client) => healthOf(client, path, migrationsFolder), BUSY_TIMEOUT_MS);
   } catch (error) {
     const problem = sqliteRefusal(error);
     if (problem === null) throw error;
-    return { kind: 'refused', path, problem };
+    return { kind: 'refused' as const, path, problem };
   }
 }
 
-function healthOf(client: Database.Database, path: string, migrationsFolder: string): StoreHealth {
+function healthOf(client: Database.Database, path: string, migrationsFolder: string) {
   const applied = appliedMigration(client);
   const newest = newestMigration(migrationsFolder);
   return {
-    kind: 'opened',
+    kind: 'opened' as const,
     path,
     bytes: sizeOf(path),
     walBytes: sizeOf(`${path}-wal`),
     sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
+    /** `ok`, or SQLite's first error. */
     quickCheck: String(client.pragma('quick_check(1)', { simple: true })),
-    schema: applied === newest ? 'current' : applied > newest ? 'newer' : 'older',
+    schema: applied === newest ? ('current' as const) : applied > newest ? ('newer' as const) : ('older' as const),
   };
 }

@@ -8,7 +8,7 @@ import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { brokenReferences, findConflicts, type MergeConflict, MERGED_TABLES, shapeOf } from './tables.ts';
+import { brokenReferences, findConflicts, MERGED_TABLES, shapeOf } from './tables.ts';
 
 export const mergedRows = z.strictObject({
   sweeps: count,
@@ -22,14 +22,7 @@ export const mergedRows = z.strictObject({
   acknowledgements: count,
 });
 
-export interface StoreMerge {
-  readonly added: z.infer<typeof mergedRows>;
-  readonly alreadyThere: { readonly sweeps: number; readonly runs: number };
-  readonly sweepIds: readonly SweepId[];
-  /** Sweeps that had progressed further in the other store. */
-  readonly updatedSweepIds: readonly SweepId[];
-  readonly conflicts: readonly MergeConflict[];
-}
+export type StoreMerge = Awaited<ReturnType<typeof mergeAttached>>;
 
 /** Large, because IDs are random and pages that do not fit are read and written repeatedly. */
 const CACHE_KIB = 256 << 10;
@@ -73,7 +66,7 @@ function ofNewRuns(table: string): string {
     WHERE r.run_id NOT IN (SELECT run_id FROM common_runs)`;
 }
 
-async function mergeAttached(client: Client, signal: AbortSignal): Promise<StoreMerge> {
+async function mergeAttached(client: Client, signal: AbortSignal) {
   // Leaves out an import whose runs are all here under other names, because its sweep would be empty.
   client.exec(`
     CREATE TEMP TABLE common_runs AS SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
@@ -105,6 +98,7 @@ async function mergeAttached(client: Client, signal: AbortSignal): Promise<Store
       runs: Number(client.prepare('SELECT count(*) FROM common_runs').pluck().get()),
     },
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
+    /** Sweeps that had progressed further in the other store. */
     updatedSweepIds: updateSweeps(client),
     conflicts,
   };

@@ -97,13 +97,12 @@ const COMPARED: readonly string[] = [
 
 /** Rows with equal IDs and different content. Needs `other` attached and `common_runs` filled. */
 export function findConflicts(client: Database.Database): MergeConflict[] {
-  return [
-    ...COMPARED.flatMap((table) => differencesIn(client, table, MAY_DIFFER[table])),
-    ...MERGED_TABLES.run.flatMap((table) => differencesOfRuns(client, table, MAY_DIFFER[table])),
-  ];
+  return [...COMPARED, ...MERGED_TABLES.run].flatMap((table) => differencesIn(client, table, MAY_DIFFER[table]));
 }
 
 /**
+ * Differing rows, grouped by the columns that differ. Of the tables of runs only rows of `common_runs`, where a missing
+ * row also counts.
  * @param free columns that may differ
  * @param where condition on rows of `main`, as `m`
  */
@@ -113,65 +112,39 @@ export function differencesIn(
   free: readonly string[] = [],
   where = '1',
 ): MergeConflict[] {
-  const { keys, values } = shapeOf(client, table);
-  const compared = values.filter((column) => !free.includes(column));
-  const from = `other."${table}" o JOIN main."${table}" m ON ${equal(keys)} WHERE ${differs(compared)} AND ${where}`;
-  return grouped(client, table, keys, compared, from);
-}
-
-/** Differences in rows of `common_runs`, where a missing row also counts. */
-export function differencesOfRuns(client: Database.Database, table: string, free: readonly string[] = []) {
-  const { keys, values } = shapeOf(client, table);
-  const compared = values.filter((column) => !free.includes(column));
-  // For layers that are not read, compare at least the size.
-  if (table === 'layer_profiles' && free.includes('"data"')) compared.push('length("data")');
+  const shape = shapeOf(client, table);
+  const compared = shape.values.filter((column) => !free.includes(column));
+  const marks = compared.map((column) => `iif(m.${column} IS NOT o.${column}, '1', '0')`);
+  const isOfRun = MERGED_TABLES.run.some((name) => name === table);
+  const others = isOfRun
+    ? `common_runs c CROSS JOIN other."${table}" o ON o.run_id = c.run_id LEFT`
+    : `other."${table}" o`;
   // Data that was pruned here does not count as missing.
-  const column = { samples: 'p."samples"', layer_profiles: 'p."layers"' }[table];
-  const isPruned = `EXISTS (SELECT 1 FROM main.pruned_runs p WHERE p.run_id = o.run_id AND ${column ?? '0'})`;
-  const mayLack = table === 'pruned_runs' ? '1' : isPruned;
-  const from = `common_runs c CROSS JOIN other."${table}" o ON o.run_id = c.run_id
-    LEFT JOIN main."${table}" m ON ${equal(keys)}
-    WHERE CASE WHEN m.${keys[0]} IS NULL THEN NOT (${mayLack}) ELSE ${differs(compared)} END`;
-  return grouped(client, table, keys, compared, from);
-}
-
-function equal(keys: readonly string[]): string {
-  return keys.map((key) => `m.${key} = o.${key}`).join(' AND ');
-}
-
-function sideOf(columns: readonly string[], side: string): string[] {
-  return columns.map((column) => column.replace('"', `${side}."`));
-}
-
-function differs(columns: readonly string[]): string {
-  if (columns.length === 0) return '0';
-  return `(${sideOf(columns, 'm').join(', ')}) IS NOT (${sideOf(columns, 'o').join(', ')})`;
-}
-
-/** Groups conflicts by the columns that differ. */
-function grouped(
-  client: Database.Database,
-  table: string,
-  keys: readonly string[],
-  columns: readonly string[],
-  from: string,
-): MergeConflict[] {
-  const [ours, theirs] = [sideOf(columns, 'm'), sideOf(columns, 'o')];
-  const marks = ours.map((own, index) => `iif(${own} IS NOT ${theirs[index]}, '1', '0')`);
+  const column = { samples: 'samples', layer_profiles: 'layers' }[table];
+  const isPruned = `EXISTS (SELECT 1 FROM main.pruned_runs p WHERE p.run_id = o.run_id AND p.${column})`;
+  const isMissing = !isOfRun || table === 'pruned_runs' ? '0' : column === undefined ? '1' : `NOT ${isPruned}`;
   const rows = client
     .prepare<[], [id: string, isLacking: number, marks: string]>(
-      `SELECT ${keys.map((key) => `o.${key}`).join(` || ' ' || `)}, m.${keys[0]} IS NULL, ${["''", ...marks].join(' || ')}
-       FROM ${from}`,
+      `SELECT * FROM (
+         SELECT ${shape.keys.map((key) => `o.${key}`).join(` || ' ' || `)}, m.${shape.keys[0]} IS NULL AS lacks,
+                ${["''", ...marks].join(' || ')} AS marks, ${isMissing} AS isMissing
+         FROM ${others} JOIN main."${table}" m ON ${sameKeys(shape)} WHERE ${where})
+       WHERE iif(lacks, isMissing, marks LIKE '%1%')`,
     )
     .raw();
   const groups = new Map<string, MergeConflict & { rows: number }>();
   for (const [id, isLacking, found] of rows.iterate()) {
-    const differing = isLacking === 1 ? [] : columns.filter((_, index) => found.charAt(index) === '1');
-    const names = differing.map((column) => /"(.*)"/.exec(column)?.[1] ?? column);
-    const group = groups.get(names.join()) ?? { table, columns: names, rows: 0, examples: [] };
+    const differing = isLacking === 1 ? [] : compared.filter((_, index) => found.charAt(index) === '1');
+    const columns = differing.map((name) => name.slice(1, -1));
+    const group = groups.get(columns.join()) ?? { table, columns, rows: 0, examples: [] };
     group.rows += 1;
     if (group.examples.length < MAX_EXAMPLES) group.examples.push(id);
-    groups.set(names.join(), group);
+    groups.set(columns.join(), group);
   }
   return [...groups.values()];
+}
+
+/** Condition for the same row in both stores, as `m` and `o`. */
+export function sameKeys({ keys }: ReturnType<typeof shapeOf>): string {
+  return keys.map((key) => `m.${key} = o.${key}`).join(' AND ');
 }

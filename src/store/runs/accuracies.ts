@@ -25,8 +25,6 @@ export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
     .run();
 }
 
-type AccuracyRow = typeof accuracies.$inferSelect;
-
 export function accuracyHistory(
   db: StoreDatabase,
   { model, precision }: Pick<AccuracyRecord, 'model' | 'precision'>,
@@ -93,23 +91,18 @@ function importedWithoutFile(db: StoreDatabase, sweepIds: readonly SweepId[]): S
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
-function fromRow(row: AccuracyRow): AccuracyRecord {
-  const { top1Same, top1Of, customName, customVariant, customReference, ...rest } = row;
+function fromRow(row: typeof accuracies.$inferSelect): AccuracyRecord {
+  const {
+    top1Same: same,
+    top1Of: of,
+    customName: name,
+    customVariant: variant,
+    customReference: reference,
+    ...rest
+  } = row;
   const { sqnrDb, relativeError, cosineMin, cosineMean, maxAbsError, samples, ...about } = rest;
-  return {
-    ...about,
-    accuracy: {
-      sqnrDb,
-      relativeError,
-      cosineMin,
-      cosineMean,
-      maxAbsError,
-      samples,
-      top1: top1Same === null || top1Of === null ? null : { same: top1Same, of: top1Of },
-      custom:
-        customName === null || customVariant === null || customReference === null
-          ? null
-          : { name: customName, variant: customVariant, reference: customReference },
-    },
-  };
+  const numbers = { sqnrDb, relativeError, cosineMin, cosineMean, maxAbsError, samples };
+  const top1 = same === null || of === null ? null : { same, of };
+  const custom = name === null || variant === null || reference === null ? null : { name, variant, reference };
+  return { ...about, accuracy: { ...numbers, top1, custom } };
 }

@@ -1,30 +1,18 @@
-import { type SQL, and, eq, isNotNull, notInArray, or } from 'drizzle-orm';
+import { type SQL, and, eq, or } from 'drizzle-orm';
 
-import type { EngineIdentity } from '../../layers/explained-run.ts';
-import type { CellInputs } from '../../records/cell.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { CellKey, Immutable, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
-import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import { importedBuilds, statedArguments } from '../builds/builds.ts';
 import { isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import {
-  builds,
-  cells,
-  invocations,
-  layerProfiles,
-  measurements,
-  runHints,
-  runs,
-  sweeps,
-  timeStatistics,
-} from '../schema.ts';
+import { builds, cells, invocations, layerProfiles, runs, sweeps, timeStatistics } from '../schema.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
-import { flagsOf, telemetryOf } from './run-facts.ts';
-import { centreValue, printedValue, statisticOf } from './run-values.ts';
-import { outcomeFrom } from './runs.ts';
+import { cellRunsOf } from './cell-runs.ts';
+import { hintsOf, telemetryOf } from './show-run.ts';
+import { statisticOf } from './run-values.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 
@@ -62,13 +50,6 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
 }
 
 const MOST = 200;
-
-export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
-  const which = and(isAmong(runHints.runId, runIds), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]));
-  const rows = db.select().from(runHints).where(which).all();
-  const byRun = Map.groupBy(rows, ({ runId }) => runId);
-  return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
-}
 
 /** @param sweepIds null for any sweep */
 export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
@@ -118,71 +99,64 @@ export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
 }
 
 interface ExplainedCell {
-  readonly cellKey: CellKey;
-  readonly inputs: CellInputs;
+  readonly cell: KeyedCell;
   readonly sweepIds: readonly SweepId[];
   /** Null for all timed runs of the cell in the sweeps. */
   readonly runId: RunId | null;
 }
 
-/**
- * The timed runs of a cell with everything that may explain their numbers, oldest first. They have both kinds of GPU
- * time, because the runs of both sides decide which one counts.
- */
-export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
-  const isChosen = cell.runId === null ? isAmong(runs.sweepId, cell.sweepIds) : eq(runs.runId, cell.runId);
-  // A report of another harness has latencies, and none of trtexec's own numbers.
-  const hasValues = or(isNotNull(measurements.runId), eq(runs.outcome, 'measured'));
-  const { outcome: kind, reason: why, provenance, notes, environmentId: ofMachine, buildId: build } = runs;
-  const ofRun = { outcome: kind, reason: why, provenance, notes, environmentId: ofMachine, buildId: build };
-  const { argv, banner } = invocations;
-  const ofBuild = { sha256: runs.engineSha256, modelSha256: builds.modelSha256, flags: builds.flags };
+type StoredRun = Immutable<ReturnType<typeof explainedRuns>[number]>;
+
+/** One timed run with everything that may explain its number. Null: unknown. */
+export type ExplainedRun = Pick<StoredRun, 'boundBy' | 'flags' | 'outcome' | 'runId' | 'sweepId'> &
+  Pick<StoredRun, 'gpuComputeMeanMs' | 'hints' | 'telemetry' | 'environment' | 'engine' | 'runFlags' | 'inputs'> &
+  Pick<StoredRun, 'importNotes'> &
+  Pick<StoredRun['values'], 'gpuComputeMs' | 'latencyMs' | 'throughputQps' | 'enqueueMs'> &
+  Pick<StoredRun['values'], 'h2dMs' | 'd2hMs' | 'cvPercent' | 'gpuBusy'>;
+
+/** The timed runs of a cell with everything that may explain their numbers, oldest first. */
+export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }: ExplainedCell) {
+  const timed = cellRunsOf(db, sweepIds, [cell.key]).filter(
+    // A report of another harness has latencies, and none of trtexec's own numbers.
+    ({ outcome, role, runId, values }) =>
+      role === 'timed' &&
+      (only === null || only === runId) &&
+      (values.throughputQps !== null || outcome.kind === 'measured'),
+  );
+  const ids = timed.map(({ runId }) => runId);
+  const { runId, provenance, notes, engineSha256: sha256 } = runs;
+  const [{ argv, banner }, { flags, modelSha256 }] = [invocations, builds];
+  const ofRun = { runId, provenance, notes, gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs') };
   const rows = db
-    .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      stored: { ...ofRun, ...ofBuild, argv, banner },
-      gpuCompute: { printed: printedValue('gpuComputeMs'), centre: centreValue('gpuComputeMs') },
-      latency: { printed: printedValue('latencyMs'), centre: centreValue('latencyMs') },
-      gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs'),
-      throughputQps: measurements.throughputQps,
-      enqueueMs: printedValue('enqueueMs'),
-      h2dMs: statisticOf('h2d', 'medianMs'),
-      d2hMs: statisticOf('d2h', 'medianMs'),
-      cvPercent: measurements.cvPercent,
-      gpuBusy: measurements.gpuBusy,
-      boundBy: measurements.boundBy,
-    })
+    .select({ ...ofRun, argv, banner, sha256, modelSha256, flags })
     .from(runs)
-    .leftJoin(measurements, ON.measurement)
     .innerJoin(invocations, ON.invocation)
     .leftJoin(builds, ON.build)
-    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen, hasValues))
-    .orderBy(runs.startedAt, runs.repeat, runs.runId)
+    .where(isAmong(runId, ids))
     .all();
-  const ids = rows.map(({ runId }) => runId);
-  const hints = hintsOf(db, ids);
-  const flags = flagsOf(db, isAmong(runs.runId, ids));
-  const telemetry = telemetryOf(db, ids);
-  const environments = findEnvironments(db, [...new Set(rows.map(({ stored }) => stored.environmentId))]);
-  const built = importedBuilds(db, cell.sweepIds);
-  return rows.map(({ stored, ...run }) => {
-    const parts = statedArguments(stored);
+  const stored = new Map(rows.map((row) => [row.runId, row]));
+  const [hints, telemetry] = [hintsOf(db, ids), telemetryOf(db, ids)];
+  const environments = findEnvironments(db, [...new Set(timed.map(({ environmentId }) => environmentId))]);
+  const built = importedBuilds(db, sweepIds);
+  return timed.flatMap((run) => {
+    const row = stored.get(run.runId);
+    if (row === undefined) return [];
+    const parts = statedArguments(row);
     const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
-    const { buildId, environmentId, modelSha256, outcome, reason, sha256 } = stored;
-    const flagsOfBuild = stored.flags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts));
-    const engine: EngineIdentity = { buildId, sha256, path, modelSha256, flags: flagsOfBuild };
+    const flagsOfBuild = row.flags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts));
+    const identity = { buildId: run.buildId, sha256: row.sha256, path, modelSha256: row.modelSha256 };
+    /** `path` in the command line is the only identification of an engine that bench did not build. */
+    const engine = { ...identity, flags: flagsOfBuild };
     return {
       ...run,
-      outcome: outcomeFrom(outcome, reason),
+      gpuComputeMeanMs: row.gpuComputeMeanMs,
       hints: hints.get(run.runId) ?? [],
-      flags: flags.get(run.runId) ?? [],
       telemetry: telemetry.get(run.runId) ?? null,
-      environment: environments.get(environmentId) ?? UNKNOWN_ENVIRONMENT,
+      environment: environments.get(run.environmentId) ?? UNKNOWN_ENVIRONMENT,
       engine,
       runFlags: flagsIn(parts, ['inference', 'both']),
       inputs: cell.inputs,
-      importNotes: stored.provenance === 'imported' ? stored.notes : [],
+      importNotes: row.provenance === 'imported' ? row.notes : [],
     };
   });
 }

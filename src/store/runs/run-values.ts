@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import type { BoundBy } from '../../records/bound.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
@@ -14,6 +14,7 @@ import {
   measurements,
   runFlags,
   runHints,
+  runMethods,
   runs,
   runTelemetry,
   runValues as harnessValues,
@@ -21,7 +22,7 @@ import {
   timeStatistics,
 } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
-import { flagsOf } from './run-facts.ts';
+import { flagsOf } from './show-run.ts';
 
 /**
  * Query for runs with the values of some metrics: printed ones and, if the metric has one, the center of the samples.
@@ -31,14 +32,15 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
   const { buildId, engineKey, environmentId } = runs;
   const { boundBy, queries } = measurements;
   const { commit, dirty } = sweeps;
-  const { smClockMhz } = runTelemetry;
+  const [{ smClockMhz }, { inFlight }] = [runTelemetry, runMethods];
   const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
   const values = sqlByMetric(metrics, printedValue);
   const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
   return db
-    .select({ ...about, ...made, values, centres: CENTRES })
+    .select({ ...about, ...made, inFlight, values, centres: CENTRES })
     .from(runs)
     .innerJoin(sweeps, ON.sweep)
+    .leftJoin(runMethods, eq(runMethods.runId, runs.runId))
     .leftJoin(measurements, ON.measurement)
     .leftJoin(runTelemetry, ON.telemetry)
     .leftJoin(builds, ON.build)
@@ -68,7 +70,7 @@ export function measuredRuns(
       const rows = rowsOf(db, metrics, which);
       for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rows) {
         const [values, centres] = [valuesIn(numbers, metrics, 0), valuesIn(numbers, CENTRED, metrics.length)];
-        const run = { sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
+        const run = { runId, sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
         byCell.get(cellKey)?.push({ ...run, flags: flags.get(runId) ?? NO_FLAGS });
       }
     }
@@ -129,31 +131,19 @@ export function lastValuedRuns(
 ) {
   // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
-  const isOfCell = and(
+  const ofBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
+  const ofCell = and(
     eq(runs.cellKey, sql.placeholder('cellKey')),
     isMeasured,
     eq(runs.provenance, provenance),
-    branch === undefined ? undefined : eq(sweeps.branch, branch),
+    ofBranch,
   );
-  // An index has the dates in order, so that years of runs are not sorted.
-  const { startedAt } = runs;
-  const dated = db.select({ startedAt }).from(runs).innerJoin(sweeps, ON.sweep).orderBy(desc(startedAt));
-  const isDated = and(isOfCell, isNotNull(startedAt));
-  const oldest = dated
-    .where(isDated)
-    .limit(1)
-    .offset(limit - 1)
-    .prepare();
-  const isRecent = and(isOfCell, or(isNull(startedAt), gte(startedAt, sql.placeholder('since'))));
-  const newest = runValues(db, [metric]).where(isRecent).orderBy(newestRunFirst).limit(limit).prepare();
-  return (cellKey: CellKey) => {
-    const since = oldest.get({ cellKey })?.startedAt ?? '';
-    return newest.all({ cellKey, since }).toReversed();
-  };
+  const newest = runValues(db, [metric]).where(ofCell).orderBy(newestRunFirst).limit(limit).prepare();
+  return (cellKey: CellKey) => newest.all({ cellKey }).toReversed();
 }
 
 /** SQL for the printed value of a metric of a run, in statements with the tables that `runValues` joins. */
-export function printedValue(metric: MetricId): SQL<number | null> {
+function printedValue(metric: MetricId): SQL<number | null> {
   const ofHarness = () =>
     sql<number | null>`(select ${harnessValues.value} from ${harnessValues}
       where ${harnessValues.runId} = ${runs.runId} and ${harnessValues.metric} = ${metric})`;
@@ -194,7 +184,7 @@ export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms
 }
 
 /** Like `printedValue`, for the center of the samples of a run. */
-export function centreValue(metric: MetricId): SQL<number | null> {
+function centreValue(metric: MetricId): SQL<number | null> {
   const column = centreOf(metric);
   return column === undefined ? sql`null` : sql`${measurements[column]}`;
 }

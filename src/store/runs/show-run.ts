@@ -1,15 +1,14 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL, notInArray } from 'drizzle-orm';
 
 import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
-import type { MetricId } from '../../records/metric.ts';
-import type { Outcome } from '../../records/outcome.ts';
+import { TIMED_METRICS, type TimeStatistics, type TimedMetric, type Method } from '../../records/harness.ts';
+import { type MetricId, type CustomMetricId, isCustomMetric } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
-import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
+import { idBegins, isAmong, isAmongOrAny, ofSweep, ON, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
@@ -21,11 +20,19 @@ import {
   runEvidence,
   runs,
   timeStatistics,
+  runFlags,
+  runHints,
+  runMethods,
+  runTelemetry,
+  runValues,
 } from '../schema.ts';
 import { type StoredLayers, decodeLayers, decodeSamples } from './blob-codecs.ts';
-import { hintsOf } from './layer-runs.ts';
-import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
 import { attemptsOf, outcomeFrom } from './runs.ts';
+import { trtexecMethod } from '../../judge/method.ts';
+import type { Cell } from '../../records/cell.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
+import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -49,18 +56,22 @@ export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
 
 export function showRun(db: StoreDatabase, runId: RunId) {
   const stored = db.select().from(runs).innerJoin(invocations, ON.invocation).innerJoin(environments, ON.environment);
-  const row = stored.where(eq(runs.runId, runId)).get();
+  const row = stored.leftJoin(builds, ON.build).where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
-  const { runs: run, invocations: invocation, environments: environmentRow } = row;
-  const { environmentId: _, ...environment } = environmentRow;
+  const run = row.runs;
+  const { environmentId: _, ...environment } = row.environments;
   const { runId: _ofRun, ...measurementColumns } = getTableColumns(measurements);
   const { runId: _ofFile, ...artefactColumns } = getTableColumns(artefacts);
   const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
+  const { stream, line, text } = runEvidence;
+  const evidence = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
+  const { metric, value } = runValues;
+  const values = db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId));
   const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
-  const medianOf = (line: TimedMetric): number | null => statistics[line]?.median ?? null;
+  const medianOf = (name: TimedMetric): number | null => statistics[name]?.median ?? null;
   const { gpuBusy = null, enqueueRatio = null } = measured ?? {};
   const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
-  const values = { gpuBusy, enqueueRatio, gpuComputeMs, h2dMs, d2hMs };
+  const shares = { flags, values: { gpuBusy, enqueueRatio, gpuComputeMs, h2dMs, d2hMs } };
   const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   return {
     runId,
@@ -69,22 +80,22 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     role: run.role,
     repeat: run.repeat,
     provenance: run.provenance,
-    outcome: outcomeWithEvidence(db, runId, outcomeFrom(run.outcome, run.reason)),
+    outcome: { ...outcomeFrom(run.outcome, run.reason), evidence: evidence.orderBy(asc(runEvidence.position)).all() },
     startedAt: run.startedAt,
     wallS: run.wallS,
     exitCode: run.exitCode,
     signal: run.signal,
     timedOut: run.timedOut,
-    argv: invocation.argv,
-    env: invocation.env,
+    argv: row.invocations.argv,
+    env: row.invocations.env,
     environment,
     buildId: run.buildId,
-    buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
+    buildModel: row.builds?.model || null,
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
-    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, flags, values }], environment.gpuName),
-    values: valuesOfRun(db, runId),
+    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName),
+    values: values.orderBy(runValues.position).all(),
     method: run.role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
@@ -100,10 +111,6 @@ export function showRun(db: StoreDatabase, runId: RunId) {
 /** Build options without paths; empty for a build that is not stored. */
 export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly string[] {
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
-}
-
-function buildModelOf(db: StoreDatabase, buildId: BuildId): string | null {
-  return db.select().from(builds).where(eq(builds.buildId, buildId)).get()?.model || null;
 }
 
 export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null {
@@ -122,12 +129,6 @@ function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples',
   const data = statement.pluck().get(runId) ?? null;
   // A damaged value may be a text.
   return typeof data === 'string' ? Buffer.from(data) : data;
-}
-
-function outcomeWithEvidence(db: StoreDatabase, runId: RunId, outcome: Outcome): Outcome {
-  const { stream, line, text } = runEvidence;
-  const stored = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
-  return { ...outcome, evidence: stored.orderBy(asc(runEvidence.position)).all() };
 }
 
 function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {
@@ -219,4 +220,73 @@ function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples
   } catch {
     return null;
   }
+}
+
+const isOfRun = eq(runFlags.runId, runs.runId);
+
+export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
+  const { runId: id, flag: flagId, ...facts } = getTableColumns(runFlags);
+  const flagged = db
+    .select({ runId: id, id: flagId, ...facts })
+    .from(runs)
+    .innerJoin(runFlags, isOfRun);
+  const rows = flagged.where(whichRuns).orderBy(id).all();
+  const byRun = new Map<string, RunFlag[]>();
+  for (const { runId, ...flag } of rows) {
+    const known = byRun.get(runId);
+    if (known === undefined) byRun.set(runId, [flag]);
+    else known.push(flag);
+  }
+  return byRun;
+}
+
+export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
+  const which = and(isAmong(runHints.runId, runIds), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]));
+  const rows = db.select().from(runHints).where(which).all();
+  const byRun = Map.groupBy(rows, ({ runId }) => runId);
+  return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
+}
+
+export function flagsOfRun(db: StoreDatabase, runId: RunId): RunFlag[] {
+  return flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [];
+}
+
+/** Telemetry by run ID; omits runs that were not monitored. */
+export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, RunTelemetry> {
+  const rows = db.select().from(runTelemetry).where(isAmong(runTelemetry.runId, runIds)).all();
+  return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
+}
+
+/**
+ * The method of a run. That of trtexec follows from its options. Null for an unknown run, or one that failed in another
+ * harness.
+ */
+export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Method | null {
+  const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
+  if (stored !== undefined) {
+    const { runId: _, ...method } = stored;
+    return method;
+  }
+  // A failed run of another harness does not show its method.
+  if (cell?.harness !== undefined) return null;
+  const row = db
+    .select({
+      argv: invocations.argv,
+      harnessVersion: environments.tensorrt,
+      warmUpRuns: measurements.warmUpQueries,
+      timedRuns: measurements.queries,
+    })
+    .from(runs)
+    .innerJoin(invocations, ON.invocation)
+    .innerJoin(environments, ON.environment)
+    .leftJoin(measurements, ON.measurement)
+    .where(eq(runs.runId, runId))
+    .get();
+  if (row === undefined) return null;
+  const { argv, ...facts } = row;
+  return trtexecMethod(cell, argv, facts);
+}
+
+export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
+  return textsIn(db, runValues.metric).filter(isCustomMetric);
 }

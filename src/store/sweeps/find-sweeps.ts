@@ -53,7 +53,7 @@ export function newestDone(
   db: StoreDatabase,
   like: Sweep | null,
   branch: string | null,
-  isWanted: (sweep: Sweep) => boolean,
+  isWanted: (sweep: Sweep) => boolean = () => true,
 ): Sweep | null {
   const which = branch === null ? isRepresentative : equalOrNull(sweeps.branch, branch);
   return finishedLike(db, which, like, MAX_OTHERS).find(isWanted) ?? null;
@@ -68,11 +68,6 @@ export function sweepsOfMachines(db: StoreDatabase): Sweep[] {
 const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
 const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
 const isRepresentative = and(isNoExperiment, isOnBranch);
-
-/** Like `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
-export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
-  return finishedLike(db, isRepresentative, like, 1)[0] ?? null;
-}
 
 function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number): Sweep[] {
   const isLike = like === null ? isFinished : ofMatrices([like.matrix], like.provenance);

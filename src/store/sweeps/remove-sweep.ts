@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { removeUnusedCells } from '../cells.ts';
@@ -12,15 +12,7 @@ import { seriesAround, sweepsById } from './find-sweeps.ts';
 import { acknowledgementsOf, findingsNaming, findingsOf, findingsReportedIn, saveFinding } from './findings.ts';
 
 /** The removal of a sweep: the deleted rows, and the changes of others. */
-export interface Removal {
-  readonly sweepId: SweepId;
-  /** Sweeps whose judgments are deleted; the next `bench check` judges them again. */
-  readonly judgedAgain: readonly SweepId[];
-  readonly findings: readonly { readonly finding: Finding; readonly acknowledgement: Acknowledgement | null }[];
-  /** Findings that were over and are open again, in their new form. */
-  readonly reopened: readonly Finding[];
-  readonly changed: readonly Finding[];
-}
+export type Removal = ReturnType<typeof removalOf>;
 
 /**
  * Computes how the store would be if a sweep had never been made. Changes nothing.
@@ -35,7 +27,7 @@ export interface Removal {
  * - Findings that an earlier sweep reported stay. If this sweep or a later one ended a finding, or saw it last, that is
  *   no longer known. The finding is then open again, without a last bad sweep, until the next check.
  */
-export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
+export function removalOf(db: StoreDatabase, sweep: Sweep) {
   const { sweepId } = sweep;
   const { after, before } = seriesAround(db, sweep);
   const elsewhere = judgedElsewhere(db, sweep, new Set([sweep, ...before, ...after].map((one) => one.sweepId)));
@@ -56,11 +48,13 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
   );
   return {
     sweepId,
+    /** Sweeps whose judgments are deleted; the next `bench check` judges them again. */
     judgedAgain,
     findings: reported
       .filter((finding) => !stays(finding))
       .map((finding) => ({ finding, acknowledgement: marks.get(finding.findingId) ?? null })),
-    reopened: endedSince.map((finding) => ({ ...finding, state: 'open', lastBadSweepId: null })),
+    /** Findings that were over and are open again, in their new form. */
+    reopened: endedSince.map((finding): Finding => ({ ...finding, state: 'open', lastBadSweepId: null })),
     changed: [
       ...seenSince
         .filter((finding) => finding.state !== 'recovered')

@@ -2,11 +2,20 @@ import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
 import { BenchError, StoreError, errorCode } from '../../errors.ts';
+import { count } from '../../records/output-parts.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
-import { brokenReferences } from '../merge/tables.ts';
 import { sqliteRefusal } from '../file/store-file.ts';
+import {
+  brokenReferences,
+  differencesIn,
+  type MergeConflict,
+  MERGED_TABLES,
+  sameKeys,
+  shapeOf,
+} from '../merge/tables.ts';
 
 const DAMAGE_KINDS = [
   'file',
@@ -40,62 +49,147 @@ const RESTORE = 'keep the file; restore a backup, or make a new store with `benc
 /** A store to verify, which is neither created nor migrated. */
 export type VerifiedStore = Database.Database;
 
-export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
-  let client: Database.Database | null = null;
+/** Opens a store and runs SQLite's checks of the file and of references between rows. `client` is null if it is damaged. */
+export function openToVerify(path: string, migrationsFolder: string, isQuick: boolean) {
+  let client: VerifiedStore | null = null;
   try {
     client = openToRead(path);
     refuseForeign(client, path, migrationsFolder);
-    if (appliedMigration(client) > 0) return client;
+    if (appliedMigration(client) > 0) return { client, found: checked(client, path, migrationsFolder, isQuick) };
     throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
   } catch (error) {
     client?.close();
     const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
     if (refusal === null) throw error;
-    if (!isDamage(error)) throw new StoreError(`${path} ${refusal}`, { cause: error });
-    return { kind: 'file', where: path, what: 'SQLite cannot read it', advice: RESTORE };
+    const isDamage = /^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(error));
+    if (!isDamage) throw new StoreError(`${path} ${refusal}`, { cause: error });
+    const found: StoreDamage[] = [{ kind: 'file', where: path, what: 'SQLite cannot read it', advice: RESTORE }];
+    return { client: null, found };
   }
 }
 
-/** Runs SQLite's checks of the file and of references between rows. */
-export function verifyFile(client: VerifiedStore, path: string, migrationsFolder: string, isQuick: boolean) {
-  try {
-    const found: StoreDamage[] = [
-      ...integrity(client, path, isQuick ? 'quick_check' : 'integrity_check'),
-      ...foreignKeys(client),
-    ];
-    if (appliedMigration(client) === newestMigration(migrationsFolder)) return found;
+function checked(client: VerifiedStore, path: string, migrationsFolder: string, isQuick: boolean): StoreDamage[] {
+  const check = client.prepare<[], string>(`PRAGMA ${isQuick ? 'quick_check' : 'integrity_check'}(50)`).pluck();
+  const [first = 'ok', ...more] = check.all().join('\n').split('\n');
+  const also = more.length === 0 ? '' : ` (and ${more.length} more)`;
+  const found: StoreDamage[] =
+    first === 'ok' ? [] : [{ kind: 'file', where: path, what: `${first}${also}`, advice: RESTORE }];
+  for (const { table, parent, rows } of brokenReferences(client, 'main')) {
+    const what = `${rows} ${rows === 1 ? 'row refers' : 'rows refer'} to ${parent} that are not there`;
+    found.push({ kind: 'foreignKey', where: table, what, advice: RESTORE });
+  }
+  if (appliedMigration(client) < newestMigration(migrationsFolder)) {
     const what = 'was written by an older version of bench: its rows were not checked';
     const advice = 'any other command updates it and keeps a copy of the old file';
     found.push({ kind: 'schema', where: path, what, advice });
-    return found;
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const damage: StoreDamage = { kind: 'file', where: path, what: String(error), advice: RESTORE };
-    return [damage];
   }
+  return found;
 }
 
-function integrity(client: Database.Database, path: string, check: string): StoreDamage[] {
-  const lines = client
-    .prepare<[], string>(`PRAGMA ${check}(50)`)
+/**
+ * Tables that can be restored from artefacts, in addition to those of runs. Accuracies, baselines and attachments are
+ * only in the store.
+ */
+const RESTORED = [
+  ...MERGED_TABLES.shared,
+  ...MERGED_TABLES.sweep,
+  'findings',
+  'finding_cells',
+  'acknowledgements',
+  'judged_sweeps',
+] as const;
+/** No artefact records the notifications. */
+const NOT_RESTORED: Readonly<Record<string, readonly string[]>> = { findings: ['"notified_at"'] };
+
+export const comparedTable = z.strictObject({
+  table: z.string(),
+  rows: count.describe('Rows compared with the artefacts'),
+  notComparable: count.describe('Rows without artefacts'),
+});
+
+/**
+ * Compares a store with another one made from its artefacts, table by table.
+ * @param toolVersion version of this bench; differences in sweeps of another version may be due to its parser
+ * @param sweepIds null for all
+ */
+export function compareRebuilt(
+  client: VerifiedStore,
+  rebuiltPath: string,
+  toolVersion: string,
+  sweepIds: readonly SweepId[] | null,
+) {
+  client.pragma('query_only = OFF');
+  client.prepare('ATTACH ? AS other').run(rebuiltPath);
+  client.exec('CREATE TEMP TABLE common_runs (run_id TEXT PRIMARY KEY) WITHOUT ROWID');
+  const takeRuns = client.prepare(`INSERT INTO common_runs SELECT m.run_id FROM other.runs o
+    JOIN main.runs m ON m.run_id = o.run_id JOIN main.sweeps s ON s.sweep_id = m.sweep_id
+    WHERE (s.tool_version = ?) = ?`);
+  const isOwnBuild = `EXISTS (SELECT 1 FROM main.runs r JOIN main.sweeps s ON s.sweep_id = r.sweep_id
+    WHERE r.build_id = m.build_id AND r.role = 'build' AND s.tool_version = '${toolVersion.replaceAll("'", "''")}')`;
+  const found: StoreDamage[] = [];
+  for (const isOwn of [true, false]) {
+    client.exec('DELETE FROM common_runs');
+    takeRuns.run(toolVersion, Number(isOwn));
+    const builds = differencesIn(client, 'builds', [], isOwn ? isOwnBuild : `NOT ${isOwnBuild}`);
+    const ofRuns = MERGED_TABLES.run.flatMap((table) => [
+      ...differencesIn(client, table),
+      ...withoutOrigin(client, table),
+    ]);
+    found.push(...[...builds, ...ofRuns].map((one) => damageOf(one, isOwn)));
+  }
+  const others = RESTORED.filter((table) => table !== 'builds');
+  const differing = others.flatMap((table) => differencesIn(client, table, NOT_RESTORED[table]));
+  found.push(...differing.map((one) => damageOf(one, true)));
+  const tables = [...RESTORED, ...MERGED_TABLES.run].map((table) => compared(client, table, sweepIds));
+  client.exec('DROP TABLE temp.common_runs; DETACH other; PRAGMA query_only = ON');
+  return { tables, found };
+}
+
+/** Rows of a run in both stores that its artefacts do not contain. */
+function withoutOrigin(client: VerifiedStore, table: string): MergeConflict[] {
+  // Only this store knows what was pruned and which starts a kill interrupted.
+  if (table === 'pruned_runs') return [];
+  const ids = client
+    .prepare<[], string>(
+      `SELECT m.run_id FROM common_runs c CROSS JOIN main."${table}" m ON m.run_id = c.run_id
+       LEFT JOIN other."${table}" o ON ${sameKeys(shapeOf(client, table))} WHERE o.run_id IS NULL`,
+    )
     .pluck()
-    .all()
-    .filter((line) => line !== 'ok');
-  const [first, ...more] = lines.join('\n').split('\n').filter(Boolean);
-  if (first === undefined) return [];
-  const also = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  return [{ kind: 'file', where: path, what: `${first}${also}`, advice: RESTORE }];
+    .all();
+  return ids.length === 0 ? [] : [{ table, columns: ['*'], rows: ids.length, examples: ids.slice(0, 3) }];
 }
 
-function foreignKeys(client: Database.Database): StoreDamage[] {
-  return brokenReferences(client, 'main').map(({ table, parent, rows: number }) => ({
-    kind: 'foreignKey',
-    where: table,
-    what: `${number} ${number === 1 ? 'row refers' : 'rows refer'} to ${parent} that are not there`,
-    advice: RESTORE,
-  }));
+function damageOf({ table, columns, rows, examples }: MergeConflict, isOwn: boolean): StoreDamage {
+  const number = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
+  const named = `(${examples.join(', ')}${rows > examples.length ? ', …' : ''})`;
+  const what =
+    columns.length === 0
+      ? `lacks ${number} that the artefacts give ${named}`
+      : columns[0] === '*'
+        ? `has ${number} that the artefacts do not give ${named}`
+        : `${number} differ from the artefacts in ${columns.join(', ')} ${named}`;
+  const advice = isOwn
+    ? 'restore a backup, or make a new store with `bench import artefacts/`'
+    : 'stored by another version of bench, whose parser may have read them otherwise';
+  return { kind: isOwn ? 'row' : 'otherParser', where: table, what, advice };
 }
 
-function isDamage(error: unknown): boolean {
-  return /^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(error));
+function compared(client: VerifiedStore, table: string, sweepIds: readonly SweepId[] | null) {
+  const shape = shapeOf(client, table);
+  const [columns, [key]] = [[...shape.keys, ...shape.values], shape.keys];
+  const asked = 'IN (SELECT value FROM json_each(@ids))';
+  const ofSweep = columns.includes('"sweep_id"')
+    ? `m.sweep_id ${asked}`
+    : columns.includes('"run_id"')
+      ? `m.run_id IN (SELECT run_id FROM main.runs WHERE sweep_id ${asked})`
+      : // Rows that several sweeps share.
+        `o.${key} IS NOT NULL`;
+  const row = client
+    .prepare<[{ ids: string }], { rows: number; here: number }>(
+      `SELECT count(*) AS "here", count(o.${key}) AS "rows" FROM main."${table}" m
+       LEFT JOIN other."${table}" o ON ${sameKeys(shape)} WHERE @ids = 'null' OR ${ofSweep}`,
+    )
+    .get({ ids: JSON.stringify(sweepIds) });
+  const { rows, here } = row ?? { rows: 0, here: 0 };
+  return { table, rows, notComparable: here - rows };
 }

@@ -116,7 +116,7 @@ export async function subjectOf(cwd: string, commit: string): Promise<string> {
 export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
   const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
-  return answer.kind === 'answered' ? null : problemOf('git', answer);
+  return answer.kind === 'answered' ? null : problemOf(answer);
 }
 
 export async function removeWorktree(repository: string, folder: string): Promise<void> {

@@ -1,18 +1,87 @@
-import { conversionFailure, type ConversionFailure, type ConvertedNodes } from '../../records/conversion.ts';
+import { conversionFailure, type Converter } from '../../records/conversion.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
-import { type ConversionFacts, FAILURE_RULES, problemText } from './failure-rules.ts';
+import { MODELOPT_INSTALL } from './packages.ts';
 
-export type ConversionResult =
-  | { readonly converted: ConvertedNodes }
-  /** `lacks`: the machine lacks something, so that no other variant could be made either. */
-  | { readonly failure: ConversionFailure; readonly lacks: boolean };
+interface ConversionFacts {
+  readonly by: Converter;
+  readonly precision: string;
+  readonly interpreter: string;
+  /** Version of nvidia-modelopt; null if unknown. */
+  readonly modelopt: string | null;
+  readonly model: string;
+}
 
 interface ConversionLog {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+interface Failure {
+  /** Default: `conversionFailed`. */
+  readonly reason?: FailureReason;
+  /** True if the machine lacks something, so that no other variant could be made either. */
+  readonly lacks?: boolean;
+  readonly problem: string;
+  /** Words of the line of the log that is the evidence. */
+  readonly words?: string | null;
+}
+
+interface FailureRule extends Omit<Failure, 'problem' | 'words'> {
+  /** Matches the end of standard error, which follows the logs of standard output. */
+  readonly pattern: RegExp;
+  readonly problem: (groups: Readonly<Record<string, string>>, facts: ConversionFacts) => string;
+}
+
+/**
+ * Errors of ModelOpt's ONNX tools (seen with 0.47.0) that bench cannot exclude before it starts them, most reliable
+ * first. ERROR and WARNING in its log mean nothing: every good run on a CPU prints both.
+ */
+const FAILURE_RULES: readonly FailureRule[] = [
+  {
+    pattern: /^(?:\w+: )?(?<what>[^\n]+)\nPlease install optional ``\[onnx\]`` dependencies\.\s*$/m,
+    problem: ({ what }, { interpreter }) =>
+      `a package of ModelOpt is missing in ${interpreter} (${what}): ${interpreter} ${MODELOPT_INSTALL}`,
+    lacks: true,
+  },
+  {
+    pattern: /No module named '?(?<what>[\w.]+)/,
+    problem: ({ what }, { interpreter, precision }) =>
+      `${precision} needs the Python package ${what}, which ${interpreter} does not have: ${interpreter} ${MODELOPT_INSTALL}`,
+    lacks: true,
+  },
+  {
+    pattern: /error: (?<what>(?:unrecognized arguments|argument|the following arguments are required).*)/,
+    problem: ({ what }, { interpreter, modelopt }) =>
+      `ModelOpt ${modelopt ?? 'of this version'}: ${what}: bench knows 0.47.0 (${interpreter} ${MODELOPT_INSTALL})`,
+  },
+  {
+    pattern: /\[Errno 28\] No space left on device/,
+    problem: () => 'the disk is full: about three times the size of the model must be free where variants are made',
+    reason: 'diskFull',
+  },
+  {
+    pattern: /Unsupported op types in (?<mode>\w+) mode: '?\{(?<what>[^}]*)\}'?/,
+    problem: ({ mode, what }) => `${mode} cannot quantize the operator ${what}`,
+  },
+  {
+    pattern: /Invalid input shape: \{(?<what>[^}]*)\}/,
+    problem: ({ what }) =>
+      `a dynamic dimension was calibrated as 1 (shape ${what}): state calibration: {shapes: {INPUT: 1x3x224x224}}`,
+    reason: 'shapeInvalid',
+  },
+  {
+    pattern: /Found custom operators: \{(?<what>[^}]*)\}[\s\S]*NameError: name 'trt' is not defined/,
+    problem: ({ what }) => `the model has the custom operator ${what}: its conversion needs TensorRT's Python package`,
+    reason: 'operatorUnsupported',
+  },
+  {
+    pattern: /MemoryError|bad_alloc|Failed to allocate memory/,
+    problem: () => 'memory ran out: smaller calibration.shapes take less',
+    reason: 'outOfMemory',
+  },
+];
 
 const MAX_TEXT = 300;
 
@@ -22,7 +91,7 @@ type Ended = Pick<ProcessFacts, 'exitCode' | 'signal' | 'timedOut'>;
  * Judges a conversion. Exit code 0 proves nothing, because ModelOpt also passes if it quantized no node, or if the
  * model was already quantized.
  */
-export function judgeConversion(log: ConversionLog, process: Ended, facts: ConversionFacts): ConversionResult {
+export function judgeConversion(log: ConversionLog, process: Ended, facts: ConversionFacts) {
   const { exitCode, signal, timedOut } = process;
   if (timedOut)
     return failed(log, { reason: 'timeout', problem: 'stopped by the time limit: timeoutS of the precision' });
@@ -38,7 +107,7 @@ const QUANTIZED = /Total number of quantized nodes: (\d+)/;
 const ALL_NODES = /Total number of nodes: (\d+)/;
 const CONVERTED = /Converted (\d+)\/(\d+) nodes/;
 
-function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult {
+function judgeDone(log: ConversionLog, facts: ConversionFacts) {
   const { by, model, modelopt, precision } = facts;
   const isCast = by === 'autocast';
   const pattern = isCast ? CONVERTED : QUANTIZED;
@@ -58,28 +127,20 @@ function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult
   return failed(log, { reason: 'nothingConverted', problem, words: match[0] });
 }
 
-function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
+function judgeFailed(log: ConversionLog, facts: ConversionFacts) {
   // A traceback ends standard error, and the log before it shows what led to it.
   const text = `${log.stdout}\n${log.stderr}`;
   for (const { pattern, problem, ...rule } of FAILURE_RULES) {
     const match = pattern.exec(text);
     if (match === null) continue;
     const words = match[0].trimEnd().split('\n').at(-1)?.trim() || null;
-    return failed(log, { ...rule, problem: problemText(problem, match.groups ?? {}, facts), words });
+    return failed(log, { ...rule, problem: problem(match.groups ?? {}, facts), words });
   }
   const words = lastLine(log.stderr) ?? lastLine(log.stdout);
   return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
 }
 
-interface Failure {
-  readonly reason?: FailureReason;
-  readonly lacks?: boolean;
-  readonly problem: string;
-  /** Words of the line of the log that is the evidence. */
-  readonly words?: string | null;
-}
-
-function failed(log: ConversionLog, failure: Failure): ConversionResult {
+function failed(log: ConversionLog, failure: Failure) {
   const { reason = 'conversionFailed', lacks = false, words = null } = failure;
   const evidence = words === null ? [] : lineWith(log, words);
   return { failure: conversionFailure(reason, oneLine(failure.problem), evidence), lacks };

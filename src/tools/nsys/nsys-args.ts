@@ -145,7 +145,7 @@ export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | 
   const help = await ask('nsys', ['profile', '--help'], { env, timeoutMs: TIMEOUT_MS });
   const [words, options] = [version, help].map((answer) => {
     if (answer.kind === 'answered') return answer.text;
-    throw new EnvironmentLackingError(problemOf('nsys', answer));
+    throw new EnvironmentLackingError(`nsys: ${problemOf(answer)}`);
   });
   return nsysDialect(words ?? '', options ?? '');
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
-import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
+import { numberOrNull, reasonsIn, switchOrNull, textOrNull } from './values.ts';
 
 /** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
 export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
@@ -56,8 +56,8 @@ function parsedXml(xml: string): unknown {
 }
 
 function gpuState(gpu: UnknownRecord, index: number) {
-  const text = (...path: string[]): string | null => textOrNull(textAt(gpu, path));
-  const number = (...path: string[]): number | null => numberOrNull(textAt(gpu, path));
+  const text = (path: string): string | null => textAt(gpu, path);
+  const number: NumberAt = (path) => numberOrNull(textAt(gpu, path));
   return {
     /** Index in the report, which is nvidia-smi's number if no GPU was left out. */
     index,
@@ -66,26 +66,26 @@ function gpuState(gpu: UnknownRecord, index: number) {
     architecture: text('product_architecture'),
     uuid: text('uuid'),
     /** In the form of nvidia-smi: `00000000:00:06.0`. */
-    busId: text('pci', 'pci_bus_id') ?? text('@id'),
+    busId: text('pci.pci_bus_id') ?? text('@id'),
     vbios: text('vbios_version'),
-    ecc: switchOrNull(text('ecc_mode', 'current_ecc')),
-    mig: switchOrNull(text('mig_mode', 'current_mig')),
+    ecc: switchOrNull(text('ecc_mode.current_ecc')),
+    mig: switchOrNull(text('mig_mode.current_mig')),
     persistence: switchOrNull(text('persistence_mode')),
     /** `Default`, `Exclusive_Process`, `Prohibited`. */
     computeMode: text('compute_mode'),
     /** Windows only. */
-    driverModel: text('driver_model', 'current_dm'),
+    driverModel: text('driver_model.current_dm'),
     clocks: {
-      smMhz: number('clocks', 'sm_clock'),
-      maxSmMhz: number('max_clocks', 'sm_clock'),
-      applicationsSmMhz: number('applications_clocks', 'graphics_clock'),
-      defaultApplicationsSmMhz: number('default_applications_clocks', 'graphics_clock'),
+      smMhz: number('clocks.sm_clock'),
+      maxSmMhz: number('max_clocks.sm_clock'),
+      applicationsSmMhz: number('applications_clocks.graphics_clock'),
+      defaultApplicationsSmMhz: number('default_applications_clocks.graphics_clock'),
     },
     power: {
       limitW: powerLimit(number, 'current_power_limit', 'enforced_power_limit', 'power_limit'),
       defaultLimitW: powerLimit(number, 'default_power_limit'),
     },
-    temperatureC: number('temperature', 'gpu_temp'),
+    temperatureC: number('temperature.gpu_temp'),
     /**
      * Temperature of the hardware slowdown. Hopper reports only the distance to it, so this is a sum, accurate to a
      * degree.
@@ -93,74 +93,66 @@ function gpuState(gpu: UnknownRecord, index: number) {
     slowdownTemperatureC: slowdownTemperature(number),
     /** The maximum applies to GPU and slot together. */
     pcie: {
-      generation: number(...LINK, 'pcie_gen', 'current_link_gen'),
-      width: number(...LINK, 'link_widths', 'current_link_width'),
-      maxGeneration: number(...LINK, 'pcie_gen', 'max_link_gen'),
-      maxWidth: number(...LINK, 'link_widths', 'max_link_width'),
+      generation: number(`${LINK}.pcie_gen.current_link_gen`),
+      width: number(`${LINK}.link_widths.current_link_width`),
+      maxGeneration: number(`${LINK}.pcie_gen.max_link_gen`),
+      maxWidth: number(`${LINK}.link_widths.max_link_width`),
     },
-    gpuUtilisationPercent: number('utilization', 'gpu_util'),
-    memoryTotalMib: number('fb_memory_usage', 'total'),
-    memoryUsedMib: number('fb_memory_usage', 'used'),
-    clockReasons: reasonsIn(gpu['clocks_event_reasons']) ?? reasonsIn(gpu['clocks_throttle_reasons']),
+    gpuUtilisationPercent: number('utilization.gpu_util'),
+    memoryTotalMib: number('fb_memory_usage.total'),
+    memoryUsedMib: number('fb_memory_usage.used'),
+    clockReasons: reasonsOf(gpu['clocks_event_reasons']) ?? reasonsOf(gpu['clocks_throttle_reasons']),
     processes: processesOf(gpu),
   };
 }
 
-const LINK = ['pci', 'pci_gpu_link_info'] as const;
+const LINK = 'pci.pci_gpu_link_info';
 
-type NumberAt = (...path: string[]) => number | null;
+type NumberAt = (path: string) => number | null;
 
 /** Driver 530 split the readings of GPU and module; 535 renamed the limits. */
 function powerLimit(number: NumberAt, ...names: readonly string[]): number | null {
-  const groups = ['gpu_power_readings', 'power_readings'];
-  const limits = groups.flatMap((group) => names.map((name) => number(group, name)));
-  return limits.find((limit) => limit !== null) ?? null;
+  const paths = ['gpu_power_readings', 'power_readings'].flatMap((group) => names.map((name) => `${group}.${name}`));
+  return paths.map(number).find((limit) => limit !== null) ?? null;
 }
 
 function slowdownTemperature(number: NumberAt): number | null {
-  const stated = number('temperature', 'gpu_temp_slow_threshold');
+  const stated = number('temperature.gpu_temp_slow_threshold');
   if (stated !== null) return stated;
-  const now = number('temperature', 'gpu_temp');
-  const left = number('temperature', 'gpu_temp_tlimit');
-  const atSlowdown = number('temperature', 'gpu_temp_slow_tlimit_threshold');
+  const now = number('temperature.gpu_temp');
+  const left = number('temperature.gpu_temp_tlimit');
+  const atSlowdown = number('temperature.gpu_temp_slow_tlimit_threshold');
   return now === null || left === null || atSlowdown === null ? null : now + left - atSlowdown;
 }
 
-function reasonsIn(group: unknown): ClockReason[] | null {
-  if (!isRecord(group)) return null;
-  return reasonsOfFields(
-    Object.entries(group).map(([field, value]) => [field, typeof value === 'string' ? value : '']),
-  );
+function reasonsOf(group: unknown): ClockReason[] | null {
+  const fields = isRecord(group) ? Object.entries(group) : [];
+  return reasonsIn(new Map(fields.map(([field, value]) => [field, typeof value === 'string' ? value : ''])));
 }
 
 function processesOf(gpu: UnknownRecord): OtherProcess[] {
-  return childrenAt(gpu, ['processes', 'process_info']).flatMap((info) => {
-    if (!isRecord(info)) return [];
-    const pid = numberOrNull(textAt(info, ['pid']));
+  const infos: unknown = valueAt(gpu, 'processes.process_info');
+  const list: readonly unknown[] = Array.isArray(infos) ? infos : [];
+  return list.flatMap((info) => {
+    const pid = numberOrNull(textAt(info, 'pid'));
     if (pid === null) return [];
-    return {
-      pid,
-      name: textOrNull(textAt(info, ['process_name'])) ?? '',
-      memoryMib: numberOrNull(textAt(info, ['used_memory'])),
-    };
+    return { pid, name: textAt(info, 'process_name') ?? '', memoryMib: numberOrNull(textAt(info, 'used_memory')) };
   });
 }
 
-function textAt(parent: UnknownRecord, path: readonly string[]): string | null {
+function textAt(parent: unknown, path: string): string | null {
   const value = valueAt(parent, path);
-  return typeof value === 'string' ? value : null;
+  return typeof value === 'string' ? textOrNull(value) : null;
 }
 
-function childrenAt(parent: UnknownRecord, path: readonly string[]): readonly unknown[] {
-  const value = valueAt(parent, path);
-  return Array.isArray(value) ? value : [];
-}
-
-function valueAt(parent: UnknownRecord, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-    parent,
-  );
+/** @param path names of elements, such as `pci.pci_bus_id` */
+function valueAt(parent: unknown, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
+      parent,
+    );
 }
 
 export interface GpuDevice {

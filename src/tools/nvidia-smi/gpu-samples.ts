@@ -1,21 +1,10 @@
+import * as z from 'zod';
+
 import { ExportFormatError } from '../../errors.ts';
-import {
-  CLOCK_REASONS,
-  type ClockReason,
-  type OtherProcess,
-  type RunTelemetry,
-  type TelemetrySample,
-} from '../../records/telemetry.ts';
+import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import {
-  clockReasonOfField,
-  instantOrNull,
-  isReasonMask,
-  numberOrNull,
-  reasonsOfFields,
-  reasonsOfMask,
-  textOrNull,
-} from './values.ts';
+import { keysOf } from '../../text/unknown-values.ts';
+import { instantOrNull, isReasonField, numberOrNull, reasonsIn, textOrNull } from './values.ts';
 
 export interface GpuSamples {
   readonly uuid: string | null;
@@ -37,10 +26,11 @@ export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): rea
   return isWholeGpu && only.uuid !== null ? [] : only.samples;
 }
 
-/** Relevant columns. A query for `clocks.sm` has the header `clocks.current.sm`; the last names are those of dmon. */
-const COLUMNS = {
-  index: ['index', 'gpu'],
-  uuid: ['uuid', 'gpu_uuid'],
+/** Names of a column. */
+const ID_COLUMNS = { index: ['index', 'gpu'], uuid: ['uuid', 'gpu_uuid'] } as const;
+
+/** A query for `clocks.sm` has the header `clocks.current.sm`; the last names are those of dmon. */
+const SAMPLE_COLUMNS = {
   smClockMhz: ['clocks.current.sm', 'clocks.sm', 'pclk'],
   memoryClockMhz: ['clocks.current.memory', 'clocks.mem', 'mclk'],
   powerW: ['power.draw', 'power.draw.average', 'power.draw.instant', 'pwr'],
@@ -52,125 +42,97 @@ const COLUMNS = {
   pcieWidth: ['pcie.link.width.current'],
 } as const;
 
-type Row = ReadonlyMap<string, string>;
+const numbersSchema = z.record(z.enum(keysOf(SAMPLE_COLUMNS)), z.number().nullable());
 
-interface SampleFormat {
-  /** None for a line that is no sample. */
-  readonly fieldsOf: (line: string) => string[];
-  readonly headerOf: (line: string) => string[] | null;
-  readonly instantOf: (row: Row) => string | null;
-  readonly reasonsIn: (row: Row) => ClockReason[] | null;
-  readonly problem: string;
+/** Null: not supported by this driver or GPU. */
+type Numbers = Readonly<z.infer<typeof numbersSchema>>;
+
+/** One sample of a GPU from nvidia-smi. */
+export interface TelemetrySample extends Numbers {
+  /** UTC, ISO 8601; null if the tool prints no time (`dmon` without `-o T`). */
+  readonly at: string | null;
+  /** Null if not queried; empty if none is active. */
+  readonly clockReasons: readonly ClockReason[] | null;
 }
 
-/** Reads columns in any order by their header. Skips other columns and truncated lines. */
-function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
+type Row = ReadonlyMap<string, string>;
+
+/**
+ * Parses the output of `nvidia-smi --query-gpu=... --format=csv` or of `nvidia-smi dmon`, whose lines of column names
+ * begin with `#` and are repeated on every screen. Reads columns in any order. Skips other columns and truncated lines.
+ * @throws ExportFormatError if no line names columns
+ */
+export function parseGpuSamples(text: string): GpuSamples[] {
   let header: readonly string[] | null = null;
+  let isDmon = false;
   const rows: Row[] = [];
   for (const line of text.split('\n')) {
-    const names = format.headerOf(line);
-    if (names !== null) header = names;
-    if (names !== null || header === null) continue;
-    const fields = format.fieldsOf(line);
+    const isComment = line.trim().startsWith('#');
+    const names = isComment ? dmonHeader(line) : queryHeader(line);
+    if (names !== null) {
+      header = names;
+      isDmon = isComment;
+    }
+    if (names !== null || header === null || isComment) continue;
+    // nvidia-smi does not quote fields.
+    const fields = isDmon ? wordsOf(line) : line.split(',').map((field) => field.trim());
     if (fields.length === header.length) rows.push(new Map(header.map((name, place) => [name, fields[place] ?? ''])));
   }
-  if (header === null) throw new ExportFormatError(format.problem);
-  return [...Map.groupBy(rows, (row) => textIn(row, 'uuid') ?? numberIn(row, 'index')).values()].map((group) => ({
-    uuid: group[0] === undefined ? null : textIn(group[0], 'uuid'),
-    index: group[0] === undefined ? null : numberIn(group[0], 'index'),
+  if (header === null) throw new ExportFormatError('no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`');
+  const uuidIn = (row: Row): string | null => textIn(row, ID_COLUMNS.uuid);
+  const indexIn = (row: Row): number | null => numberOrNull(textIn(row, ID_COLUMNS.index));
+  return [...Map.groupBy(rows, (row) => uuidIn(row) ?? indexIn(row)).values()].map((group) => ({
+    uuid: group[0] === undefined ? null : uuidIn(group[0]),
+    index: group[0] === undefined ? null : indexIn(group[0]),
     samples: group.map((row) => ({
-      at: format.instantOf(row),
-      smClockMhz: numberIn(row, 'smClockMhz'),
-      memoryClockMhz: numberIn(row, 'memoryClockMhz'),
-      powerW: numberIn(row, 'powerW'),
-      powerLimitW: numberIn(row, 'powerLimitW'),
-      temperatureC: numberIn(row, 'temperatureC'),
-      gpuUtilisationPercent: numberIn(row, 'gpuUtilisationPercent'),
-      memoryUsedMib: numberIn(row, 'memoryUsedMib'),
-      clockReasons: format.reasonsIn(row),
-      pcieGeneration: numberIn(row, 'pcieGeneration'),
-      pcieWidth: numberIn(row, 'pcieWidth'),
+      ...numbersSchema.parse(
+        Object.fromEntries(COLUMNS.map(([name, names]) => [name, numberOrNull(textIn(row, names))])),
+      ),
+      at: instantOrNull(textOrNull(row.get('timestamp'))) ?? dmonInstant(row),
+      clockReasons: isDmon ? dmonReasons(row) : reasonsIn(row),
     })),
   }));
 }
 
-function textIn(row: Row, column: keyof typeof COLUMNS): string | null {
-  const name = COLUMNS[column].find((candidate) => textOrNull(row.get(candidate)) !== null);
+const COLUMNS = Object.entries(SAMPLE_COLUMNS);
+
+function textIn(row: Row, names: readonly string[]): string | null {
+  const name = names.find((candidate) => textOrNull(row.get(candidate)) !== null);
   return name === undefined ? null : textOrNull(row.get(name));
 }
 
-function numberIn(row: Row, column: keyof typeof COLUMNS): number | null {
-  return numberOrNull(textIn(row, column));
-}
-
-/** @throws ExportFormatError if there is no header line of `nvidia-smi --query-gpu=... --format=csv` */
-export function parseQueryCsv(text: string): GpuSamples[] {
-  return parseSamples(text, {
-    // nvidia-smi does not quote fields.
-    fieldsOf: (line) => line.split(',').map((field) => field.trim()),
-    headerOf: (line) => {
-      // Removes the unit of `clocks.current.sm [MHz]`.
-      const names = line.split(',').map((field) =>
-        field
-          .replace(/\s*\[[^\]]*\]\s*$/, '')
-          .trim()
-          .toLowerCase(),
-      );
-      return names.some(isQueryColumn) ? names : null;
-    },
-    instantOf: (row) => instantOrNull(textOrNull(row.get('timestamp'))),
-    reasonsIn: queryReasons,
-    problem: 'no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`',
-  });
-}
-
 const DOTTED_OR_ID = new Set(['timestamp', 'index', 'uuid', 'gpu_uuid']);
-const KNOWN: ReadonlySet<string> = new Set(Object.values(COLUMNS).flat());
+const KNOWN: ReadonlySet<string> = new Set(Object.values(SAMPLE_COLUMNS).flat());
+
+/** The column names of a query, without units such as that of `clocks.current.sm [MHz]`; null for another line. */
+function queryHeader(line: string): string[] | null {
+  const names = line.split(',').map((field) =>
+    field
+      .replace(/\[[^\]]*\]\s*$/, '')
+      .trim()
+      .toLowerCase(),
+  );
+  return names.some(isQueryColumn) ? names : null;
+}
 
 function isQueryColumn(name: string): boolean {
-  const isKnown = DOTTED_OR_ID.has(name) || (name.includes('.') && KNOWN.has(name));
-  return isKnown || isReasonMask(name) || clockReasonOfField(name) !== null;
+  return DOTTED_OR_ID.has(name) || (name.includes('.') && KNOWN.has(name)) || isReasonField(name);
 }
 
-/** The mask has all reasons, while single columns have only the queried ones. */
-function queryReasons(row: Row): ClockReason[] | null {
-  for (const [name, value] of row) {
-    const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
-    if (reasons !== null) return reasons;
-  }
-  return reasonsOfFields(row);
-}
-
-/**
- * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns. The first line with `#` names them, the second
- * one has their units, and both are repeated on every screen.
- * @throws ExportFormatError if no line names columns
- */
-export function parseDmon(text: string): GpuSamples[] {
-  return parseSamples(text, {
-    fieldsOf: (line) => (isDmonComment(line) ? [] : wordsOf(line)),
-    headerOf: (line) => {
-      const names = isDmonComment(line) ? wordsOf(line.replace('#', ' ')) : [];
-      return names.includes('gpu') ? names : null;
-    },
-    instantOf: dmonInstant,
-    reasonsIn: dmonReasons,
-    problem: 'no line that names the columns of dmon',
-  });
+/** The first line with `#` names the columns, the second one has their units. */
+function dmonHeader(line: string): string[] | null {
+  const names = wordsOf(line.replace('#', ' '));
+  return names.includes('gpu') ? names : null;
 }
 
 function wordsOf(line: string): string[] {
   return line.trim().split(/\s+/);
 }
 
-function isDmonComment(line: string): boolean {
-  return line.trim().startsWith('#');
-}
-
 /** Reads `20261121` and `07:55:17`, with `-o DT`. Ignores a time without a date. */
 function dmonInstant(row: Row): string | null {
-  const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(row.get('Date') ?? '') ?? [];
-  return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
+  const date = row.get('Date')?.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1/$2/$3');
+  return instantOrNull(`${date} ${row.get('Time') ?? ''}`);
 }
 
 /** A sample is one of the power cap from this percentage of its time on. */
@@ -188,12 +150,7 @@ function dmonReasons(row: Row): ClockReason[] | null {
 }
 
 /** Facts that can only be read during the run, in addition to the samples. */
-interface HostMoment {
-  readonly otherProcesses: readonly OtherProcess[];
-  readonly hostLoad: number | null;
-  readonly hostMemoryMaxMib: number | null;
-  readonly processMemoryMaxMib: number | null;
-}
+type HostMoment = Pick<RunTelemetry, 'hostLoad' | 'hostMemoryMaxMib' | 'otherProcesses' | 'processMemoryMaxMib'>;
 
 export const NOT_WATCHED: HostMoment = {
   otherProcesses: [],
@@ -212,7 +169,7 @@ const LEAST_BUSY_PERCENT = 15;
  */
 export function summariseTelemetry(samples: readonly TelemetrySample[], moment: HostMoment): RunTelemetry {
   const working = workingSamples(samples);
-  const values = (field: NumberField): number[] => working.flatMap((sample) => sample[field] ?? []);
+  const values = (field: keyof Numbers): number[] => working.flatMap((sample) => sample[field] ?? []);
   return {
     samples: working.length,
     smClockMhz: median(values('smClockMhz')),
@@ -231,8 +188,6 @@ export function summariseTelemetry(samples: readonly TelemetrySample[], moment: 
     ...moment,
   };
 }
-
-type NumberField = Exclude<keyof TelemetrySample, 'at' | 'clockReasons'>;
 
 function workingSamples(samples: readonly TelemetrySample[]): readonly TelemetrySample[] {
   const busiest = highest(samples.flatMap((sample) => sample.gpuUtilisationPercent ?? []));
@@ -256,9 +211,9 @@ function reasonShares(samples: readonly TelemetrySample[]): RunTelemetry['clockR
 }
 
 function lowest(values: readonly number[]): number | null {
-  return values.reduce<number | null>((low, value) => Math.min(low ?? value, value), null);
+  return values.length === 0 ? null : Math.min(...values);
 }
 
 function highest(values: readonly number[]): number | null {
-  return values.reduce<number | null>((high, value) => Math.max(high ?? value, value), null);
+  return values.length === 0 ? null : Math.max(...values);
 }

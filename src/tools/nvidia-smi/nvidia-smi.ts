@@ -1,3 +1,4 @@
+import { ExportFormatError } from '../../errors.ts';
 import { type Answer, ask, askNow, type NoAnswer, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { OtherProcess } from '../../records/telemetry.ts';
@@ -11,16 +12,26 @@ const PROGRAM = 'nvidia-smi';
 const REPORT_TIMEOUT_MS = 20_000;
 const PROCESSES_TIMEOUT_MS = 5_000;
 
-/** Reads the report; a text says why there is none. */
-export async function readReport(env: EnvironmentVariables): Promise<GpuReport | string> {
-  const answer = await ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
-  if (answer.kind !== 'answered') return whyNoReport(answer);
+/** The report, or why there is none. */
+export async function askForReport(
+  env: EnvironmentVariables,
+  timeoutMs = REPORT_TIMEOUT_MS,
+): Promise<GpuReport | NoAnswer> {
+  const answer = await ask(PROGRAM, ['-q', '-x'], { env, timeoutMs });
+  if (answer.kind !== 'answered') return answer;
   try {
-    const report = parseGpuReport(answer.text);
-    return report.gpus.length === 0 ? 'it found no GPU' : report;
-  } catch {
-    return 'its report was not understood';
+    return parseGpuReport(answer.text);
+  } catch (error) {
+    if (!(error instanceof ExportFormatError)) throw error;
+    return { ...answer, kind: 'refused', problem: error.message, exitCode: 0, signal: null };
   }
+}
+
+/** A report with at least one GPU; a text says why there is none. */
+export async function readReport(env: EnvironmentVariables): Promise<GpuReport | string> {
+  const report = await askForReport(env);
+  if ('kind' in report) return problemOf(report);
+  return report.gpus.length === 0 ? 'it found no GPU' : report;
 }
 
 export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
@@ -41,60 +52,32 @@ export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Pro
   return ask(PROGRAM, [...query, '--format=csv,noheader,nounits'], { env, timeoutMs: PROCESSES_TIMEOUT_MS });
 }
 
-/** Why there is no report. nvidia-smi prints errors on standard output. */
-function whyNoReport(answer: NoAnswer): string {
-  switch (answer.kind) {
-    case 'missing':
-      return 'it is not installed';
-    case 'silent':
-      return `nothing within ${answer.afterS} s`;
-    case 'refused': {
-      const line = firstLine(answer.text);
-      return line === '' ? 'it failed' : `"${line}"`;
-    }
-  }
-}
-
-interface SmiResult {
-  /** Null if it did not start, was ended by a signal, or timed out. */
-  readonly exitCode: number | null;
-  /** Both outputs, because either may contain errors. */
-  readonly text: string;
-  /** The error in a few words; null for exit code 0. */
-  readonly problem: string | null;
-}
-
-export type AskNvidiaSmi = (args: readonly string[]) => SmiResult;
-
 /** Number of tries, because a Ctrl-C in the terminal also ends nvidia-smi before it has reset the clocks. */
 const TRIES_AFTER_SIGNAL = 3;
 
+export type AskNvidiaSmi = ReturnType<typeof nvidiaSmi>;
+
 /** Synchronous nvidia-smi, which also works while this process exits. */
-export function nvidiaSmi(env: EnvironmentVariables): AskNvidiaSmi {
-  return (args) => {
-    for (let tries = 1; ; tries += 1) {
-      const answer = askNow(PROGRAM, args, { env, timeoutMs: REPORT_TIMEOUT_MS });
-      const wasInterrupted = answer.kind === 'refused' && answer.signal !== null;
-      if (!wasInterrupted || tries >= TRIES_AFTER_SIGNAL) return resultOf(answer);
-    }
+export function nvidiaSmi(env: EnvironmentVariables) {
+  return (args: readonly string[]) => {
+    let answer: Answer;
+    let tries = 0;
+    do {
+      answer = askNow(PROGRAM, args, { env, timeoutMs: REPORT_TIMEOUT_MS });
+      tries += 1;
+    } while (answer.kind === 'refused' && answer.signal !== null && tries < TRIES_AFTER_SIGNAL);
+    const text = 'text' in answer ? `${answer.text}\n${answer.stderr}`.trim() : '';
+    // The first line has the reason.
+    const line = printable(text.split('\n')[0] ?? '');
+    return {
+      /** Null if it did not start, was ended by a signal, or timed out. */
+      exitCode: answer.kind === 'answered' ? 0 : answer.kind === 'refused' ? answer.exitCode : null,
+      /** Both outputs, because either may contain errors. */
+      text,
+      /** The error in a few words; null for exit code 0. */
+      problem: answer.kind === 'answered' ? null : `${PROGRAM}: ${line || problemOf(answer)}`,
+    };
   };
-}
-
-function resultOf(answer: Answer): SmiResult {
-  if (answer.kind === 'missing' || answer.kind === 'silent') {
-    return { exitCode: null, text: '', problem: problemOf(PROGRAM, answer) };
-  }
-  const text = `${answer.text}\n${answer.stderr}`.trim();
-  if (answer.kind === 'answered') return { exitCode: 0, text, problem: null };
-  const { exitCode, signal } = answer;
-  const line = firstLine(text);
-  if (signal !== null) return { exitCode, text, problem: `${PROGRAM} was ended by ${signal}` };
-  const problem = line === '' ? `${PROGRAM} failed with exit code ${exitCode}` : `${PROGRAM} says: ${printable(line)}`;
-  return { exitCode, text, problem };
-}
-
-function firstLine(text: string): string {
-  return text.trim().split('\n')[0] ?? '';
 }
 
 /** With MPS, the work of every process runs through this server, including that of a run. */

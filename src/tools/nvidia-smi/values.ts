@@ -37,16 +37,21 @@ const REASON_BY_NAME: ReadonlyMap<string, ClockReason> = new Map([
 /** Before driver 535 they were called throttle reasons. */
 const REASON_FIELD = /^clocks_(?:event|throttle)_reasons?[_.](\w+)$/;
 
-export function clockReasonOfField(field: string): ClockReason | null {
+function clockReasonOfField(field: string): ClockReason | null {
   return REASON_BY_NAME.get(REASON_FIELD.exec(field)?.[1] ?? '') ?? null;
 }
 
-export function isReasonMask(field: string): boolean {
+/** Whether a column has one reason, or all of them as a mask. */
+export function isReasonField(field: string): boolean {
+  return isReasonMask(field) || clockReasonOfField(field) !== null;
+}
+
+function isReasonMask(field: string): boolean {
   return REASON_FIELD.exec(field)?.[1] === 'active';
 }
 
 /** Reads `0x0000000000000004`: one bit per reason. Null if it is not such a number. */
-export function reasonsOfMask(text: string | null | undefined): ClockReason[] | null {
+function reasonsOfMask(text: string | null | undefined): ClockReason[] | null {
   const digits = /^0x[0-9a-f]{1,16}$/i.exec(text?.trim() ?? '')?.[0];
   if (digits === undefined) return null;
   const mask = BigInt(digits);
@@ -54,7 +59,7 @@ export function reasonsOfMask(text: string | null | undefined): ClockReason[] | 
 }
 
 /** Reads fields for single reasons, `Active` or `Not Active`. Null if no field has either value. */
-export function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
+function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
   const active = new Set<ClockReason>();
   let isStated = false;
   for (const [field, value] of fields) {
@@ -65,6 +70,15 @@ export function reasonsOfFields(fields: Iterable<readonly [field: string, value:
     if (word === 'active') active.add(reason);
   }
   return isStated ? CLOCK_REASONS.filter((reason) => active.has(reason)) : null;
+}
+
+/** The mask has all reasons, while single fields have only the queried ones. Null if no field has any. */
+export function reasonsIn(fields: ReadonlyMap<string, string>): ClockReason[] | null {
+  for (const [name, value] of fields) {
+    const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
+    if (reasons !== null) return reasons;
+  }
+  return reasonsOfFields(fields);
 }
 
 const INSTANT = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?$/;

@@ -1,10 +1,6 @@
 import { compareTexts } from '../../text/canonical-json.ts';
-import { elementsBytes, elementTypeName, type OnnxDimension, type OnnxTensorInfo, shapeText } from './facts.ts';
+import { elementsBytes, elementTypeName, type OnnxDimension, type OnnxTensorInfo } from './facts.ts';
 import { MAX_DIMENSIONS, type Message, OnnxFormatError } from './wire-reader.ts';
-
-/** Limits for stored names. A model with a hundred thousand tensors has about ten million characters. */
-const MAX_KEPT_CHARACTERS = 1 << 26;
-const MAX_KEPT_NAMES = 1_000_000;
 
 const QUANTIZE = /Quantize(?:Linear)?$/;
 const DEQUANTIZE = /Dequantize(?:Linear)?$/;
@@ -29,8 +25,6 @@ export class GraphReader {
    * no stated type.
    */
   readonly #quantizing: { isQuantize: boolean; typedBy: readonly string[]; outputType: number }[] = [];
-  #keptCharacters = 0;
-  #keptNames = 0;
   #inlineBytes = 0;
   #externalBytes = 0;
   /** Number of nodes in all graphs. */
@@ -63,15 +57,6 @@ export class GraphReader {
     };
   }
 
-  /** @throws OnnxFormatError when there are more names than in any real model */
-  keep(name: string): void {
-    this.#keptCharacters += name.length;
-    this.#keptNames += 1;
-    if (this.#keptCharacters > MAX_KEPT_CHARACTERS || this.#keptNames > MAX_KEPT_NAMES) {
-      throw new OnnxFormatError(`more than ${this.#keptNames - 1} names: not read any further`);
-    }
-  }
-
   /**
    * A GraphProto: the main graph, or one inside a node. @param pieces pieces of the message, because Protocol Buffers
    * may split it
@@ -85,10 +70,10 @@ export class GraphReader {
       for (const tensor of piece.messages(5)) {
         const name = tensor.text(8);
         initialized.add(name);
-        this.#setType(name, this.#readTensor(tensor));
+        this.#types.set(name, this.#readTensor(tensor));
       }
-      for (const input of piece.messages(11)) inputs.push(this.#readValueInfo(input));
-      for (const output of piece.messages(12)) outputs.push(this.#readValueInfo(output));
+      for (const input of piece.messages(11)) inputs.push(readValueInfo(input));
+      for (const output of piece.messages(12)) outputs.push(readValueInfo(output));
       nodes += piece.fields(1).length;
       initializers += piece.fields(5).length + piece.fields(15).length;
     }
@@ -107,12 +92,11 @@ export class GraphReader {
       if (attribute.text(1) === 'output_dtype') outputType = attribute.number(3);
     }
     this.#addOp(node.text(7), opType);
-    if (opType === 'Constant' && tensorType !== null) this.#setType(node.texts(2).find(Boolean) ?? '', tensorType);
+    if (opType === 'Constant' && tensorType !== null) this.#types.set(node.texts(2).find(Boolean) ?? '', tensorType);
     const isQuantize = QUANTIZE.test(opType);
     if (!isQuantize && !DEQUANTIZE.test(opType)) return;
     const [source = '', , zeroPoint = ''] = node.texts(1);
     const typedBy = isQuantize ? [zeroPoint] : [zeroPoint, source];
-    this.keep(typedBy.join(''));
     outputType ||= TYPE_IN_NAME.find(([name]) => name.test(opType))?.[1] ?? 0;
     this.#quantizing.push({ isQuantize, typedBy, outputType });
   }
@@ -121,13 +105,7 @@ export class GraphReader {
     const standard = domain === 'ai.onnx' ? '' : domain;
     const key = `${standard}\0${opType}`;
     const known = this.#ops.get(key);
-    if (known === undefined) this.keep(key);
     this.#ops.set(key, { domain: standard, opType, count: (known?.count ?? 0) + 1 });
-  }
-
-  #setType(tensor: string, dataType: number): void {
-    this.keep(tensor);
-    this.#types.set(tensor, dataType);
   }
 
   /** A TensorProto. Its values are counted but not read. Returns its type. */
@@ -151,30 +129,26 @@ export class GraphReader {
     const location = entries.get('location') ?? '';
     const end = (wholeNumber(entries.get('offset')) ?? 0) + (wholeNumber(entries.get('length')) ?? bytes);
     const file = this.#files.get(location);
-    if (file === undefined) this.keep(location);
     this.#externalBytes += bytes;
     const neededBytes = Math.max(file?.neededBytes ?? 0, end);
     this.#files.set(location, { tensors: (file?.tensors ?? 0) + 1, neededBytes });
   }
+}
 
-  /** A ValueInfoProto: an input or output with its type. */
-  #readValueInfo(message: Message): OnnxTensorInfo {
-    const name = message.text(1);
-    const [type] = message.messages(2);
-    const [tensor] = type?.messages(1) ?? [];
-    const [shape] = tensor?.messages(2) ?? [];
-    if (shape !== undefined && shape.fields(1).length > MAX_DIMENSIONS) {
-      throw new OnnxFormatError(`a shape of more than ${MAX_DIMENSIONS} dimensions`);
-    }
-    const other = Object.entries(OTHER_KINDS).find(([number]) => (type?.fields(Number(number)) ?? []).length > 0)?.[1];
-    const info = {
-      name,
-      elementType: other ?? elementTypeName(tensor?.number(1) ?? 0),
-      shape: shape === undefined ? null : [...shape.messages(1)].map(dimensionOf),
-    };
-    this.keep(`${name} ${shapeText(info.shape)}`);
-    return info;
+/** A ValueInfoProto: an input or output with its type. */
+function readValueInfo(message: Message): OnnxTensorInfo {
+  const [type] = message.messages(2);
+  const [tensor] = type?.messages(1) ?? [];
+  const [shape] = tensor?.messages(2) ?? [];
+  if (shape !== undefined && shape.fields(1).length > MAX_DIMENSIONS) {
+    throw new OnnxFormatError(`a shape of more than ${MAX_DIMENSIONS} dimensions`);
   }
+  const other = Object.entries(OTHER_KINDS).find(([number]) => (type?.fields(Number(number)) ?? []).length > 0)?.[1];
+  return {
+    name: message.text(1),
+    elementType: other ?? elementTypeName(tensor?.number(1) ?? 0),
+    shape: shape === undefined ? null : [...shape.messages(1)].map(dimensionOf),
+  };
 }
 
 /** Some exporters write -1 for an unknown size. */

@@ -12,21 +12,17 @@ import { type ByteSource, Message, OnnxFormatError, WireReader } from './wire-re
  * @throws OnnxFormatError if it is not an ONNX model; the system error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
-  const { size: fileBytes, model: read } = withSource(path, (source) => ({
-    size: source.size,
-    model: readModel(source),
-  }));
-  const { externalFiles, ...model } = read;
+  const { externalFiles, ...model } = readFile(path);
   const files = externalFiles.map(async (stated) => ({ ...stated, ...(await find(dirname(path), stated)) }));
-  return { ...model, externalFiles: await Promise.all(files), fileBytes };
+  return { ...model, externalFiles: await Promise.all(files) };
 }
 
 /** @throws like `readOnnxFacts` */
 export function onnxInputs(path: string): readonly OnnxTensorInfo[] {
-  return withSource(path, readModel).inputs;
+  return readFile(path).inputs;
 }
 
-function withSource<Result>(path: string, read: (source: ByteSource) => Result): Result {
+function readFile(path: string) {
   const status = statSync(path);
   if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
   // Opening a pipe without a writer would block forever.
@@ -34,21 +30,11 @@ function withSource<Result>(path: string, read: (source: ByteSource) => Result):
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);
-    const buffer = { bytes: Buffer.alloc(0) };
-    return read({
-      size,
-      read: (at, bytes) => {
-        const wanted = Math.max(0, Math.min(bytes, size - at));
-        if (buffer.bytes.length < wanted) buffer.bytes = Buffer.allocUnsafe(wanted);
-        let filled = 0;
-        while (filled < wanted) {
-          const count = readSync(file, buffer.bytes, filled, wanted - filled, at + filled);
-          if (count === 0) break;
-          filled += count;
-        }
-        return buffer.bytes.subarray(0, filled);
-      },
-    });
+    const read = (at: number, bytes: number): Buffer => {
+      const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(bytes, size - at)));
+      return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, at));
+    };
+    return { ...readModel({ size, read }), fileBytes: size };
   } finally {
     closeSync(file);
   }
@@ -90,19 +76,16 @@ export function readModel(source: ByteSource) {
   if (new TextDecoder().decode(source.read(0, LFS_POINTER.length)) === LFS_POINTER) {
     throw new OnnxFormatError('a Git LFS pointer, not the model itself: run git lfs pull');
   }
-  const file = new Message(new WireReader(source), 0, source.size);
+  const file = new Message(new WireReader(source), { start: 0, end: source.size });
   const reader = new GraphReader();
   const opsets = [...file.messages(8)].map((opset) => {
     const domain = opset.text(1);
-    reader.keep(domain);
     return { domain: domain === 'ai.onnx' ? '' : domain, version: opset.number(2) };
   });
   // Operators defined in the model, as domain and name.
   const defined = new Set<string>();
   for (const operator of file.messages(25)) {
-    const key = `${operator.text(10)}\0${operator.text(1)}`;
-    reader.keep(key);
-    defined.add(key);
+    defined.add(`${operator.text(10)}\0${operator.text(1)}`);
     for (const node of operator.messages(7)) reader.readNode(node);
   }
   const pieces = [...file.messages(7)];

@@ -5,9 +5,11 @@ import * as z from 'zod';
 
 import { packageFolder } from '../../files/folders.ts';
 import { EnvironmentLackingError, InterruptedError } from '../../errors.ts';
+import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
+import { MODELOPT_PACKAGES } from '../modelopt/packages.ts';
 
 export interface HelperContext {
   readonly cwd: string;
@@ -33,6 +35,33 @@ const refusal = z.object({ problem: z.string(), isLacking: z.boolean() });
 /** @param named value of `--python` */
 export function pythonOf(named: string | undefined, env: EnvironmentVariables): string {
   return named || env['BENCH_PYTHON'] || 'python3';
+}
+
+/** Queries versions without importing anything, because an import of ModelOpt takes seconds. */
+const PYTHON_VERSIONS = `
+import json, platform, sys
+from importlib import metadata
+def version(names):
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+packages = json.loads(sys.argv[1])
+print(json.dumps({
+    "python": platform.python_version(),
+    "packages": {name: version(names) for name, names in packages.items()},
+}))
+`;
+
+/** @param stated the named interpreter; null for `$BENCH_PYTHON`, else the first `python3` on PATH */
+export async function pythonFacts(env: EnvironmentVariables, timeoutMs: number, stated: string | null = null) {
+  const interpreter = pythonOf(stated ?? undefined, env);
+  const args = ['-c', PYTHON_VERSIONS, JSON.stringify(MODELOPT_PACKAGES)];
+  const answer = await ask(interpreter, args, { env, timeoutMs });
+  /** Whether someone named it. */
+  const isNamed = Boolean(stated || env['BENCH_PYTHON']);
+  return { interpreter, isNamed, answer };
 }
 
 /**

@@ -79,11 +79,6 @@ export class SlurmClient {
     return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
   }
 
-  async isAnswering(cluster: string | null): Promise<boolean> {
-    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'ping'], this.signal);
-    return reply.kind === 'answered' && / is UP/.test(reply.text) && !isPassing(reply.stderr);
-  }
-
   async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {
     return this.ask('scancel', [...ofCluster(cluster), ...targets]);
   }

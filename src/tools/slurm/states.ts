@@ -35,7 +35,6 @@ export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
 /** What the run folder and the scheduler say of a shard that is not finished. */
 export interface ShardFacts {
   readonly isSubmitted: boolean;
-  readonly isCancelled: boolean;
   /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
   readonly row: TaskRow | null;
@@ -90,9 +89,8 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
 /** The reason of a shard while the controller cannot be asked. */
 export const NO_ANSWER = 'Slurm does not answer';
 
-function concludeMissing({ controllerAnswers, endedWith, isCancelled, isOverdue }: ShardFacts): Conclusion {
+function concludeMissing({ controllerAnswers, endedWith, isOverdue }: ShardFacts): Conclusion {
   if (!controllerAnswers) return { state: 'running', reason: NO_ANSWER };
-  if (isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = endedWith === INTERRUPTED && !isOverdue;
   if (endedWith !== null && endedWith !== 0 && !mayComeBack) {

@@ -26,12 +26,9 @@ export class Dialect {
   }
 
   get refusal(): string | null {
-    if (!isAtLeast(this.version, OLDEST_VERSION)) {
-      return `trtexec ${this.name} is too old: 8.4 to 11.x are known`;
-    }
-    return this.version.major > NEWEST_KNOWN_MAJOR
-      ? `trtexec ${this.name} is newer than this bench knows: 8.4 to 11.x`
-      : null;
+    const { name, version } = this;
+    if (!isAtLeast(version, OLDEST_VERSION)) return `trtexec ${name} is too old: 8.4 to 11.x are known`;
+    return version.major > NEWEST_KNOWN_MAJOR ? `trtexec ${name} is newer than this bench knows: 8.4 to 11.x` : null;
   }
 
   has(flag: string): boolean {
@@ -68,16 +65,8 @@ export class Dialect {
   }
 
   precision(precision: Precision, via: PrecisionRoute): Spelling {
-    switch (via) {
-      case 'engine':
-        return [];
-      case 'flag':
-        return this.precisionByFlag(precision);
-      case 'autocast':
-      case 'modelopt':
-      case 'onnx':
-        return this.precisionOfModel(precision);
-    }
+    if (via === 'engine') return [];
+    return via === 'flag' ? this.precisionByFlag(precision) : this.precisionOfModel(precision);
   }
 
   private precisionByFlag(precision: Precision): Spelling {
@@ -131,18 +120,18 @@ export class Dialect {
   }
 
   /** `name:dims,name:dims`. The last colon separates, because names may contain colons. */
-  shapes(shapes: Shapes): string | { readonly problem: string } {
+  shapes(shapes: Shapes): { readonly text: string; readonly problem: string | null } {
+    let problem: string | null = null;
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {
       if (/[,'\s]/.test(input)) {
-        return { problem: `input "${input}": trtexec does not support a name with a comma, a quote or a space` };
-      }
-      if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
-        return { problem: `input "${input}" is a scalar: trtexec ${this.name} does not support it` };
+        problem ??= `input "${input}": trtexec does not support a name with a comma, a quote or a space`;
+      } else if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
+        problem ??= `input "${input}" is a scalar: trtexec ${this.name} does not support it`;
       }
       parts.push(`${input}:${dimensions.join('x')}`);
     }
-    return parts.join(',');
+    return { text: parts.join(','), problem };
   }
 }
 

@@ -7,6 +7,9 @@ const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
 /** The part of a line before its last string, with the opening quote. Only punctuation follows the closing quote. */
 const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
 const AFTER_STRING = /^"[\s,}\]]*$/;
+/** A profile has one layer per line: its name ends at the line's last `", "timeMs" : `. */
+const BEFORE_NAME = '"name" : "';
+const AFTER_NAME = '", "timeMs" : ';
 
 /** @throws ExportFormatError with the problem if the text is not JSON */
 export function parseJson(text: string, problem = 'not JSON: is it cut off?'): unknown {
@@ -24,31 +27,38 @@ export function parseJson(text: string, problem = 'not JSON: is it cut off?'): u
  */
 export function parseTensorrtJson(marked: string): unknown {
   // An editor on Windows may have added a byte order mark.
-  const text = marked.replace(/^\uFEFF/, '');
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The next attempt fixes it.
+  let text = marked.replace(/^\uFEFF/, '');
+  for (const repair of [mendValues, escapeStrings]) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      text = repair(text);
+    }
   }
-  const mended = text
-    .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .replace(BARE_NUMBER, '$1null');
-  try {
-    return JSON.parse(mended);
-  } catch {
-    // The last attempt fixes it.
-  }
-  return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not repairable');
+  return parseJson(text, 'not JSON, and not repairable');
 }
 
-function escapeStringLine(line: string): string {
-  const head = BEFORE_STRING.exec(line)?.[0];
-  const last = line.lastIndexOf('"');
-  if (head === undefined || last < head.length || !AFTER_STRING.test(line.slice(last))) return line;
-  return head + escapeName(line.slice(head.length, last)) + line.slice(last);
+function mendValues(text: string): string {
+  return text
+    .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(BARE_NUMBER, '$1null');
+}
+
+function escapeStrings(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const name = line.indexOf(BEFORE_NAME) + BEFORE_NAME.length;
+      const isLayer = name >= BEFORE_NAME.length && line.lastIndexOf(AFTER_NAME) >= name;
+      const open = isLayer ? name : (BEFORE_STRING.exec(line)?.[0].length ?? line.length);
+      const close = line.lastIndexOf(isLayer ? AFTER_NAME : '"');
+      if (close < open || (!isLayer && !AFTER_STRING.test(line.slice(close)))) return line;
+      return line.slice(0, open) + escapeName(line.slice(open, close)) + line.slice(close);
+    })
+    .join('\n');
 }
 
 /** Escapes quotes and backslashes that are not escaped yet. */
-export function escapeName(name: string): string {
+function escapeName(name: string): string {
   return name.replace(/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/g, '\\\\').replace(/(?<!\\)((?:\\\\)*)"/g, '$1\\"');
 }

@@ -2,8 +2,8 @@ import * as z from 'zod';
 
 import { ExportFormatError } from '../../errors.ts';
 import type { EngineLayer, LayerInfo, LayerTensor } from '../../records/layer-info.ts';
-import type { Shapes } from '../../records/cell.ts';
-import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
+import { type UnknownRecord, isRecord, stringOrNull } from '../../text/unknown-values.ts';
+import { effectiveOptions } from '../log/printed-facts.ts';
 import { parseJson, parseTensorrtJson } from './json-repair.ts';
 
 /**
@@ -78,24 +78,23 @@ function layerTensor(entry: UnknownRecord): LayerTensor {
 }
 
 /** Order matters: `FP16` also occurs in "Channel major FP16 format where channel % 8 == 0". */
-const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
-  [/\bBF(?:loat)?16\b/i, 'bf16'],
-  [/\bHalf\b|\bFP16\b/i, 'fp16'],
-  [/\bFP8\b/i, 'fp8'],
-  [/\bFP4\b/i, 'fp4'],
-  [/\bFloat\b|\bFP32\b/i, 'fp32'],
-  [/\bU?Int64\b/i, 'int64'],
-  [/\bInt32\b/i, 'int32'],
-  [/\bUInt8\b/i, 'uint8'],
-  [/\bInt8\b/i, 'int8'],
-  [/\bInt4\b/i, 'int4'],
-  [/\bBool\b/i, 'bool'],
-];
+const TYPES = [
+  'bf16|bfloat16',
+  'fp16|half',
+  'fp8',
+  'fp4',
+  'fp32|float',
+  'int64|uint64',
+  'int32',
+  'uint8',
+  'int8',
+  'int4',
+  'bool',
+].map((words) => ({ type: words.split('|', 1)[0], pattern: new RegExp(String.raw`\b(?:${words})\b`, 'i') }));
 
 /** The type as `LayerTensor` spells it; unchanged if unknown. */
 export function tensorType(text: string | null): string | null {
-  if (text === null) return null;
-  return TYPE_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+  return text === null ? null : (TYPES.find(({ pattern }) => pattern.test(text))?.type ?? text);
 }
 
 function textOf(value: unknown): string | null {
@@ -150,27 +149,26 @@ function layerOfLine(line: string, index: number): EngineLayer {
   // The first line of a dump repeats its key.
   const name = line.slice('Name: '.length, typeAt).replace(/^Name: /, '');
   const rest = line.slice(typeAt);
-  const words = ['LayerType', 'TacticName', 'TacticValue'].map((key) => [key, wordAfter(rest, `, ${key}: `)]);
-  const lists = ['Inputs', 'Outputs'].map((key) => [key, tensorsAfter(rest, `, ${key}: `)]);
-  return engineLayer({ Name: name, ...Object.fromEntries([...words, ...lists]), Metadata: metadataOf(rest) }, index);
+  // Ends at the next comma; the metadata is the last field and extends to the end of the line.
+  const word = (key: string): string => after(rest, key).split(',', 1)[0]?.trim() ?? '';
+  const stated = {
+    Name: name,
+    LayerType: word('LayerType'),
+    TacticName: word('TacticName'),
+    TacticValue: word('TacticValue'),
+    Inputs: tensorsIn(after(rest, 'Inputs')),
+    Outputs: tensorsIn(after(rest, 'Outputs')),
+    Metadata: after(rest, 'Metadata', rest.lastIndexOf(', Metadata: ')).trim(),
+  };
+  return engineLayer(stated, index);
 }
 
-function wordAfter(text: string, key: string): string {
-  const at = text.indexOf(key);
-  return at === -1 ? '' : (/^[^,]*/.exec(text.slice(at + key.length))?.[0].trim() ?? '');
+/** The text after a key; empty without the key. */
+function after(text: string, key: string, at = text.indexOf(`, ${key}: `)): string {
+  return at === -1 ? '' : text.slice(at + `, ${key}: `.length);
 }
 
-/** The metadata is the last field: its value extends to the end of the line. */
-function metadataOf(text: string): string {
-  const key = ', Metadata: ';
-  const at = text.lastIndexOf(key);
-  return at === -1 ? '' : text.slice(at + key.length).trim();
-}
-
-function tensorsAfter(text: string, key: string): UnknownRecord[] {
-  const at = text.indexOf(key);
-  if (at === -1) return [];
-  const list = text.slice(at + key.length);
+function tensorsIn(list: string): UnknownRecord[] {
   const end = list.startsWith('[]') ? 0 : list.indexOf('}]');
   if (end <= 0) return [];
   return list
@@ -189,47 +187,19 @@ function tensorsAfter(text: string, key: string): UnknownRecord[] {
 }
 
 const metadataSchema = z.object({
-  inference_options: z.record(z.string(), z.unknown()).default({}),
+  inference_options: z.record(z.string(), z.coerce.string()).default({}),
   device_information: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What trt-engine-explorer extracted from trtexec's log; null if not stated. */
-export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
-
-export const NO_METADATA: ExplorerMetadata = {
-  shapes: null,
-  cudaGraph: null,
-  dataTransfers: null,
-  spinWait: null,
-  streams: null,
-  gpuName: null,
-};
-
 /**
- * Parses `*.profile.metadata.json` of trt-engine-explorer.
+ * Parses `*.profile.metadata.json` of trt-engine-explorer: what it extracted from trtexec's log.
  * @throws ExportFormatError for any other file
  */
 export function parseExplorerMetadata(text: string) {
   const { success, data } = metadataSchema.safeParse(parseJson(text));
   if (!success) throw new ExportFormatError('no "inference_options": not of trt-engine-explorer');
-  const options = data.inference_options;
-  const gpuName = data.device_information['Selected Device'];
-  const streams = Number(options['Streams']);
-  return {
-    shapes: shapesOf(options['Input inference shape']),
-    cudaGraph: switchOf(options['CUDA Graph']),
-    dataTransfers: switchOf(options['Data transfers']),
-    spinWait: switchOf(options['Spin-wait']),
-    streams: Number.isInteger(streams) && streams > 0 ? streams : null,
-    gpuName: typeof gpuName === 'string' ? gpuName : null,
-  };
-}
-
-function switchOf(value: unknown): boolean | null {
-  return value === 'Enabled' ? true : value === 'Disabled' ? false : null;
-}
-
-function shapesOf(value: unknown): Shapes | null {
-  const [, input = '', dims] = /^(.+)=(\d+(?:x\d+)*)$/.exec(String(value)) ?? [];
-  return dims === undefined ? null : { [input]: dims.split('x').map(Number) };
+  const options = effectiveOptions({ 'Inference Options': data.inference_options });
+  const { shapes, cudaGraph, dataTransfers, spinWait, streams } = options;
+  const gpuName = stringOrNull(data.device_information['Selected Device']);
+  return { shapes, cudaGraph, dataTransfers, spinWait, streams, gpuName };
 }

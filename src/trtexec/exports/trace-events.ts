@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import type { LayerProfile } from '../../records/layer-info.ts';
+import type { LayerProfile, LayerTime } from '../../records/layer-info.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { parseJson } from './json-repair.ts';
@@ -18,10 +18,7 @@ const eventSchema = z.object({
 
 type TraceEvent = z.infer<typeof eventSchema>;
 
-interface SummedTime {
-  readonly name: string;
-  readonly timeMs: number;
-}
+type SummedTime = Pick<LayerTime, 'name' | 'timeMs'>;
 
 const OPERATOR = 'cpu_op';
 const ON_GPU = ['kernel', 'gpu_memcpy', 'gpu_memset'];
@@ -34,7 +31,11 @@ const STEP = /^ProfilerStep#\d+$/;
  * @throws ExportFormatError for any other file, and if nothing states the number of runs
  */
 export function parseTraceEvents(text: string, runs: number | null): LayerProfile {
-  const events = eventsOf(text).map(checkedEvent);
+  const { data: events, error } = z.array(eventSchema).safeParse(eventsOf(text));
+  if (events === undefined) {
+    const [{ message = 'invalid', path: [place, ...field] = [] } = {}] = error.issues;
+    throw new ExportFormatError(`event ${Number(place) + 1}: ${field.join('.')}: ${message}`);
+  }
   if (events.length === 0) throw new ExportFormatError('no complete event ("ph": "X") in it');
   const isTorch = events.some(({ cat }) => cat === OPERATOR || cat === 'kernel');
   const steps = new Set(events.flatMap(({ name }) => (isTorch && STEP.test(name) ? [name] : []))).size;
@@ -42,7 +43,8 @@ export function parseTraceEvents(text: string, runs: number | null): LayerProfil
   if (iterations === 0) {
     throw new ExportFormatError('its times are summed over all runs, and it does not say how many: add --runs N');
   }
-  return summedProfile(isTorch ? byOperator(events) : events.map(timeOf), iterations);
+  const times = isTorch ? byOperator(events) : events.map(({ dur, name }) => ({ name, timeMs: dur / 1000 }));
+  return summedProfile(times, iterations);
 }
 
 /** @param times summed over all iterations */
@@ -59,10 +61,6 @@ export function summedProfile(times: readonly SummedTime[], iterations: number):
       percentage: totalMs === 0 ? 0 : (timeMs / totalMs) * 100,
     })),
   };
-}
-
-function timeOf({ name, dur }: TraceEvent): SummedTime {
-  return { name, timeMs: dur / 1000 };
 }
 
 /**
@@ -83,9 +81,8 @@ function byOperator(events: readonly TraceEvent[]): SummedTime[] {
     const operator = operators.get(operatorId(event) ?? launches.get(event.args?.correlation)) ?? event.name;
     sums.set(operator, (sums.get(operator) ?? 0) + event.dur / 1000);
   }
-  if (sums.size === 0)
-    throw new ExportFormatError('no work of the GPU in it: profile with ProfilerActivity.CUDA as well');
-  return [...sums].map(([name, timeMs]) => ({ name, timeMs }));
+  if (sums.size > 0) return [...sums].map(([name, timeMs]) => ({ name, timeMs }));
+  throw new ExportFormatError('no work of the GPU in it: profile with ProfilerActivity.CUDA as well');
 }
 
 function isOnGpu({ cat = '' }: TraceEvent): boolean {
@@ -94,13 +91,6 @@ function isOnGpu({ cat = '' }: TraceEvent): boolean {
 
 function operatorId({ args }: TraceEvent): unknown {
   return args?.['External id'] ?? args?.['external id'];
-}
-
-function checkedEvent(event: unknown, index: number): TraceEvent {
-  const { success, data, error } = eventSchema.safeParse(event);
-  if (success) return data;
-  const [issue] = error.issues;
-  throw new ExportFormatError(`event ${index + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`);
 }
 
 /** A list, a list under `traceEvents`, or one event. Marks and counters are not layers. */

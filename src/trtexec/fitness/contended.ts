@@ -30,16 +30,17 @@ export function contended(facts: FitnessFacts, compute: ComputeTimes | null): Ru
 
 function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   if (compute === null || !isAlone(facts)) return null;
-  const { fastMs, meanMs } = compute;
   const slow = slowQueriesOf(compute);
-  if (!exceeds(slow, othersOf(facts).length > 0 ? SEEN : LIKELY)) return null;
+  if (!exceeds(slow, hasOthers(facts) ? SEEN : LIKELY)) return null;
   // Without a CUDA graph GPU times include each launch's wait for its CPU.
   if (isHostStarved(facts, compute)) return null;
-  const text = `${percent(slow.share)} of the queries took more than ${SLOW} times the undisturbed ${shortMs(fastMs)} ms`;
+  const beyond = `${SLOW} times the undisturbed ${shortMs(compute.fastMs)} ms`;
+  const text = `${percent(slow.share)} of the queries took more than ${beyond}`;
   const host = hostsOwn(facts, compute);
-  if (host !== null) return hostJitter(slow.meanRatio, `${text}, ${host}`);
+  if (host !== null) return flag('hostJitter', 'explained', slow.meanRatio, `${text}, ${host}`);
   const effect = exceeds(slow, CERTAIN) ? 'excluded' : 'widened';
-  return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
+  const evidence = `${text}, mean ${shortMs(compute.meanMs)} ms${othersText(facts, '; ')}`;
+  return flag('contended', effect, slow.meanRatio, evidence);
 }
 
 /** From this ratio on, the usual query takes as long as its enqueue: the host decides its time. */
@@ -71,7 +72,7 @@ function hostsOwn(facts: FitnessFacts, compute: ComputeTimes): string | null {
  * also delay enqueues.
  */
 function mayHoldLaunches(facts: FitnessFacts): boolean {
-  return facts.log.options.cudaGraph !== true && othersOf(facts).length === 0;
+  return facts.log.options.cudaGraph !== true && !hasOthers(facts);
 }
 
 /** Times that are all this close to their median, as a share of its distance from the lowest one, have one low time. */
@@ -79,72 +80,53 @@ const FAST_SHARE = 0.1;
 
 /** Without the times of single queries, only certain cases count. The fastest query represents the undisturbed ones. */
 function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
-  const times = facts.log.measurement?.gpuComputeMs;
-  const mean = times?.mean ?? null;
-  if (compute !== null || !isAlone(facts) || times === undefined || mean === null) return null;
-  const slowest = times.percentiles['99'] ?? times.max;
-  const farthest = Math.max(Math.abs(mean - times.median), slowest - times.median);
-  if (times.min <= 0 || farthest < FAST_SHARE * (times.median - times.min)) return null;
-  const queries = facts.derived.queries ?? 0;
+  const { enqueueMs = null, gpuComputeMs } = facts.log.measurement ?? {};
+  if (compute !== null || !isAlone(facts) || gpuComputeMs === undefined || gpuComputeMs.mean === null) return null;
+  const { max, mean, median, min, percentiles } = gpuComputeMs;
+  const farthest = Math.max(Math.abs(mean - median), (percentiles['99'] ?? max) - median);
+  if (min <= 0 || farthest < FAST_SHARE * (median - min)) return null;
   // With few queries, one slow query moves the mean.
-  const slowestShare = mean > 0 ? times.max / (queries * mean) : 1;
-  const meanRatio = mean / times.min;
-  if (meanRatio < CERTAIN.meanRatio || slowestShare > CERTAIN.share) return null;
-  if (isHostStarved(facts, compute)) return null;
-  const text = `mean GPU time ${shortMs(mean)} ms, undisturbed ${shortMs(times.min)} ms`;
-  const enqueue = facts.log.measurement?.enqueueMs;
-  const enqueueTail = (enqueue?.mean ?? 0) - (enqueue?.median ?? 0);
-  const host =
-    enqueueTail > OF_HOST * (mean - times.min)
-      ? 'the enqueues have a tail as long'
-      : launchesDecide(facts)
-        ? 'the enqueues take as long'
-        : idleText(facts);
+  const slowestShare = mean > 0 ? max / ((facts.derived.queries ?? 0) * mean) : 1;
+  const meanRatio = mean / min;
+  if (meanRatio < CERTAIN.meanRatio || slowestShare > CERTAIN.share || isHostStarved(facts, compute)) return null;
+  const text = `mean GPU time ${shortMs(mean)} ms, undisturbed ${shortMs(min)} ms`;
+  const enqueueTail = (enqueueMs?.mean ?? 0) - (enqueueMs?.median ?? 0);
+  const isTail = enqueueTail > OF_HOST * (mean - min);
+  const slowly = launchesDecide(facts) ? 'the enqueues take as long' : idleText(facts);
+  const host = isTail ? 'the enqueues have a tail as long' : slowly;
   return mayHoldLaunches(facts) && host !== null
-    ? hostJitter(meanRatio, `${text}; ${host}`)
-    : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
+    ? flag('hostJitter', 'explained', meanRatio, `${text}; ${host}`)
+    : flag('contended', 'excluded', meanRatio, `${text}${othersText(facts, '; ')}`);
 }
 
 /** Another process was present, but the times are no different from those on a quiet GPU, or cannot be judged. */
 function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
-  const others = othersOf(facts);
-  if (others.length === 0) return null;
+  if (!hasOthers(facts)) return null;
   const effect =
     compute === null || !isAlone(facts)
       ? 'what it did to the times is not known'
       : `the mean is ${percent(slowQueriesOf(compute).meanRatio - 1)} over the undisturbed time`;
-  const evidence = `another process on the GPU: ${namesOf(others)}; ${effect}`;
-  return { id: 'contended', effect: 'explained', value: null, evidence };
+  return { id: 'contended', effect: 'explained', value: null, evidence: `${othersText(facts)}; ${effect}` };
 }
 
 function exceeds({ share, meanRatio }: SlowQueries, limits: SlowQueries): boolean {
   return meanRatio >= limits.meanRatio && share >= limits.share;
 }
 
-function flag(effect: 'excluded' | 'widened', meanRatio: number, evidence: string): RunFlag {
-  return { id: 'contended', effect, value: (meanRatio - 1) * 100, evidence };
+function flag(id: 'contended' | 'hostJitter', effect: RunFlag['effect'], meanRatio: number, evidence: string): RunFlag {
+  return { id, effect, value: (meanRatio - 1) * 100, evidence };
 }
 
-function hostJitter(meanRatio: number, evidence: string): RunFlag {
-  return { id: 'hostJitter', effect: 'explained', value: (meanRatio - 1) * 100, evidence };
-}
-
-type OtherProcesses = NonNullable<FitnessFacts['telemetry']>['otherProcesses'];
-
-function othersOf({ telemetry }: FitnessFacts): OtherProcesses {
-  return telemetry?.otherProcesses ?? [];
-}
-
-function processesText(facts: FitnessFacts): string {
-  const others = othersOf(facts);
-  return others.length === 0 ? '' : `; another process on the GPU: ${namesOf(others)}`;
+function hasOthers({ telemetry }: FitnessFacts): boolean {
+  return (telemetry?.otherProcesses ?? []).length > 0;
 }
 
 const NAMED = 3;
 
-function namesOf(others: OtherProcesses): string {
-  const names = others.map(({ name, pid }) => `${name} (${pid})`);
-  return shortList(names, NAMED, ', ', ' and ');
+/** Empty without another process. */
+function othersText({ telemetry }: FitnessFacts, before = ''): string {
+  const names = (telemetry?.otherProcesses ?? []).map(({ name, pid }) => `${name} (${pid})`);
+  return names.length === 0 ? '' : `${before}another process on the GPU: ${shortList(names, NAMED, ', ', ' and ')}`;
 }
 
 /** A query is slow when it takes this many times the undisturbed time. */

@@ -120,15 +120,10 @@ export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): 
 
 function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
   const last = inOrder.slice(-LAST_QUERIES).toSorted();
-  let distinct = 1;
-  let step = Number.POSITIVE_INFINITY;
-  for (let i = 1; i < last.length; i += 1) {
-    const gap = (last[i] ?? 0) - (last[i - 1] ?? 0);
-    if (gap <= 1e-9 * medianMs) continue;
-    distinct += 1;
-    step = Math.min(step, gap);
-  }
-  return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
+  const steps = last.subarray(1).map((value, place) => value - (last[place] ?? 0));
+  const visible = steps.filter((step) => step > 1e-9 * medianMs);
+  const isGrid = visible.length > 0 && visible.length + 1 <= DISTINCT_SHARE * last.length;
+  return isGrid ? visible.reduce((least, step) => Math.min(least, step), Infinity) : null;
 }
 
 /** Bits of a float32's mantissa, including the leading bit. */

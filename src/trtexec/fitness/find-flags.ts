@@ -3,17 +3,8 @@ import type { HarnessReading } from '../../records/harness.ts';
 import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { contended } from './contended.ts';
-import {
-  type ComputeTimes,
-  type FitnessFacts,
-  at,
-  bimodal,
-  coarseTimer,
-  computeTimesOf,
-  isAlone,
-  percent,
-  profiled,
-} from './facts.ts';
+import type { ComputeTimes, FitnessFacts } from './facts.ts';
+import { at, bimodal, coarseTimer, computeTimesOf, isAlone, percent, profiled } from './facts.ts';
 import { hostBound } from './host-bound.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 
@@ -35,9 +26,9 @@ function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const { powerW } = telemetry;
   const atCap = limitW !== null && powerW !== null && powerW >= AT_CAP * limitW;
   if (share < CAPPED_SHARE && (knowsReasons(telemetry) || !atCap)) return null;
-  const power = powerW === null ? [] : [`${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`];
-  const reason = share > 0 ? [`software power cap in ${percent(share)} of ${telemetry.samples} samples`] : [];
-  const evidence = [...reason, ...power, clockText(telemetry)].filter((part) => part !== '').join(', ');
+  const power = powerW === null ? '' : `${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`;
+  const reason = share > 0 ? `software power cap in ${percent(share)} of ${telemetry.samples} samples` : '';
+  const evidence = listed(reason, power, clockText(telemetry));
   return { id: 'powerLimited', effect: 'explained', value: share > 0 ? share : null, evidence };
 }
 
@@ -48,9 +39,7 @@ function thermalSlowdown(facts: FitnessFacts): RunFlag | null {
   const heat = telemetry.temperatureMaxC;
   const hot = heat === null ? '' : `, ${whole(heat)} °C`;
   if (share > 0) return slowdown('thermalSlowdown', share, `thermal slowdown`, telemetry, hot);
-  if (knowsReasons(telemetry) || heat === null || heat < HOT_C || !isSlowed(facts, telemetry)) {
-    return null;
-  }
+  if (knowsReasons(telemetry) || heat === null || heat < HOT_C || !isSlowed(facts, telemetry)) return null;
   const evidence = `${clockText(telemetry)} at ${whole(heat)} °C`;
   return { id: 'thermalSlowdown', effect: 'excluded', value: null, evidence };
 }
@@ -67,14 +56,14 @@ function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
 }
 
 function slowdown(id: RunFlagId, share: number, name: string, telemetry: RunTelemetry, hot: string): RunFlag {
-  return {
-    id,
-    effect: share >= UNFIT_SHARE ? 'excluded' : 'explained',
-    value: share,
-    evidence: [`${name} in ${percent(share)} of ${telemetry.samples} samples${hot}`, clockText(telemetry)]
-      .filter((part) => part !== '')
-      .join(', '),
-  };
+  const effect = share >= UNFIT_SHARE ? 'excluded' : 'explained';
+  const slowed = `${name} in ${percent(share)} of ${telemetry.samples} samples${hot}`;
+  return { id, effect, value: share, evidence: listed(slowed, clockText(telemetry)) };
+}
+
+/** Without empty parts. */
+function listed(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 function longest({ clockReasons }: RunTelemetry, reasons: readonly ClockReason[]): number {
@@ -107,14 +96,9 @@ function whole(value: number): string {
 }
 
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
-  return [
-    thermalSlowdown(facts),
-    hardwareSlowdown(facts),
-    reading === null ? null : singleOutlier(reading),
-    powerLimited(facts),
-    hostLoaded(facts),
-    pcieReduced(facts),
-  ].filter((flag) => flag !== null);
+  const outlier = reading === null ? null : singleOutlier(reading);
+  const ofMachine = [powerLimited(facts), hostLoaded(facts), pcieReduced(facts)];
+  return [thermalSlowdown(facts), hardwareSlowdown(facts), outlier, ...ofMachine].filter((flag) => flag !== null);
 }
 
 /**
@@ -169,23 +153,18 @@ function debugTensors({ log }: FitnessFacts): RunFlag | null {
   return { id: 'debugTensors', effect: 'excluded', value: null, evidence };
 }
 
-const RULE = {
-  /** With more runs, several queries may exceed p99. */
-  mostRuns: 150,
-  /** Least distance of the largest time from p99, as a share of p99. */
-  leastBeyond: 0.03,
-  /** The same distance, in multiples of the distance from the median to p99. */
-  leastTails: 3,
-} as const;
+/** With more runs, several queries may exceed p99. */
+const MOST_RUNS = 150;
+/** Least distance of the largest time from p99, as a share of p99, and in multiples of that from the median to p99. */
+const LEAST_BEYOND = 0.03;
+const LEAST_TAILS = 3;
 
-export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | null {
+export function singleOutlier({ latencyMs, method: { timedRuns } }: HarnessReading): RunFlag | null {
   const p99 = latencyMs?.percentiles['99'];
-  const { timedRuns } = method;
   if (latencyMs === null || p99 === undefined || timedRuns === null) return null;
-  if (timedRuns > RULE.mostRuns || !(p99 > 0)) return null;
   const beyond = latencyMs.max - p99;
-  const tail = p99 - latencyMs.median;
-  if (beyond < RULE.leastBeyond * p99 || beyond < RULE.leastTails * tail) return null;
+  const least = Math.max(LEAST_BEYOND * p99, LEAST_TAILS * (p99 - latencyMs.median));
+  if (timedRuns > MOST_RUNS || !(p99 > 0) || beyond < least) return null;
   const evidence = `the largest of ${timedRuns} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`;
   return { id: 'loneOutlier', effect: 'explained', value: (beyond / p99) * 100, evidence };
 }
@@ -233,40 +212,39 @@ function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
 }
 
 function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
-  const most = /^(\d+) x(\d+)$/.exec(machine.pcieMax ?? '');
+  const [, ...most] = /^(\d+) x(\d+)$/.exec(machine.pcieMax ?? '') ?? [];
+  const [mostGeneration, mostWidth] = most.map(Number);
   const generation = telemetry?.pcieGeneration ?? null;
   const width = telemetry?.pcieWidth ?? null;
-  if (most === null || generation === null || width === null) return null;
-  const [mostGeneration, mostWidth] = [Number(most[1]), Number(most[2])];
+  if (mostGeneration === undefined || mostWidth === undefined || generation === null || width === null) return null;
   if (generation >= mostGeneration && width >= mostWidth) return null;
   const evidence = `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`;
   // Each PCIe generation doubles the rate.
-  return {
-    id: 'pcieReduced',
-    effect: 'explained',
-    value: (width / mostWidth) * 2 ** (generation - mostGeneration),
-    evidence,
-  };
+  const value = (width / mostWidth) * 2 ** (generation - mostGeneration);
+  return { id: 'pcieReduced', effect: 'explained', value, evidence };
 }
+
+const LONGEST_VALUE = 60;
 
 interface MarkedRun {
   readonly env: Readonly<Record<string, string>>;
   readonly marks: readonly RunMark[];
 }
 
-const LONGEST_VALUE = 60;
-
 /** Flags for a run that differs from the cell's normal use, found by environment variables and marks. */
 export function marked({ env, marks }: MarkedRun): RunFlag[] {
-  const flags = new Map<RunFlag['id'], string[]>();
-  for (const { variable, value } of knownVariablesOn(env)) {
-    for (const { id, because } of variable.flags) {
-      const setting = `${variable.name}=${value.slice(0, LONGEST_VALUE)}`;
-      flags.set(id, [...(flags.get(id) ?? []), `${setting}: ${because}`]);
-    }
-  }
-  for (const mark of marks) {
-    if (!flags.has(mark)) flags.set(mark, ['its experiment says so']);
-  }
-  return [...flags].map(([id, evidence]) => ({ id, effect: 'barred', value: null, evidence: evidence.join('; ') }));
+  const found = knownVariablesOn(env).flatMap(({ variable, value }) =>
+    variable.flags.map(({ id, because }) => ({
+      id,
+      evidence: `${variable.name}=${value.slice(0, LONGEST_VALUE)}: ${because}`,
+    })),
+  );
+  const stated = marks.filter((mark) => !found.some(({ id }) => id === mark));
+  const all = [...found, ...stated.map((id) => ({ id, evidence: 'its experiment says so' }))];
+  return [...Map.groupBy(all, ({ id }) => id)].map(([id, own]) => ({
+    id,
+    effect: 'barred',
+    value: null,
+    evidence: own.map(({ evidence }) => evidence).join('; '),
+  }));
 }

@@ -3,10 +3,7 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent, timedUnderProfiler } from './facts.ts';
 
-/**
- * Below this share the GPU is idle enough to ask why. In recorded sweeps that happened only in a cell limited by its
- * copies.
- */
+/** Below this share of the time the GPU waits for something else. In recorded sweeps: only for copies. */
 const BUSY = 0.95;
 /** Least share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
 const STALLED = 0.05;
@@ -22,11 +19,9 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
   const idle = `GPU idle ${percent(1 - gpuBusy)} of the time`;
   if (isHostStarved(facts, compute)) {
     const stalls = stallsOf(facts, compute);
-    const seen =
-      stalls === null
-        ? 'more than its launches and copies explain'
-        : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
-    return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
+    const inStalls = stalls === null ? '' : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
+    const evidence = `${idle}, ${inStalls || 'more than its launches and copies explain'}`;
+    return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence };
   }
   // Launches of copy-bound cells wait for the copies, too.
   if (enqueueClass !== 'bound' || enqueueRatio === null || copiesOf(facts) !== null) return null;
@@ -71,28 +66,17 @@ const OF_A_QUERY = 0.25;
 function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   const { startComputeMs: starts, endComputeMs: ends } = columns;
   if (starts === undefined || ends === undefined || count < 2) return null;
-  const gaps = new Float64Array(count - 1);
-  for (let query = 1; query < count; query += 1) {
-    gaps[query - 1] = Math.max(0, (starts[query] ?? 0) - (ends[query - 1] ?? 0));
-  }
+  const gaps = starts.subarray(1).map((start, query) => Math.max(0, start - (ends[query] ?? 0)));
   const lastMs = ends[count - 1] ?? 0;
   const usualMs = gaps.toSorted()[gaps.length >> 1] ?? 0;
   // Stamps have six significant digits, so both ends of a gap may be off by one step.
   const stepMs = 10 ** (Math.floor(Math.log10(Math.max(lastMs, Number.MIN_VALUE))) - 5);
   const leastMs = USUAL_GAPS * usualMs + OF_A_QUERY * medianMs + 2 * stepMs;
-  let stalledMs = 0;
-  let stalls = 0;
-  for (const gap of gaps) {
-    if (gap <= leastMs) continue;
-    stalledMs += gap;
-    stalls += 1;
-  }
+  const stalls = gaps.filter((gap) => gap > leastMs);
   const spanMs = lastMs - (starts[0] ?? 0);
-  return spanMs > 0 ? { share: stalledMs / spanMs, count: stalls } : null;
+  return spanMs > 0 ? { share: stalls.reduce((sum, gap) => sum + gap, 0) / spanMs, count: stalls.length } : null;
 }
 
-/** A GPU that is busy for less than this share of the time waits for something else. */
-const WORKING = 0.9;
 /**
  * From this share of the time on, a copy engine is never idle for long: 0.97 in the recorded cell that its copies
  * limit.
@@ -109,7 +93,7 @@ export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 
   const { derived, log } = facts;
   if (log.measurement === null) return null;
   const { enqueueClass, gpuBusy, transferBound } = derived;
-  const isBusy = gpuBusy !== null && gpuBusy >= WORKING;
+  const isBusy = gpuBusy !== null && gpuBusy >= BUSY;
   const has = (id: RunFlag['id']): boolean => flags.some((flag) => flag.id === id);
   if (flags.some(({ effect, id }) => id === 'contended' && effect !== 'explained')) return 'contended';
   if (isPaced(log) && !isBusy) return 'paced';
@@ -146,8 +130,8 @@ export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number 
  * ways take nearly all of the time. Null if it does not wait for copies.
  */
 function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
-  const { gpuBusy, transferBound } = derived;
-  if (measurement === null || transferBound === null || (gpuBusy ?? 0) >= WORKING) return null;
+  const { transferBound } = derived;
+  if (measurement === null || transferBound === null) return null;
   const copiesMs = (measurement.h2dMs?.median ?? 0) + (measurement.d2hMs?.median ?? 0);
   return (copiesMs * measurement.throughputQps) / 1000 >= COPYING ? transferBound : null;
 }

@@ -99,18 +99,6 @@ const PATHS =
   '--calib --dynamicPlugins --leanDLLPath --plugins --refitFromOnnx --safetyPlugins --setPluginsToSerialize --staticPlugins --tempdir';
 const REPEATABLE = '--dynamicPlugins --plugins --setPluginsToSerialize --staticPlugins';
 
-export const CELL_FLAGS = [
-  '--shapes',
-  '--useCudaGraph',
-  '--noCudaGraph',
-  '--noDataTransfers',
-  '--includeDataTransfers',
-  '--useSpinWait',
-  '--noSpinWait',
-  '--infStreams',
-  '--streams',
-] as const;
-
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
   FLAG_ROWS.flatMap(([phase, value, flags]) =>
     flags.split(/,\s+/).map((row) => {
@@ -153,12 +141,7 @@ function splitFlag(arg: string): readonly [flag: string, value: string | null] {
 
 /** The values of a command line by flag; the empty text for a flag without one. */
 export function flagsOf(args: readonly string[]): Map<string, string> {
-  return new Map(
-    args.map((arg) => {
-      const [flag, value] = splitFlag(arg);
-      return [flag, value ?? ''];
-    }),
-  );
+  return new Map(args.map(splitFlag).map(([flag, value]) => [flag, value ?? '']));
 }
 
 /** The file that a build flag names; null if it names none. */

@@ -1,16 +1,12 @@
-import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/harness.ts';
+import { type Measurement, TIMED_METRICS } from '../../records/harness.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
-import { finishStatistics, METRIC_NAMES, type Summary } from './report.ts';
+import { METRIC_NAMES, type Summary } from './report.ts';
 
-/** What a run prints about its queries; the counts are those of the warm-up and of the timing trace. */
-interface PrintedCounts {
+/** Queries as executions of the whole batch, with a list of the numbers that are computed rather than printed. */
+export interface CountedQueries {
   readonly queries: number | null;
   readonly warmUpQueries: number | null;
   readonly measurement: Measurement | null;
-}
-
-/** Queries as executions of the whole batch, with a list of the numbers that are computed rather than printed. */
-export interface CountedQueries extends PrintedCounts {
   /** Formulas with their numbers, by the name of the computed value. */
   readonly derived: Readonly<Record<string, string>>;
   /** Images in a query; null if the shapes state it. */
@@ -32,7 +28,10 @@ function isSameCount(a: number, b: number): boolean {
  * that fits the total compute time over its mean. TensorRT 7 multiplies the counts of explicit batches by 0.
  * @param batch from `--batch=N` and `Batch: N`; 0 for explicit batches of TensorRT 7, null if neither is printed
  */
-export function countQueries(printed: PrintedCounts, batch: number | null): CountedQueries {
+export function countQueries(
+  printed: Pick<CountedQueries, 'queries' | 'warmUpQueries' | 'measurement'>,
+  batch: number | null,
+): CountedQueries {
   const { measurement, queries, warmUpQueries } = printed;
   const asPrinted = { ...printed, derived: {}, imagesPerQuery: null, contradiction: null };
   if (measurement === null) return asPrinted;
@@ -51,19 +50,19 @@ export function countQueries(printed: PrintedCounts, batch: number | null): Coun
       ? `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}, do not fit ${formula} = ${shown(timed)}`
       : null;
   const derived: Record<string, string> = {};
-  const ofBatch = (name: string, images: number): number => {
-    if (size > 1) derived[name] = `${images} images / batch ${size}`;
-    return images / size;
+  const ofBatch = (name: string, images: number | null): number | null => {
+    if (size > 1 && images !== null) derived[name] = `${images} images / batch ${size}`;
+    return images === null ? null : images / size;
   };
-  let count = queries === null ? null : ofBatch('queries', queries);
-  let warmUps = warmUpQueries === null ? null : ofBatch('warmUpQueries', warmUpQueries);
-  let qps = ofBatch('throughputQps', throughputQps);
-  if (count === null) {
+  const isLost = counted === 0 && contradiction === null;
+  const printedCount = ofBatch('queries', queries);
+  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
+  const warmUps = isLost ? null : ofBatch('warmUpQueries', warmUpQueries);
+  let qps = ofBatch('throughputQps', throughputQps) ?? 0;
+  if (printedCount === null) {
     derived['queries'] = `${throughputQps} qps × ${hostWalltimeS} s${size === 1 ? '' : ` / batch ${size}`}`;
   }
-  const isLost = counted === 0 && contradiction === null;
-  // The number of warm-up queries was multiplied by 0, too, so it is unknown.
-  if (isLost) [count, warmUps] = [Math.round(timed), null];
+  const count = isLost ? Math.round(timed) : printedCount;
   if (qps === 0 && count !== null && count > 0 && hostWalltimeS > 0) {
     derived['throughputQps'] = `${count} queries / ${hostWalltimeS} s`;
     qps = count / hostWalltimeS;
@@ -84,7 +83,8 @@ function shown(value: number, digits = 6): number {
 }
 
 interface LoggedNumbers {
-  readonly metrics: Summary['metrics'];
+  /** Whole lines of the summary as they are printed. */
+  readonly statistics: Statistics;
   readonly measurement: Measurement;
   /** From the timing trace; null if it was not printed. */
   readonly queries: number | null;
@@ -92,7 +92,7 @@ interface LoggedNumbers {
   readonly version: TensorrtVersion | null;
 }
 
-type Statistics = Readonly<Partial<Record<TimedMetric, TimeStatistics>>>;
+type Statistics = ReturnType<Summary['printed']>;
 
 /** Relative tolerance per query: trtexec sums means in float32. In 376 recordings they differ by 0.002 % at most. */
 const SUMMED = 3e-8;
@@ -101,13 +101,7 @@ const SUMMED = 3e-8;
  * The first contradiction between the printed numbers; null if there is none. It reveals lost bytes and foreign text. A
  * missing number contradicts nothing, unless it is always printed.
  */
-export function contradictionIn({ metrics, version, ...logged }: LoggedNumbers): string | null {
-  const statistics: Statistics = Object.fromEntries(
-    TIMED_METRICS.flatMap((metric) => {
-      const finished = finishStatistics(metrics[metric]);
-      return finished === null ? [] : [[metric, finished]];
-    }),
-  );
+export function contradictionIn({ statistics, version, ...logged }: LoggedNumbers): string | null {
   const { throughputQps, hostWalltimeS } = logged.measurement;
   const counted = logged.queries ?? throughputQps * hostWalltimeS;
   return (
@@ -155,27 +149,26 @@ function disorder(found: Statistics): string | null {
   return null;
 }
 
-/** The latency of a query is defined as the sum of its three parts. */
+const FIELDS = ['min', 'median', 'max', 'mean'] as const;
+
+/** The latency of a query is defined as the sum of its three parts; TensorRT 7 prints only one of them. */
 function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, tolerance: number): string | null {
   if (latencyMs === undefined || gpuComputeMs === undefined) return null;
-  // TensorRT 7 prints no copies.
-  if (h2dMs === undefined || d2hMs === undefined) {
-    const [whole, part] = [latencyMs.mean, gpuComputeMs.mean];
-    return whole === null || part === null || part <= whole * (1 + tolerance)
-      ? null
-      : `the mean GPU compute time of ${part} ms is more than the mean latency of ${whole} ms`;
-  }
-  const parts = [h2dMs, gpuComputeMs, d2hMs];
-  for (const name of ['min', 'median', 'max'] as const) {
-    const largest = Math.max(...parts.map((part) => part[name]));
-    if (largest <= latencyMs[name] * (1 + PRINTED)) continue;
-    return `the ${name} latency of ${latencyMs[name]} ms is less than a part of it (${largest} ms)`;
-  }
-  const isAlone = h2dMs.max === 0 && d2hMs.max === 0;
-  for (const name of ['min', 'max', 'mean', 'median'] as const) {
+  const parts = [h2dMs, gpuComputeMs, d2hMs].filter((part) => part !== undefined);
+  const isAlone = h2dMs?.max === 0 && d2hMs?.max === 0;
+  const times = FIELDS.flatMap((name) => {
+    const own = parts.flatMap((part) => part[name] ?? []);
     const whole = latencyMs[name];
-    const sum = parts.reduce((total, part) => total + (part[name] ?? Number.NaN), 0);
-    if (whole === null || Number.isNaN(sum)) continue;
+    return whole === null || own.length < parts.length ? [] : [{ name, own, whole }];
+  });
+  for (const { name, own, whole } of times) {
+    const largest = Math.max(...own);
+    if (largest <= whole * (1 + (name === 'mean' ? tolerance : PRINTED))) continue;
+    return `the ${name} latency of ${whole} ms is less than a part of it (${largest} ms)`;
+  }
+  if (parts.length < 3) return null;
+  for (const { name, own, whole } of times) {
+    const sum = own.reduce((total, part) => total + part, 0);
     const isExact = name === 'mean' || isAlone;
     const tooHigh = (isExact || name === 'max') && whole > sum * (1 + tolerance);
     const tooLow = (isExact || name === 'min') && whole < sum * (1 - tolerance);
@@ -184,10 +177,9 @@ function wrongSum({ latencyMs, h2dMs, gpuComputeMs, d2hMs }: Statistics, toleran
   return null;
 }
 
-function wrongCount(
-  { measurement, traceWalltimeS }: Pick<LoggedNumbers, 'measurement' | 'traceWalltimeS'>,
-  counted: number,
-): string | null {
+type Counted = Pick<LoggedNumbers, 'measurement' | 'traceWalltimeS'>;
+
+function wrongCount({ measurement, traceWalltimeS }: Counted, counted: number): string | null {
   const { throughputQps, hostWalltimeS, gpuTotalS, gpuComputeMs } = measurement;
   const apart = Math.abs((traceWalltimeS ?? hostWalltimeS) - hostWalltimeS);
   if (apart > PRINTED * Math.max(Math.abs(traceWalltimeS ?? 0), Math.abs(hostWalltimeS))) {

@@ -71,10 +71,9 @@ function itemsOf(run: TrtexecRun): number | null {
 }
 
 function idleGapMs(measurement: Measurement | null): number | null {
-  const mean = measurement?.gpuComputeMs.mean ?? null;
-  return measurement === null || mean === null || measurement.throughputQps <= 0
-    ? null
-    : 1000 / measurement.throughputQps - mean;
+  const { gpuComputeMs, throughputQps = 0 } = measurement ?? {};
+  const mean = gpuComputeMs?.mean ?? null;
+  return mean === null || throughputQps <= 0 ? null : 1000 / throughputQps - mean;
 }
 
 function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2h' | null {
@@ -126,12 +125,8 @@ export function twoLevels(sorted: Float64Array) {
 /** How many values are on the lower side, the means of both sides, and the deviation within the sides. */
 function cut(values: Float64Array) {
   const [origin = 0] = values;
-  let sum = 0;
-  let squares = 0;
-  for (const value of values) {
-    sum += value - origin;
-    squares += (value - origin) ** 2;
-  }
+  const sum = values.reduce((total, value) => total + (value - origin), 0);
+  const squares = values.reduce((total, value) => total + (value - origin) ** 2, 0);
   const n = values.length;
   let below = 0;
   let best = { low: 1, between: -1, lower: 0, upper: 0 };
@@ -156,13 +151,9 @@ export function queryCount(run: TrtexecRun): number | null {
 }
 
 function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
-  const values = times?.columns.computeMs;
-  if (values === undefined || values.length === 0) return null;
-  let sum = 0;
-  for (const value of values) sum += value;
-  const mean = sum / values.length;
-  let squares = 0;
-  for (const value of values) squares += (value - mean) ** 2;
+  const values = times?.columns.computeMs ?? new Float64Array();
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return mean > 0 ? (Math.sqrt(squares / values.length) / mean) * 100 : null;
 }
 
@@ -190,7 +181,5 @@ export function runCentre(times: readonly number[]): number {
 function sortedCentre(sorted: Float64Array): number {
   const low = Math.floor(sorted.length / 10);
   const high = Math.max(low + 1, Math.floor((sorted.length * 6) / 10));
-  let sum = 0;
-  for (let i = low; i < high; i += 1) sum += Math.log(sorted[i] ?? Number.NaN);
-  return Math.exp(sum / (high - low));
+  return Math.exp(sorted.subarray(low, high).reduce((sum, time) => sum + Math.log(time), 0) / (high - low));
 }

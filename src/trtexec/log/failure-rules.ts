@@ -1,9 +1,7 @@
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { LogMessage } from './log-lines.ts';
 
-interface FailureEvidence extends Evidence {
-  readonly reason: FailureReason;
-}
+type FailureEvidence = Evidence & { readonly reason: FailureReason };
 
 /** TensorRT prints it as a warning, and goes on without a GPU until something else fails. */
 const CUDA_NOT_INITIALIZED = /CUDA initialization failure/i;

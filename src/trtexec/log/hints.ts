@@ -9,14 +9,11 @@ export interface Hint extends Evidence {
   readonly value: number | null;
 }
 
-interface HintRule {
-  readonly id: string;
-  /** Matches anywhere in the message. The first group, if any, is the hint's number. */
-  readonly pattern: RegExp;
-}
-
-/** Hints of 8.0 to 11.x. To add one: one line here, one line of a real log in `test/trtexec/log/hints.test.ts`. */
-export const HINT_RULES: readonly HintRule[] = [
+/**
+ * Hints of 8.0 to 11.x. A pattern matches anywhere in the message; its first group, if any, is the hint's number. To
+ * add one: one line here, one line of a real log in `test/trtexec/log/lines/hints.tsv`.
+ */
+export const HINT_RULES: readonly { readonly id: string; readonly pattern: RegExp }[] = [
   { id: 'enqueue_bound', pattern: /Throughput may be bound by Enqueue Time rather than/ },
   { id: 'h2d_bound', pattern: /Throughput may be bound by host-to-device transfers/ },
   { id: 'd2h_bound', pattern: /Throughput may be bound by device-to-host transfers/ },
@@ -40,22 +37,17 @@ export const HINT_RULES: readonly HintRule[] = [
   { id: 'sparsity', pattern: /--sparsity=force has been deprecated/ },
   { id: 'deprecated_flag', pattern: /-\S+ (?:flag )?(?:has been|is) deprecated/ },
   { id: 'shape_default_build', pattern: /Dynamic dimensions required for input: .*but no shapes/ },
-  {
-    id: 'shape_default_run',
-    pattern:
-      /(?:Shape missing for input with dynamic shape|Values missing for input shape tensor): .*Automatically setting/,
-  },
+  { id: 'shape_default_run', pattern: /Shape missing for input with dynamic shape: .*Automatically setting/ },
+  { id: 'shape_default_run', pattern: /Values missing for input shape tensor: .*Automatically setting/ },
   { id: 'shape_broadcast', pattern: /Shapes is being broadcasted to \w+Shapes for tensor/ },
   { id: 'multi_profile', pattern: /(\d+) profiles detected but not set|Multiple profiles are currently not supported/ },
   { id: 'pageable', pattern: /Allocate pageable host memory instead of pinned/ },
   { id: 'cache_new', pattern: /Could not read (?:timing )?cache from: / },
   { id: 'cache_loaded', pattern: /Loaded (\d+) bytes of (?:timing )?cache from / },
   { id: 'cache_saved', pattern: /Saved (\d+) bytes of timing cache to / },
-  {
-    id: 'cache_fail',
-    pattern:
-      /Failed to create ITimingCache from file|setTimingCache failed with|Could not write timing cache to|Detected invalid timing cache|The timing cache will not be used|Cannot open .*\.cache\.lock/,
-  },
+  { id: 'cache_fail', pattern: /Failed to create ITimingCache from file|Detected invalid timing cache/ },
+  { id: 'cache_fail', pattern: /setTimingCache failed with|Could not write timing cache to/ },
+  { id: 'cache_fail', pattern: /The timing cache will not be used|Cannot open .*\.cache\.lock/ },
   { id: 'endless', pattern: /--duration=-1 is specified, inference will run in an endless loop/ },
   // From the closed-source library; its wording changes, so the patterns are loose.
   { id: 'workspace_low', pattern: /do not have sufficient workspace memory to run/ },
@@ -82,11 +74,6 @@ export function findHints(message: LogMessage): Hint[] {
 /** Every log of its kind prints them: they are stored for their numbers and not shown as hints. */
 export const REMARKS_FOR_NUMBERS = ['engine_loaded_s', 'engine_refitted_ms'] as const;
 
-type RemarkForNumber = (typeof REMARKS_FOR_NUMBERS)[number];
-
-export function remarkNumbers({
-  deserializedS,
-  refitMs,
-}: Pick<PhaseFacts, 'deserializedS' | 'refitMs'>): Readonly<Record<RemarkForNumber, number | null>> {
+export function remarkNumbers({ deserializedS, refitMs }: Pick<PhaseFacts, 'deserializedS' | 'refitMs'>) {
   return { engine_loaded_s: deserializedS, engine_refitted_ms: refitMs };
 }

@@ -8,32 +8,32 @@ import type { RunRole } from '../../records/run.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
 import { OF_TIMING_CACHE, withoutLines } from './failure-rules.ts';
-import type { TrtexecRun } from './run-builder.ts';
+import { shapesOf, type TrtexecRun } from './run-builder.ts';
 
-export function failed(reason: FailureReason, evidence: readonly Evidence[]): Outcome {
-  return { kind: 'failed', reason, evidence };
+/** A text is evidence from the operating system or the file system, not from the log. */
+type Shown = Evidence | string;
+
+function evidenceOf(shown: readonly Shown[]): Evidence[] {
+  return shown.map((one) => (typeof one === 'string' ? { stream: 'stdout' as const, line: 0, text: one } : one));
 }
 
-export function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Outcome {
-  return { kind: 'unfit', reason, evidence };
+export function failed(reason: FailureReason, ...evidence: readonly Shown[]): Outcome {
+  return { kind: 'failed', reason, evidence: evidenceOf(evidence) };
 }
 
-/** Evidence from the operating system or the file system, not from the log. */
-export function syntheticEvidence(text: string): Evidence[] {
-  return [{ stream: 'stdout', line: 0, text }];
+export function unfitFor(reason: UnfitReason, ...evidence: readonly Shown[]): Outcome {
+  return { kind: 'unfit', reason, evidence: evidenceOf(evidence) };
 }
 
 /** The outcome of a process that was ended from outside; null if it was not. */
 export function endedByOthers(process: ProcessFacts): Outcome | null {
-  if (process.timedOut) {
-    const { limit } = process;
-    return failed('timeout', syntheticEvidence(limit === null ? 'stopped by the time limit' : timeLimitText(limit)));
-  }
-  if (process.logTooLong) return failed('logTooLong', syntheticEvidence('ended, as it had printed more than 1 GiB'));
-  if (process.cancelled) return failed('cancelled', syntheticEvidence('ended by Ctrl-C'));
+  const { cancelled, limit, logTooLong, timedOut } = process;
+  if (timedOut) return failed('timeout', limit === null ? 'stopped by the time limit' : timeLimitText(limit));
+  if (logTooLong) return failed('logTooLong', 'ended, as it had printed more than 1 GiB');
+  if (cancelled) return failed('cancelled', 'ended by Ctrl-C');
   const signal = signalOf(process) ?? '';
-  if (signal === 'SIGINT') return failed('cancelled', syntheticEvidence('ended by SIGINT'));
-  return KILLS.includes(signal) ? failed('killed', syntheticEvidence(`ended by ${signal}`)) : null;
+  if (signal === 'SIGINT') return failed('cancelled', 'ended by SIGINT');
+  return KILLS.includes(signal) ? failed('killed', `ended by ${signal}`) : null;
 }
 
 const KILLS = ['SIGKILL', 'SIGTERM', 'SIGHUP', 'SIGXCPU'];
@@ -49,7 +49,7 @@ export function disturbed(flags: readonly RunFlag[]): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;
   const reason = flag.id === 'contended' || flag.id === 'debugTensors' ? flag.id : 'throttled';
-  return unfitFor(reason, syntheticEvidence(flag.evidence));
+  return unfitFor(reason, flag.evidence);
 }
 
 export interface JudgedParts {
@@ -68,20 +68,16 @@ export interface JudgedParts {
  * failed builds, guessed shapes and lost exports).
  */
 export function judgeRun(parts: JudgedParts): Outcome {
+  const { process, run } = parts;
+  const { neighborEnded = null } = process;
   return (
-    endedByOthers(parts.process) ??
+    endedByOthers(process) ??
     // Processes that print at the same time also run at the same time.
-    (parts.run.overlaps
-      ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
-      : null) ??
+    (run.overlaps ? unfitFor('contended', 'another trtexec wrote to this log at the same time') : null) ??
     failure(parts) ??
-    leftAlone(parts.process) ??
+    (neighborEnded === null ? null : failed('neighborEnded', neighborEnded)) ??
     unfit(parts) ?? { kind: isBuildOnly(parts) ? 'built' : 'measured', evidence: [] }
   );
-}
-
-function leftAlone({ neighborEnded = null }: ProcessFacts): Outcome | null {
-  return neighborEnded === null ? null : failed('neighborEnded', syntheticEvidence(neighborEnded));
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -93,16 +89,16 @@ function failure(parts: JudgedParts): Outcome | null {
     // Since 11.1 trtexec can compare outputs: it exits with 1 if they differ too much, but the times are valid.
     const isAccuracy = run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
     if (run.measurement !== null && isAccuracy) return null;
-    if (cause !== null) return failed(cause, evidence);
+    if (cause !== null) return failed(cause, ...evidence);
     const signal = signalOf(process);
-    if (signal !== null) return failed('unknown', [...run.causes, ...syntheticEvidence(`crashed by ${signal}`)]);
-    if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
+    if (signal !== null) return failed('unknown', ...run.causes, `crashed by ${signal}`);
+    if (run.helpPrinted) return failed('flagInvalid', ...run.errors.slice(0, 1));
     const said = saidBy(run);
     const exit = process.exitCode === null ? 'FAILED' : `exit code ${process.exitCode}`;
-    return failed('unknown', said.length > 0 ? said : syntheticEvidence(`${exit}, without a cause`));
+    return failed('unknown', ...(said.length > 0 ? said : [`${exit}, without a cause`]));
   }
   if (run.helpPrinted && run.measurement === null) {
-    return failed('incomplete', syntheticEvidence('only the help was printed: this was not a run'));
+    return failed('incomplete', 'only the help was printed: this was not a run');
   }
   return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
 }
@@ -116,38 +112,30 @@ function saidBy({ causes, errors }: TrtexecRun): Evidence[] {
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const isFile = exports.engineBytes === 0;
   if ((!isFile && run.build.createdEngineMib !== 0) || run.measurement !== null) return null;
-  const size = syntheticEvidence(isFile ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
-  return run.errors.length > 0
-    ? failed('buildFailedSilently', [...run.errors, ...size])
-    : unfitFor('engineEmpty', size);
+  const size = isFile ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB';
+  return run.errors.length > 0 ? failed('buildFailedSilently', ...run.errors, size) : unfitFor('engineEmpty', size);
 }
 
 /** A log with a start marker must also have an end; an excerpt without markers need not. */
-function unfinished(
-  { run, process }: JudgedParts,
-  cause: FailureReason | null,
-  evidence: readonly Evidence[],
-): Outcome | null {
+function unfinished({ run, process }: JudgedParts, cause: FailureReason | null, evidence: readonly Evidence[]) {
+  const { measurement, startedByMarker } = run;
   // An excerpt is copied from a log. A process that bench started has an exit code.
   if (cause === null && run.excerpt !== null && process.exitCode === null) {
-    return unfitFor('excerpt', syntheticEvidence(`an excerpt: no ${lackingIn(run.excerpt)}, not a measurement`));
+    return unfitFor('excerpt', `an excerpt: no ${lackingIn(run.excerpt)}, not a measurement`);
   }
+  const said = saidBy(run);
   if (run.closingMarker !== 'PASSED') {
-    const excerpt =
-      !run.startedByMarker && (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
-    if (excerpt) return null;
-    if (cause !== null) return failed(cause, evidence);
-    const said = saidBy(run);
-    return run.startedByMarker || said.length === 0
-      ? failed('incomplete', [...syntheticEvidence('the log ends without PASSED or FAILED'), ...said])
-      : failed('unknown', said);
+    const hasNumbers = measurement !== null || run.profile !== null || run.layerInfo !== null;
+    if (!startedByMarker && hasNumbers) return null;
+    if (cause !== null) return failed(cause, ...evidence);
+    return startedByMarker || said.length === 0
+      ? failed('incomplete', 'the log ends without PASSED or FAILED', ...said)
+      : failed('unknown', ...said);
   }
   // TensorRT 7 reports PASSED even if its inference failed.
-  const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
-  if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
-    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
-  }
-  return null;
+  const broken = measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
+  if (!broken || process.exitCode !== 0 || !run.build.inferenceStarted) return null;
+  return failed(cause ?? 'inferenceFailed', ...(evidence.length > 0 ? evidence : said));
 }
 
 /** The first line that a measurement needs and this excerpt lacks. */
@@ -176,58 +164,56 @@ function unfit(parts: JudgedParts): Outcome | null {
   const { run, exports } = parts;
   const timed = run.measurement !== null;
   const buildOnly = isBuildOnly(parts);
-  if (!timed && !buildOnly) {
-    return unfitFor('summaryHidden', syntheticEvidence('the run passed without a performance summary'));
-  }
+  if (!timed && !buildOnly) return unfitFor('summaryHidden', 'the run passed without a performance summary');
   for (const [reason, ids] of UNFIT_HINTS) {
     const found = run.hints.filter(({ id }) => ids.includes(id));
-    if (found.length > 0) return unfitFor(reason, found);
+    if (found.length > 0) return unfitFor(reason, ...found);
   }
   const differing = differingOption(run, parts.requested, buildOnly);
   if (differing !== null) return differing;
-  if (exports.missing.length > 0) {
-    const evidence = exports.missing.flatMap(({ flag, problem }) => syntheticEvidence(`${flag}: ${problem}`));
-    return unfitFor('exportMissing', evidence);
-  }
+  const missing = exports.missing.map(({ flag, problem }) => `${flag}: ${problem}`);
+  if (missing.length > 0) return unfitFor('exportMissing', ...missing);
   return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
 }
 
 function tooShort({ run, exports, flags, limits }: JudgedParts): Outcome | null {
   const queries = queryCount(run);
-  if (queries !== null && queries < limits.minQueries) {
-    const text = `${queries} ${queries === 1 ? 'query was' : 'queries were'} timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
-    return unfitFor('tooFewQueries', syntheticEvidence(text));
-  }
   const { warmUpQueries } = run;
+  const { minQueries, minWarmUpQueries } = limits;
+  if (queries !== null && queries < minQueries) {
+    const timed = `${queries} ${queries === 1 ? 'query was' : 'queries were'} timed`;
+    return unfitFor('tooFewQueries', `${timed}, at least ${minQueries} are needed: raise durationS or iterations`);
+  }
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
   if (flags.some(({ id }) => id === 'capture')) return null;
   // A slow model has few warm-up queries and may be warm anyway, so its first timed queries decide.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const { gpuComputeMs, latencyMs } = run.measurement ?? {};
   const queryMs = Math.max(gpuComputeMs?.mean ?? 0, latencyMs?.mean ?? 0);
-  const enoughMs = Math.ceil((1.2 * limits.minWarmUpQueries * queryMs) / 100) * 100;
+  const enoughMs = Math.ceil((1.2 * minWarmUpQueries * queryMs) / 100) * 100;
   const raise = enoughMs > 0 ? `raise warmUpMs (--warmUp) to ${enoughMs}` : 'raise warmUpMs';
-  const text = `${warmUpQueries} warm-up ${warmUpQueries === 1 ? 'query' : 'queries'}, at least ${limits.minWarmUpQueries} are needed: ${raise}`;
-  return unfitFor('notWarmedUp', syntheticEvidence(text));
+  const warmUps = `${warmUpQueries} warm-up ${warmUpQueries === 1 ? 'query' : 'queries'}`;
+  return unfitFor('notWarmedUp', `${warmUps}, at least ${minWarmUpQueries} are needed: ${raise}`);
 }
 
 /** Contradicting numbers, or `[E]` in a passed run, except for an unusable timing cache. */
 function suspect(run: TrtexecRun): Outcome | null {
-  if (run.contradiction !== null) return unfitFor('suspectErrors', syntheticEvidence(run.contradiction));
+  if (run.contradiction !== null) return unfitFor('suspectErrors', run.contradiction);
   const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
   const errors = run.errors.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text)));
   // trtexec continues without a plugin library that it cannot load: the engine may differ.
   const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
-  if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);
-  return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
+  if (unloaded !== undefined) return failed('libraryMissing', unloaded);
+  return errors.length > 0 ? unfitFor('suspectErrors', ...errors) : null;
 }
 
 /** The first requested option that, according to its banner, trtexec did not use; null if it used all. */
-function differingOption({ inputBindings, options }: TrtexecRun, requested: RequestedOptions, buildOnly: boolean) {
+function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly: boolean): Outcome | null {
+  const { options } = run;
   const { precisionWord, shapes = {} } = requested;
   if (precisionWord !== undefined && options.precision !== null && !options.precision.includes(precisionWord)) {
-    const text = `asked for ${precisionWord}, the banner says "Precision: ${options.precision}"`;
-    return unfitFor('precisionIgnored', syntheticEvidence(text));
+    const said = `the banner says "Precision: ${options.precision}"`;
+    return unfitFor('precisionIgnored', `asked for ${precisionWord}, ${said}`);
   }
   if (buildOnly) return null;
   const pairs = [
@@ -236,15 +222,17 @@ function differingOption({ inputBindings, options }: TrtexecRun, requested: Requ
     ['spin wait', requested.spinWait, options.spinWait],
     ['streams', requested.streams, options.streams],
   ] as const;
-  for (const [name, expected, used] of pairs) {
-    if (expected === undefined || used === null || expected === used) continue;
-    return unfitFor('optionsDiffer', syntheticEvidence(`requested ${name}: ${expected}, but the banner says ${used}`));
-  }
-  const ran = Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
-  for (const [input, expected] of Object.entries(shapes)) {
-    const [wanted, used] = [expected.join('x'), ran[input]?.join('x') ?? expected.join('x')];
-    if (wanted === used) continue;
-    return unfitFor('optionsDiffer', syntheticEvidence(`requested ${input}:${wanted}, but it ran with ${used}`));
-  }
-  return null;
+  const ran = shapesOf(run);
+  const differing = [
+    ...pairs.flatMap(([name, expected, used]) =>
+      expected === undefined || used === null || expected === used
+        ? []
+        : [`requested ${name}: ${expected}, but the banner says ${used}`],
+    ),
+    ...Object.entries(shapes).flatMap(([input, expected]) => {
+      const [wanted, used] = [expected.join('x'), ran[input]?.join('x') ?? expected.join('x')];
+      return wanted === used ? [] : [`requested ${input}:${wanted}, but it ran with ${used}`];
+    }),
+  ];
+  return differing[0] === undefined ? null : unfitFor('optionsDiffer', differing[0]);
 }

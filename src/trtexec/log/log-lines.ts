@@ -112,45 +112,23 @@ export class LogLineReader {
   }
 
   private decodeText(text: string): void {
-    let prefix = nextPrefix(text, 0);
-    if (prefix === null) {
-      this.emitUndated(text);
-      return;
-    }
-    if (prefix.index > 0) this.emit(null, null, false, text.slice(0, prefix.index));
-    while (prefix !== null) {
-      const from = prefix.index + prefix[0].length;
-      const next = nextPrefix(text, from);
-      const severity = prefix[2];
-      if (isOneOf(SEVERITIES, severity) && severity !== 'V') {
-        this.emit(severity, prefix[1] ?? null, prefix[3] !== undefined, text.slice(from, next?.index));
-      }
-      prefix = next;
+    // A plain search is faster than the regular expression, and some tools remove the time and keep the severity.
+    const prefixes = text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
+    const undated = prefixes.length === 0 && text.startsWith('[') ? UNDATED.exec(text) : null;
+    const before = text.slice(0, prefixes[0]?.index);
+    if (undated !== null) this.emit(undated[1], null, undated[2] !== undefined, text.slice(undated[0].length));
+    else if (before !== '' || prefixes.length === 0) this.emit(undefined, null, false, before);
+    for (const [place, { 0: prefix, 1: time = null, 2: severity, 3: mark, index }] of prefixes.entries()) {
+      const rest = text.slice(index + prefix.length, prefixes[place + 1]?.index);
+      this.emit(severity, time, mark !== undefined, rest);
     }
   }
 
-  /** Some tools remove the time and keep the severity. */
-  private emitUndated(text: string): void {
-    const match = text.startsWith('[') ? UNDATED.exec(text) : null;
-    const severity = match?.[1];
-    if (match === null || !isOneOf(SEVERITIES, severity)) this.emit(null, null, false, text);
-    else if (severity !== 'V') {
-      this.emit(severity, null, match[2] !== undefined, text.slice(match[0].length));
-    }
-  }
-
-  private emit(severity: Severity | null, time: string | null, fromLibrary: boolean, text: string): void {
+  private emit(stated: string | undefined, time: string | null, fromLibrary: boolean, text: string): void {
+    const severity = isOneOf(SEVERITIES, stated) ? stated : null;
+    if (severity === 'V') return;
     this.onMessage({ stream: this.stream, line: this.lineCount, severity, fromLibrary, text, time });
   }
-}
-
-/**
- * Nearly every line has only one prefix, and a plain search rules out a second one faster than the regular expression.
- */
-function nextPrefix(text: string, from: number): RegExpExecArray | null {
-  if (!text.includes('] [', from)) return null;
-  PREFIX.lastIndex = from;
-  return PREFIX.exec(text);
 }
 
 const NEWLINE_BYTES = Buffer.from('\n');

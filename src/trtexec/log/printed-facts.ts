@@ -34,12 +34,6 @@ export function isoOfStamp(stamp: string): string | null {
 /** trtexec's options banner: section, key, and the value that was really used. */
 export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Splits `Key: value`; null for other text. */
-export function keyAndValue(text: string): readonly [key: string, value: string] | null {
-  const colon = text.indexOf(':');
-  return colon <= 0 ? null : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
-}
-
 /** The known lines of the banner: the same fields for every version from 7.x to 11.x; null if not printed. */
 export function effectiveOptions(banner: Banner) {
   const build = banner['Build Options'] ?? {};
@@ -111,6 +105,23 @@ function shapeList<T>(text = '', parse: (dimensions: string) => T | null): Recor
   return shapes;
 }
 
+/** Lines that are printed once per phase; `(N)` is their number. The order differs by version. */
+const PHASE_LINES = {
+  engineBuiltS: 'Engine built in (N) sec',
+  createdEngineMib: 'Created engine with size: (N) MiB',
+  loadedEngineMib: 'Loaded engine (?:with )?size: (N) MiB',
+  deserializedS: 'Engine (?:deserialized|loaded) in (N) sec',
+  // Strategies that do not reserve the memory of the largest profile print the second form.
+  contextMemoryMib:
+    '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
+  peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
+  refitMs: 'Engine refitted in (N) ms',
+  warmUpQueries: 'Warmup completed (\\d+) queries over (?:N) ms',
+  queries: 'Timing trace has (\\d+) queries over (?:N) s',
+  traceWalltimeS: 'Timing trace has \\d+ queries over (N) s',
+} as const;
+const PHASE_PATTERNS = keysOf(PHASE_LINES).map((fact) => [fact, printedPattern(PHASE_LINES[fact])] as const);
+
 /** What a process printed once about its engine and its queries; null if it did not. */
 export class PhaseFacts {
   engineBuiltS: number | null = null;
@@ -129,32 +140,15 @@ export class PhaseFacts {
   traceWalltimeS: number | null = null;
   inferenceSkipped = false;
   inferenceStarted = false;
-}
 
-/** Lines that are printed once per phase; `(N)` is their number. The order differs by version. */
-const PHASE_LINES = {
-  engineBuiltS: 'Engine built in (N) sec',
-  createdEngineMib: 'Created engine with size: (N) MiB',
-  loadedEngineMib: 'Loaded engine (?:with )?size: (N) MiB',
-  deserializedS: 'Engine (?:deserialized|loaded) in (N) sec',
-  // Strategies that do not reserve the memory of the largest profile print the second form.
-  contextMemoryMib:
-    '(?:Created execution context with device memory size|Only allocated device memory enough for current (?:profile|input shapes)): (N) MiB',
-  peakMemoryMib: '\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (N) MiB',
-  refitMs: 'Engine refitted in (N) ms',
-  warmUpQueries: 'Warmup completed (\\d+) queries over (?:N) ms',
-  queries: 'Timing trace has (\\d+) queries over (?:N) s',
-  traceWalltimeS: 'Timing trace has \\d+ queries over (N) s',
-} as const;
-const PHASE_PATTERNS = keysOf(PHASE_LINES).map((fact) => [fact, printedPattern(PHASE_LINES[fact])] as const);
-
-/** Takes one `[I]` line outside the banner and the report. */
-export function readPhaseLine(draft: PhaseFacts, text: string): void {
-  draft.inferenceStarted ||= text.startsWith('Starting inference');
-  draft.inferenceSkipped ||= text.startsWith('Skipped inference phase since');
-  for (const [fact, pattern] of PHASE_PATTERNS) {
-    const match = pattern.exec(text);
-    if (match !== null) draft[fact] = finiteOrNull(match[1]);
+  /** Takes one `[I]` line outside the banner and the report. */
+  read(text: string): void {
+    this.inferenceStarted ||= text.startsWith('Starting inference');
+    this.inferenceSkipped ||= text.startsWith('Skipped inference phase since');
+    for (const [fact, pattern] of PHASE_PATTERNS) {
+      const match = pattern.exec(text);
+      if (match !== null) this[fact] = finiteOrNull(match[1]);
+    }
   }
 }
 

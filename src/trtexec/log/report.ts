@@ -1,11 +1,5 @@
-import {
-  type Excerpt,
-  type Measurement,
-  type PartialStatistics,
-  TIMED_METRICS,
-  type TimedMetric,
-  type TimeStatistics,
-} from '../../records/harness.ts';
+import type { Excerpt, Measurement, PartialStatistics, TimedMetric, TimeStatistics } from '../../records/harness.ts';
+import { TIMED_METRICS } from '../../records/harness.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { LayerProfile, LayerTime } from '../../records/layer-info.ts';
 import { parseStreamNumber, printedPattern } from './printed-facts.ts';
@@ -51,10 +45,8 @@ function printedNumber(text = ''): number {
 
 /** The numbers of the report while they are being read. */
 export class Summary {
-  throughputQps: number | undefined;
-  hostWalltimeS: number | undefined;
-  gpuTotalS: number | undefined;
-  readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
+  private readonly totals: Partial<Record<(typeof TOTALS)[number][0], number>> = {};
+  private readonly metrics: Partial<Record<TimedMetric, StatisticsDraft>> = {};
   /** The metric to which bare `min:` and `max:` lines of TensorRT 7 belong. */
   private heading: TimedMetric | undefined;
 
@@ -75,7 +67,7 @@ export class Summary {
     for (const [total, pattern] of TOTALS) {
       const value = pattern.exec(text)?.[1];
       if (value === undefined) continue;
-      this[total] = parseStreamNumber(value);
+      this.totals[total] = parseStreamNumber(value);
       this.endBlock();
       return true;
     }
@@ -107,41 +99,50 @@ export class Summary {
 
   /** Null if incomplete or not finite. */
   finish(): Measurement | null {
-    const { hostWalltimeS, throughputQps, gpuTotalS } = this;
     // The wall time is among the last lines: until it is read, the rest need not be checked.
-    if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
-    const { latencyMs, gpuComputeMs, ...others } = this.timed(finishStatistics);
+    if (this.totals.hostWalltimeS === undefined) return null;
+    const { throughputQps, hostWalltimeS, gpuTotalS, ...metrics } = this.numbers();
+    if (throughputQps === null || hostWalltimeS === null) return null;
+    const [latencyMs, gpuComputeMs] = [wholeOrNone(metrics.latencyMs), wholeOrNone(metrics.gpuComputeMs)];
     if (latencyMs === null || gpuComputeMs === null) return null;
-    if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
-    return { throughputQps, latencyMs, gpuComputeMs, ...others, hostWalltimeS, gpuTotalS: finiteOrNone(gpuTotalS) };
+    const [enqueueMs, h2dMs, d2hMs] = [metrics.enqueueMs, metrics.h2dMs, metrics.d2hMs].map(wholeOrNone);
+    const others = { enqueueMs: enqueueMs ?? null, h2dMs: h2dMs ?? null, d2hMs: d2hMs ?? null };
+    return { throughputQps, latencyMs, gpuComputeMs, ...others, hostWalltimeS, gpuTotalS };
   }
 
   /** What there is of a summary; null if it has no number. */
   excerpt(): Excerpt | null {
-    const { throughputQps, hostWalltimeS, gpuTotalS, metrics } = this;
-    const isTotal = [throughputQps, hostWalltimeS, gpuTotalS].some((total) => total !== undefined);
-    if (!isTotal && TIMED_METRICS.every((metric) => partialStatistics(metrics[metric]) === null)) return null;
+    const numbers = this.numbers();
+    return Object.values(numbers).some((number) => number !== null) ? numbers : null;
+  }
+
+  /** Whole lines as they are printed. */
+  printed(): Readonly<Partial<Record<TimedMetric, TimeStatistics>>> {
+    const lines = TIMED_METRICS.map(
+      (metric) => [metric, wholeOrNone(partialStatistics(this.metrics[metric]))] as const,
+    );
+    return Object.fromEntries(lines.filter(([, statistics]) => statistics !== null));
+  }
+
+  /** The numbers as they are measured. With data transfers off trtexec prints zeros: zero means "not measured". */
+  private numbers(): Excerpt {
+    const { throughputQps, hostWalltimeS, gpuTotalS } = this.totals;
+    const { latencyMs, enqueueMs, h2dMs, gpuComputeMs, d2hMs } = this.metrics;
     return {
       throughputQps: finiteOrNone(throughputQps),
       hostWalltimeS: finiteOrNone(hostWalltimeS),
       gpuTotalS: finiteOrNone(gpuTotalS),
-      ...this.timed(partialStatistics),
+      latencyMs: partialStatistics(latencyMs),
+      enqueueMs: partialStatistics(enqueueMs),
+      h2dMs: isCopied(h2dMs) ? partialStatistics(h2dMs) : null,
+      gpuComputeMs: partialStatistics(gpuComputeMs),
+      d2hMs: isCopied(d2hMs) ? partialStatistics(d2hMs) : null,
     };
   }
+}
 
-  /** The metrics as they are measured. With data transfers off trtexec prints zeros: zero means "not measured". */
-  private timed<Statistics extends PartialStatistics>(of: (draft: StatisticsDraft | undefined) => Statistics | null) {
-    const { latencyMs, enqueueMs, h2dMs, gpuComputeMs, d2hMs } = this.metrics;
-    const transfer = (statistics: Statistics | null) =>
-      statistics?.max === 0 && statistics.min === 0 ? null : statistics;
-    return {
-      latencyMs: of(latencyMs),
-      enqueueMs: of(enqueueMs),
-      h2dMs: transfer(of(h2dMs)),
-      gpuComputeMs: of(gpuComputeMs),
-      d2hMs: transfer(of(d2hMs)),
-    };
-  }
+function isCopied(draft: StatisticsDraft | undefined): boolean {
+  return draft?.max !== 0 || draft.min !== 0;
 }
 
 /**
@@ -155,28 +156,22 @@ function isBefore(name: string | undefined, statistics: StatisticsDraft): boolea
   return later || Object.keys(statistics.percentiles).length > 0;
 }
 
-function partialStatistics(draft: StatisticsDraft = { percentiles: {} }): PartialStatistics | null {
-  const { min, max, mean, median } = draft;
-  const finite = Object.entries(draft.percentiles).filter(([, value]) => Number.isFinite(value));
-  if (![min, max, mean, median].some(Number.isFinite) && finite.length === 0) return null;
-  return {
-    min: finiteOrNone(min),
-    max: finiteOrNone(max),
-    mean: finiteOrNone(mean),
-    median: finiteOrNone(median),
-    percentiles: Object.fromEntries(finite),
-  };
+function partialStatistics({ percentiles, ...draft }: StatisticsDraft = { percentiles: {} }): PartialStatistics | null {
+  const finite = Object.entries(percentiles).filter(([, value]) => Number.isFinite(value));
+  const [min, max] = [finiteOrNone(draft.min), finiteOrNone(draft.max)];
+  const [mean, median] = [finiteOrNone(draft.mean), finiteOrNone(draft.median)];
+  if (min === null && max === null && mean === null && median === null && finite.length === 0) return null;
+  return { min, max, mean, median, percentiles: Object.fromEntries(finite) };
 }
 
 function finiteOrNone(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null;
 }
 
-/** Null if a number is missing or not finite; TensorRT 7 may print no mean. */
-export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
-  const { min = null, max = null, median = null, mean = null, percentiles = {} } = partialStatistics(draft) ?? {};
-  if (min === null || max === null || median === null || !Number.isFinite(draft?.mean ?? 0)) return null;
-  return { min, max, mean, median, percentiles };
+/** Null if a number is missing; TensorRT 7 may print no mean. */
+function wholeOrNone(statistics: PartialStatistics | null): TimeStatistics | null {
+  const { min = null, max = null, median = null, mean = null, percentiles = {} } = statistics ?? {};
+  return min === null || max === null || median === null ? null : { min, max, mean, median, percentiles };
 }
 
 const PROFILE_HEADING = /^=== Profile \((\d+) iterations ?\) ===/;

@@ -13,10 +13,8 @@ import {
   effectiveOptions,
   finiteOrNull,
   isoOfStamp,
-  keyAndValue,
   parseDimensions,
   PhaseFacts,
-  readPhaseLine,
 } from './printed-facts.ts';
 import { ProfileTable, Summary } from './report.ts';
 
@@ -112,14 +110,15 @@ export class RunBuilder {
       return;
     }
     this.speaks = true;
-    if (severity === 'I') this.isPrefixed = true;
     this.firstTime ??= message.time;
-    if (severity === 'I') this.readInformation(message);
-    else {
-      this.keepHints(message);
-      this.readFailure(message);
-      if (severity !== 'W') this.keepError(message);
+    if (severity === 'I') {
+      this.isPrefixed = true;
+      this.readInformation(message);
+      return;
     }
+    this.keepHints(message);
+    this.readFailure(message);
+    if (severity !== 'W') this.keepError(message);
   }
 
   private readUnprefixed(message: LogMessage): void {
@@ -196,12 +195,13 @@ export class RunBuilder {
       this.section = null;
       return;
     }
-    const pair = keyAndValue(text);
+    const colon = text.indexOf(':');
+    const [key, value] = [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
     if (this.section !== null && OPTION_SECTION.test(this.section)) {
-      if (!fromLibrary && pair !== null) this.readOption(this.section, ...pair);
+      if (!fromLibrary && colon > 0) this.readOption(this.section, key, value);
       return;
     }
-    if (this.section === 'Device Information' && pair !== null) this.device.set(...pair);
+    if (this.section === 'Device Information' && colon > 0) this.device.set(key, value);
     // An empty line ends a section, but some tools remove it.
     if (this.section === 'Profile' && this.profile?.read(text) === true) return;
     this.readReport(message);
@@ -240,7 +240,7 @@ export class RunBuilder {
     }
     const binding = INPUT_BINDING.exec(text);
     if (binding !== null) this.inputBindings[binding[1] ?? ''] = parseDimensions(binding[2] ?? '') ?? [];
-    readPhaseLine(this.phases, text);
+    this.phases.read(text);
     this.keepHints(message);
   }
 
@@ -269,9 +269,9 @@ export class RunBuilder {
       return 'it printed two different performance summaries';
     }
     if (counted.contradiction !== null) return counted.contradiction;
-    const { metrics } = this.measured;
+    const statistics = this.measured.printed();
     const { traceWalltimeS } = this.phases;
-    return contradictionIn({ metrics, measurement, queries, traceWalltimeS, version: this.version });
+    return contradictionIn({ statistics, measurement, queries, traceWalltimeS, version: this.version });
   }
 
   private keepHints(message: LogMessage): void {

@@ -1,12 +1,10 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 
 import { EnvironmentLackingError } from '../../errors.ts';
-import { fullDisk } from '../../process/disk-space.ts';
+import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import type { Spawn } from '../../process/spawn.ts';
 import { otherSystem } from '../../process/system.ts';
-import { inTemporaryFolder, temporaryFolderProblem } from '../../process/temporary-folder.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import { printable } from '../../text/printable.ts';
@@ -90,60 +88,40 @@ export interface RecordedMachine {
 
 const TIMEOUT_MS = 60_000;
 
-/** Asks trtexec something that needs no GPU, and reads what it printed. */
-function ask<Value>(
-  program: TrtexecProgram,
-  spawn: Spawn,
-  signal: AbortSignal,
-  args: readonly string[],
-  read: (printed: { startProblem: string | null; stdout: string; stderr: string; folder: string }) => Value,
-): Promise<Value> {
-  return inTemporaryFolder('probe', async (folder) => {
-    const { file, env, prefixArgs } = program;
-    const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
-    const invocation = { file, env, cwd: folder, stdoutPath, stderrPath, timeoutMs: TIMEOUT_MS };
-    const { startProblem } = await spawn({ ...invocation, args: [...prefixArgs, ...args] }, signal, () => {});
-    signal.throwIfAborted();
-    const text = (path: string): string => (startProblem === null ? readFileSync(path, 'utf8') : '');
-    return read({ startProblem, stdout: text(stdoutPath), stderr: text(stderrPath), folder });
-  });
-}
-
 /**
  * Runs the help of trtexec, which uses no GPU.
  * @throws EnvironmentLackingError if it cannot be started or is not trtexec
  */
-export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal) {
+export async function probeTrtexec(program: TrtexecProgram, signal: AbortSignal, timeoutMs = TIMEOUT_MS) {
+  const { env, file, prefixArgs } = program;
   const name = printable(program.shownAs);
-  return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
-    if (startProblem !== null) throw new EnvironmentLackingError(`${name}: ${startProblem}`);
-    const version = versionInMarkers(stdout);
-    if (version !== null) return { version, flags: new Set(stdout.match(/--[A-Za-z]\w*/g)) };
-    // Truncated output proves nothing.
-    if (fullDisk(folder) !== null)
-      throw new EnvironmentLackingError(temporaryFolderProblem('it has no space or inodes left'));
-    const stderrText = stderr.trim().split('\n').at(-1) ?? '';
-    const last = stderrText === '' ? '' : `; it said: ${printable(stderrText).slice(0, 200)}`;
-    const library = missingLibrary([{ stream: 'stderr', line: 0, text: stderrText }]);
-    throw new EnvironmentLackingError(
-      library === null
-        ? `${name} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`
-        : `${name}: ${printable(missingLibraryText(library))}`,
-    );
-  });
+  const answer = await ask(file, [...prefixArgs, '--help'], { env, signal, timeoutMs });
+  signal.throwIfAborted();
+  if (answer.kind === 'missing' || answer.kind === 'silent') {
+    throw new EnvironmentLackingError(`${name} --help: ${problemOf(answer)}`);
+  }
+  const { stderr, text } = answer;
+  const version = versionInMarkers(text);
+  if (version !== null) return { version, flags: new Set(text.match(/--[A-Za-z]\w*/g)) };
+  const problem = stderr.trim().split('\n').at(-1) || (answer.kind === 'refused' ? answer.problem : '');
+  const last = problem === '' ? '' : `; it said: ${printable(problem).slice(0, 200)}`;
+  const library = missingLibrary([{ stream: 'stderr', line: 0, text: problem }]);
+  throw new EnvironmentLackingError(
+    library === null
+      ? `${name} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`
+      : `${name}: ${printable(missingLibraryText(library))}`,
+  );
 }
 
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
 /** Runs `--getPlanVersionOnly`, which takes 0.3 s with 10.6 and does not load the engine. Null if unknown. */
-export async function askPlanVersion(
-  program: TrtexecProgram,
-  spawn: Spawn,
-  signal: AbortSignal,
-  enginePath: string,
-): Promise<string | null> {
-  const args = [`--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
-  return ask(program, spawn, signal, args, ({ stdout }) => CREATED_WITH.exec(stdout)?.[1] ?? null);
+export async function askPlanVersion(program: TrtexecProgram, signal: AbortSignal, enginePath: string) {
+  const { env, file, prefixArgs } = program;
+  const args = [...prefixArgs, `--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
+  const answer = await ask(file, args, { env, signal, timeoutMs: TIMEOUT_MS });
+  signal.throwIfAborted();
+  return 'text' in answer ? (CREATED_WITH.exec(answer.text)?.[1] ?? null) : null;
 }
 
 /**

@@ -6,9 +6,6 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
 import { type TrtexecLookup, findTrtexec, probeTrtexec } from './find-trtexec.ts';
-import { spawnProcess } from '../../process/spawn.ts';
-
-export type TrtexecFacts = Awaited<ReturnType<typeof trtexecFacts>>['trtexec'];
 
 export type LibraryFacts = ReturnType<typeof found> | ReturnType<typeof missing> | ReturnType<typeof unknown>;
 
@@ -43,16 +40,10 @@ export async function trtexecFacts(lookup: FactsLookup) {
 
 async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup) {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
-  const inTime = AbortSignal.timeout(timeoutMs);
   try {
-    const both = AbortSignal.any([signal, inTime]);
-    const { version } = await probeTrtexec(program, spawnProcess, both);
+    const { version } = await probeTrtexec(program, signal, timeoutMs);
     return { kind: 'version' as const, version };
   } catch (error) {
-    signal.throwIfAborted();
-    if (inTime.aborted) {
-      return { kind: 'failed' as const, problem: `${path} --help did not end in ${timeoutMs / 1000} s` };
-    }
     if (!(error instanceof EnvironmentLackingError)) throw error;
     return { kind: 'failed' as const, problem: error.message };
   }
@@ -62,12 +53,7 @@ async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup) {
  * Finds the library: since 8.6 trtexec loads it by name at run time; older ones are linked. Asks `ldd`, then searches
  * as the loader does.
  */
-async function libraryOf(
-  trtexec: string,
-  links: string,
-  version: TensorrtVersion | null,
-  lookup: FactsLookup,
-): Promise<LibraryFacts> {
+async function libraryOf(trtexec: string, links: string, version: TensorrtVersion | null, lookup: FactsLookup) {
   const linked = /^\s*(libnvinfer\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$/m.exec(links);
   if (linked !== null) {
     const [, name = '', target = ''] = linked;
@@ -79,21 +65,13 @@ async function libraryOf(
   const folders = (lookup.env['LD_LIBRARY_PATH'] ?? '').split(delimiter).filter(Boolean);
   const onPath = folders.map((folder) => join(folder, name)).find(isThere);
   if (onPath !== undefined) return found(onPath);
-  const cache = await askLdconfig(lookup);
-  if (cache === null) return unknown(`${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer`);
-  const cached = cache.find(([cachedName]) => cachedName === name);
-  return cached === undefined ? missing(name, trtexec) : found(cached[1]);
-}
-
-/** Names and paths in the loader's cache; null if it cannot be read. */
-async function askLdconfig({ env, timeoutMs }: FactsLookup): Promise<[string, string][] | null> {
   // `ldconfig` is in folders that may be on root's PATH only.
-  const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
-  const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });
-  if (answer.kind !== 'answered') return null;
-  return [...answer.text.matchAll(/^\s*(\S+) \(.*\) => (.+)$/gm)].map(
-    ([, name = '', target = '']): [string, string] => [name, target],
-  );
+  const env = { ...lookup.env, PATH: [lookup.env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter) };
+  const cache = await ask('ldconfig', ['-p'], { env, timeoutMs: lookup.timeoutMs });
+  if (cache.kind !== 'answered') return unknown(`${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer`);
+  const lines = [...cache.text.matchAll(/^\s*(\S+) \(.*\) => (.+)$/gm)];
+  const cached = lines.find(([, cachedName]) => cachedName === name)?.[2];
+  return cached === undefined ? missing(name, trtexec) : found(cached);
 }
 
 /** The version is that of the file name, such as `10.6.0`. */

@@ -2,11 +2,15 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
+import * as z from 'zod';
+
 import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
+import { parseRunManifest } from '../../artefacts/run-manifest.ts';
 import { UsageError } from '../../errors.ts';
-import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf } from '../flags/flag-table.ts';
-import { type Recording, type RecordingSet, findRecordings, meaningOf, readRecordingSet } from './recording-set.ts';
+import { USUAL_NAMES } from '../run-facts.ts';
+import type { Recording, RecordingSet } from './recording-set.ts';
+import { findRecordings, meaningOf, notRecorded, readRecordingSet } from './recording-set.ts';
 
 export interface ReplaySettings {
   readonly folder: string;
@@ -31,13 +35,11 @@ export function answer(args: readonly string[], { cwd, folder, index, reportPath
   const flags = flagsOf(args);
   const isBuild = meaning.kind === 'build';
   const build = isBuild ? null : loadedBuild(flags.get('--loadEngine') ?? '', set, cwd);
-  const match = findRecordings(set, meaning, build);
-  if (match.kind === 'missing') throw new UsageError(match.problem);
-  const recording = match.recordings[index];
+  const recordings = findRecordings(set, meaning, build);
+  const recording = recordings[index];
   if (recording === undefined) {
-    throw new UsageError(
-      `"${set.name}" has ${match.recordings.length} recordings of this cell; number ${index + 1} was asked for`,
-    );
+    const has = `"${set.name}" has ${recordings.length} recordings of this cell; number ${index + 1} was asked for`;
+    throw new UsageError(recordings.length === 0 ? notRecorded(set, meaning) : has);
   }
   writeExports(set, recording, flags, cwd);
   const engine = flags.get('--saveEngine');
@@ -65,14 +67,8 @@ function loadedBuild(path: string, set: RecordingSet, cwd: string): string {
   throw new UsageError(`${path} is an engine of "${token.pool}", "${set.name}" was recorded with others`);
 }
 
-const EXPORTS: Readonly<Record<string, string>> = {
-  '--exportTimes': 'times.json',
-  '--exportProfile': 'profile.json',
-  '--exportLayerInfo': 'layers.json',
-};
-
 function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMap<string, string>, cwd: string): void {
-  for (const [flag, name] of Object.entries(EXPORTS)) {
+  for (const [flag, name] of Object.entries(USUAL_NAMES)) {
     const target = flags.get(flag);
     const content = target === undefined ? null : readRecorded(set, recording.folder, name);
     if (target !== undefined && content !== null) writeFileSync(resolve(cwd, target), content);
@@ -89,20 +85,17 @@ function writeTelemetry(set: RecordingSet, recording: Recording, folder: string)
 }
 
 function replayed(set: RecordingSet, folder: string) {
-  const parsed: unknown = JSON.parse(readRecorded(set, folder, 'run.json')?.toString() ?? '{}');
-  const facts = isRecord(parsed) ? parsed : {};
+  const { manifest } = parseRunManifest(String(readRecorded(set, folder, 'run.json') ?? ''));
   return {
     stdout: readRecorded(set, folder, 'stdout.log') ?? Buffer.alloc(0),
     stderr: readRecorded(set, folder, 'stderr.log') ?? Buffer.alloc(0),
-    exitCode: Number(facts['exit_code'] ?? facts['exitCode'] ?? 0),
-    signal: signalOf(facts['signal']),
-    wallS: Number(facts['wall_s'] ?? facts['wallS'] ?? 0),
+    exitCode: manifest?.exitCode ?? 0,
+    signal: SIGNALS.find((signal) => signal === manifest?.signal) ?? null,
+    wallS: manifest?.wallS ?? 0,
   };
 }
 
-function signalOf(value: unknown): NodeJS.Signals | null {
-  return value === 'SIGKILL' || value === 'SIGTERM' || value === 'SIGINT' || value === 'SIGABRT' ? value : null;
-}
+const SIGNALS = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGABRT'] as const;
 
 /** A recorded file, decompressed; null if it was not kept. */
 function readRecorded(set: RecordingSet, recording: string, name: string): Buffer | null {
@@ -122,15 +115,14 @@ export function engineToken(pool: string, build: string): string {
   return `${JSON.stringify({ [MARK]: 1, pool, build })}\n`;
 }
 
+const tokenSchema = z.object({ [MARK]: z.literal(1), pool: z.string(), build: z.string() });
+
 /** The build that such a file represents; null for any other file. */
 export function readEngineToken(text: string): { pool: string; build: string } | null {
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    const { build, pool } = tokenSchema.parse(JSON.parse(text));
+    return { pool, build };
   } catch {
     return null;
   }
-  if (!isRecord(parsed) || parsed[MARK] !== 1) return null;
-  const { pool, build } = parsed;
-  return typeof pool === 'string' && typeof build === 'string' ? { pool, build } : null;
 }

@@ -48,26 +48,21 @@ export function readRecordingSet(folder: string): RecordingSet {
     throw new UsageError(`${path}: manifest of recordings not found`, { cause: error });
   }
   const { data, error } = recordingSetSchema.safeParse(parsed);
-  if (data === undefined) {
-    const place = error.issues[0]?.path.join('.') ?? '';
-    throw new UsageError(`${path}: not a manifest of this version${place === '' ? '' : `: see ${printable(place)}`}`);
-  }
-  return { ...data, folder };
+  if (data !== undefined) return { ...data, folder };
+  const place = error.issues[0]?.path.join('.') ?? '';
+  throw new UsageError(`${path}: not a manifest of this version${place === '' ? '' : `: see ${printable(place)}`}`);
 }
 
-type Match =
-  | { readonly kind: 'found'; readonly recordings: readonly Recording[] }
-  | { readonly kind: 'missing'; readonly problem: string };
-
 /** Recordings in the order they were made. `build` is the one whose engine a run loads. */
-export function findRecordings(set: RecordingSet, meaning: Meaning, build: string | null): Match {
+export function findRecordings(set: RecordingSet, meaning: Meaning, build: string | null): readonly Recording[] {
   const wanted = JSON.stringify(meaning);
-  const recordings = set.recordings.filter(
+  return set.recordings.filter(
     (recording) => (build === null || recording.build === build) && JSON.stringify(recording.meaning) === wanted,
   );
-  if (recordings.length > 0) return { kind: 'found', recordings };
-  const what = meaning.kind === 'build' ? 'build' : `${meaning.kind} run`;
-  return { kind: 'missing', problem: `"${set.name}" has no recording of this ${what}` };
+}
+
+export function notRecorded({ name }: RecordingSet, { kind }: Meaning): string {
+  return `"${name}" has no recording of this ${kind === 'build' ? 'build' : `${kind} run`}`;
 }
 
 /** The meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
@@ -149,18 +144,16 @@ export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): n
   const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
   const meaning = run === undefined ? null : meaningOf(run.args);
   if (build === undefined || meaning === null) return 0;
-  const match = findRecordings(set, meaning, checkBuild(set, build).build);
-  return match.kind === 'found' ? match.recordings.length : 0;
+  return findRecordings(set, meaning, checkBuild(set, build).build).length;
 }
 
 function checkBuild(set: RecordingSet, build: PlannedBuild): { build: string | null; problem: string | null } {
   const meaning = meaningOf(build.args);
   if (meaning === null) return { build: null, problem: 'recordings have no answer for a given engine' };
-  const match = findRecordings(set, meaning, null);
-  if (match.kind === 'missing') return { build: null, problem: match.problem };
-  const there = match.recordings.length;
-  if (there >= build.of) return { build: match.recordings[0]?.build ?? null, problem: null };
-  const problem = `"${set.name}" has ${there} recorded build${there === 1 ? '' : 's'} of this engine, ${build.of} were asked for`;
+  const found = findRecordings(set, meaning, null);
+  const there = `"${set.name}" has ${found.length} recorded build${found.length === 1 ? '' : 's'} of this engine`;
+  if (found.length >= build.of) return { build: found[0]?.build ?? null, problem: null };
+  const problem = found.length === 0 ? notRecorded(set, meaning) : `${there}, ${build.of} were asked for`;
   return { build: null, problem };
 }
 
@@ -168,13 +161,12 @@ function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked?: Re
   const meaning = meaningOf(run.args);
   if (checked === undefined || meaning === null) return null;
   if (checked.build === null) return checked.problem;
-  const match = findRecordings(set, meaning, checked.build);
-  if (match.kind === 'missing') return match.problem;
+  const there = findRecordings(set, meaning, checked.build).length;
   const wanted = run.role === 'profile' ? 1 : plan.repeats;
-  const there = match.recordings.length;
-  return there >= wanted
-    ? null
-    : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
+  if (there >= wanted) return null;
+  if (there === 0) return notRecorded(set, meaning);
+  const recorded = `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell`;
+  return `${recorded}, ${wanted} were asked for: use --repeats ${there}`;
 }
 
 /** Axes that replay ignores: as part of a cell they would be wrong. */

@@ -105,8 +105,7 @@ describe('what is stored of an experiment', () => {
   });
 
   test('a name that nobody knows is one line', async () => {
-    const text = 'bench: nothing: neither a matrix file, nor a sweep or an experiment in this store\n';
-    expect(await bench(['ab', 'nothing', ...here])).toEqual(refusal(text));
+    expect(await bench(['ab', 'nothing', ...here])).toEqual(refusal('bench: nothing: neither a git revision here'));
   });
 
   test('A may be part of a baseline, and B is not', async () => {
@@ -148,7 +147,6 @@ describe('refusals', () => {
     [['ab', matrix, '--env', 'HF_TOKEN=abc'], '--env HF_TOKEN: bench would store its value'],
     [['ab', matrix, '--experiment', 'perfect-rooter'], 'did you mean perfect-router?'],
     [['ab', matrix, '--env', 'A=1', '--significant', '0'], 'must be a percentage above 0'],
-    [['ab', matrix, '--env', 'A=1', '--name', '\u001B[31m'], '--name: write 1 to 100 printable characters'],
     [['ab', 'nothing.yaml', '--env', 'A=1'], 'nothing.yaml'],
     [['ab', '--read', 'x', '--env', 'A=1'], '--read shows what is stored'],
   ] as const)('%j', async (args, words) => {
@@ -174,7 +172,7 @@ describe('refusals', () => {
     const { folder: own, db } = temporaryStore();
     await printed(['run', fakeHarnessMatrix(own, 112), '--repeats', '1', '--no-telemetry', '--db', db]);
     const id = firstId(db, 'SELECT sweep_id AS id FROM sweeps');
-    const text = 'is not an A/B experiment; `bench ls sweeps` lists those of `bench ab`';
-    expect(await bench(['ab', id, '--db', db])).toEqual(refusal(`bench: sweep ${id.slice(0, 8)} ${text}\n`));
+    const text = 'is not an A/B experiment; `bench ls sweeps` lists them';
+    expect(await bench(['ab', id, '--db', db])).toEqual(refusal(`bench: ${id} ${text}\n`));
   });
 });

@@ -58,7 +58,7 @@ const marks = (): readonly unknown[] =>
 
 describe('which findings', () => {
   test('several at once, each by the start of its id', async () => {
-    expect(await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision')).toMatchObject({
+    expect(await ack('1abc', '2abc', '1abcd', '--reason', 'new scales', '--owner', 'team-vision')).toMatchObject({
       code: 0,
       stdout: '2 findings (1abcdef0, 2abcdef0) are acknowledged permanently: new scales; --undo reverts this\n',
     });
@@ -92,12 +92,12 @@ describe('which findings', () => {
   });
 
   test.each([
-    [['--all', '1ab'], '--all and names of findings cannot be used together'],
+    [['--all', '1abc'], '--all and names of findings cannot be used together'],
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
-    [['1ab', '--branch', 'main'], '--matrix and --branch need --all: an id names one finding'],
-    [['1ab'], 'add --reason "…", which explains the acknowledgement'],
+    [['1abc', '--branch', 'main'], '--matrix and --branch need --all: an id names one finding'],
+    [['1abc'], 'add --reason "…", which explains the acknowledgement'],
     [
-      ['1ab', '--undo', '--owner', 'me'],
+      ['1abc', '--undo', '--owner', 'me'],
       '--undo reverts the whole acknowledgement: leave out --reason, --until and --owner',
     ],
     [
@@ -105,13 +105,13 @@ describe('which findings', () => {
       'fp9: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0; did you mean "fp8"?',
     ],
     [
-      ['1ab', 'ffff', '--reason', 'x'],
+      ['1abc', 'ffff', '--reason', 'x'],
       'ffff: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0',
     ],
-    [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
+    [['1abc', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
-    [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
-    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: this date does not exist'],
+    [['1abc', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
+    [['1abc', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: this date does not exist'],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);
     expect([code, stderr.replace(/today is [-\d]{10}/, 'today is TODAY')]).toEqual([2, `bench: ${problem}\n`]);
@@ -122,12 +122,12 @@ describe('which findings', () => {
 test('an acknowledgement lies next to the artefacts of the sweep that reported its finding, until it is taken back', async () => {
   const folder = join(cwd, 'artefacts', sweepOfNight(1));
   mkdirSync(folder, { recursive: true });
-  await ack('1ab', '--reason', 'known', '--until', '2999-12-31', '--owner', 'team-vision');
+  await ack('1abc', '--reason', 'known', '--until', '2999-12-31', '--owner', 'team-vision');
   const read = (): { acknowledgements: unknown[] } => JSON.parse(readFileSync(join(folder, 'findings.json'), 'utf8'));
   expect(existsSync(join(folder, 'findings.json'))).toBe(true);
   expect(read().acknowledgements).toMatchObject([
     { findingId: FIRST, reason: 'known', until: '2999-12-31', owner: 'team-vision' },
   ]);
-  await ack('1ab', '--undo');
+  await ack('1abc', '--undo');
   expect(read().acknowledgements).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
-import type { Enough } from '../../../src/features/run/index.ts';
+import type { Enough } from '../../../src/judge/adaptive-repeats.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';

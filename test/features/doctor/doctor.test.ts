@@ -9,7 +9,7 @@ import { testIo } from '../../support/io.ts';
 import { change } from '../../support/store-dump.ts';
 import { OUTPUTS, benchJson, jsonOf } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
-import { tryAcquire } from '../../../src/process/lock.ts';
+import { Lock, tryAcquire } from '../../../src/process/lock.ts';
 import { bench, ROOT, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FAKE_GPU, FakeGpu } from '../../support/fake-gpu.ts';
 import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
@@ -157,11 +157,11 @@ test('clocks that a bench holds are said, with the process', async () => {
   writeFileSync(report, `<nvidia_smi_log><gpu id="0">${inside}</gpu></nvidia_smi_log>`);
   mkdirSync(gpu.lockFolder);
   const note = { gpuUuid: FAKE_GPU, gpuName: 'Stub GPU', policy: 'locked 1590 MHz', lockedAt: '2026-11-21T02:00:00Z' };
-  const attempt = tryAcquire(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), { note });
+  const lock = tryAcquire(join(gpu.lockFolder, `clocks-${FAKE_GPU}.json`), { note });
   const args = ['doctor', '--db', join(gpu.folder, 'a.sqlite'), '--trtexec', STUB];
   const { stdout, stderr } = await bench(args, { env: gpu.env({ report }) });
   expect(stderr).toBe('');
-  if (attempt.kind === 'taken') attempt.lock.release();
+  if (lock instanceof Lock) lock.release();
   expect(stdout).toMatch(new RegExp(`locked 1590 MHz by a bench that runs\\s+\\(process ${process.pid}\\)`));
 });
 
@@ -174,7 +174,7 @@ test('tools that hang are given up, all at once', async () => {
   const examined = { storePath: machine.db, trtexec: undefined, matrix: null };
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
   const silent = { kind: 'silent', afterS: 0.2 };
-  const late = { help: { kind: 'failed', problem: expect.stringContaining('did not end in 0.3 s') } };
+  const late = { help: { kind: 'failed', problem: expect.stringContaining('gave no answer in 0.3 s') } };
   const tools = { nsys: silent, slurm: silent, numactl: silent, git: silent, python: { answer: silent } };
   expect(facts).toMatchObject({ ...tools, gpus: { kind: 'none', answer: silent }, trtexec: late });
 }, 30_000);

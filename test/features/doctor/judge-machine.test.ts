@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { judgeMachine, lackingOf } from '../../../src/features/doctor/judge-machine.ts';
 import type { DoctorCheck } from '../../../src/features/doctor/output.ts';
-import type { GpuFacts, MachineFacts } from '../../../src/machine/machine-facts.ts';
+import type { GpuFacts, MachineFacts } from '../../../src/features/doctor/gather.ts';
 import { parseGpuReport } from '../../../src/tools/nvidia-smi/gpu-report.ts';
 import { H200_REPORT } from '../../support/nvidia-smi.ts';
 
@@ -65,7 +65,7 @@ const READY: MachineFacts = {
   slurm: answered('slurm 23.11.4\n'),
   numactl: answered('available: 1 nodes (0)\n'),
   git: answered('git version 2.39.5\n'),
-  repository: { commit: '1a2b3c4d5e6f', dirty: false },
+  repository: { commit: '1a2b3c4d5e6f', branch: 'main', dirty: false },
 };
 
 /** A GPU that is another in something, on a machine that is ready. */
@@ -110,7 +110,8 @@ describe('of a GPU', () => {
   const other = (name: string, memoryMib: number | null) => ({ processes: [{ pid: 7, name, memoryMib }] });
   const pcie = (generation: number, width: number) => ({ pcie: { generation, width, maxGeneration: 5, maxWidth: 16 } });
   const busyLink = { ...pcie(1, 16), ...other('x', 1), gpuUtilisationPercent: 99 };
-  const untold = { computeMode: null, persistence: null, clocks: { smMhz: null, maxSmMhz: null }, clockReasons: null };
+  const clocks = { ...H200.clocks, smMhz: null, maxSmMhz: null };
+  const untold = { computeMode: null, persistence: null, clocks, clockReasons: null };
 
   test.each<[Partial<GpuFacts>, string, string]>([
     [{ ...other('python3', 400), gpuUtilisationPercent: 90 }, 'gpu0.idle warning', 'python3 (7, 400 MiB)'],
@@ -190,11 +191,11 @@ describe('of host, disk and store', () => {
 
   test.each<[Partial<MachineFacts>, string, string]>([
     [host({ loadPerCpu: 0.75 }), 'host.load warning', 'load of 0.75 on each of 16 CPUs'],
-    [host(shared), 'host.memory warning', '3.0 GiB of 8.0 GiB free'],
+    [host(shared), 'host.memory warning', '3.00 GiB of 8.00 GiB free'],
     [host({ cpuGovernor: 'powersave' }), 'host.governor advice', 'cpupower frequency-set --governor performance'],
     [host({ numaNodes: 2 }), 'host.numa advice', 'numactl --cpunodebind=0 --membind=0 bench run MATRIX'],
     [{ ...host({ numaNodes: 2 }), numactl: { kind: 'missing' } }, 'host.numa advice', 'sudo apt-get install numactl'],
-    [folder({ freeBytes: 5 * GIB }), 'store.folder0 warning', '/data, 5.0 GiB free'],
+    [folder({ freeBytes: 5 * GIB }), 'store.folder0 warning', '/data, 5.00 GiB free'],
     [folder({ freeBytes: GIB / 2 }), 'store.folder0 failed', '/data, 512 MiB free'],
     [folder({ isWritable: false }), 'store.folder0 failed', '/data is not writable'],
     [folder({ isThere: false, isWritable: false }), 'store.folder0 failed', 'mkdir -p /data'],
@@ -243,7 +244,9 @@ describe('of tools that only some commands need', () => {
   });
 
   test('a folder without a repository is told before results have no commit', () => {
-    expect(notOk({ ...READY, repository: { commit: null, dirty: null } })).toBe('tools.repository advice');
+    expect(notOk({ ...READY, repository: { commit: null, branch: null, dirty: null } })).toBe(
+      'tools.repository advice',
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
+import { identityOf } from '../../../src/process/process-identity.ts';
 import { bench, refusal, sharedFolder } from '../../support/bench.ts';
 import { enginesBeside } from '../../support/engine-folder.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -80,7 +81,7 @@ describe('rm', () => {
   });
 
   test('not one that another process uses', async () => {
-    writeFileSync(file(1, `.use-${process.pid}`), JSON.stringify({ pid: process.pid, startTicks: null, bootId: null }));
+    writeFileSync(file(1, `.use-${process.pid}`), JSON.stringify(identityOf(process.pid)));
     expect(await engines('rm', `${keyOf()}-1`)).toEqual(refusal(`is used by process ${process.pid}`));
     expect(numbers()).toEqual([1, 2, 3]);
   });

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { recordJob } from '../../../src/features/slurm/jobs.ts';
+import { recordJob } from '../../../src/features/slurm/run-folder.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, startBench, temporaryFolder, temporaryStore } from '../../support/bench.ts';
 import { makeFinishedRun } from '../../support/slurm-shards.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { changeRows } from '../../../src/layers/change-rows.ts';
-import { diffLayers } from '../../../src/layers/diff-layers.ts';
+import { changeRows, diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { shareText } from '../../../src/terminal/numbers.ts';
 import { sumMs } from '../../../src/layers/summarize-layers.ts';
 import { explainChange } from '../../../src/features/why/explain-change.ts';
-import type { ExplainedRun } from '../../../src/layers/explained-run.ts';
+import type { ExplainedRun } from '../../../src/store/runs/layer-runs.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';

@@ -63,7 +63,7 @@ function asBefore(path: string, sql: string): void {
     ALTER TABLE findings ADD COLUMN probability real;
     UPDATE judged_sweeps SET judged_by = 'history';
     DELETE FROM __drizzle_migrations WHERE created_at IN
-      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 3);
+      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 4);
     ${sql}`);
   client.close();
 }

@@ -6,7 +6,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { recordsByCell } from '../../../src/store/runs/accuracies.ts';
 import { cellRunsOf, pairRunsOf } from '../../../src/store/runs/cell-runs.ts';
 import { layerRunsOfCell } from '../../../src/store/runs/layer-runs.ts';
-import { flaggedRuns } from '../../../src/store/runs/run-facts.ts';
 import { enginesOf, engineKeysOf, failedRunsOf } from '../../../src/store/runs/runs.ts';
 import { lastGpusOf, pastRunsOf } from '../../../src/store/runs/time-estimates.ts';
 import { environmentsOf } from '../../../src/store/sweeps/environments.ts';
@@ -69,7 +68,6 @@ test('no count, estimate, engine or machine of a sweep is that of its pairs', ()
       environments: environmentsOf(db, LAST),
       engines: [engineKeysOf(db, LAST, keys), enginesOf(db, [LAST], KEY)],
       failed: failedRunsOf(db, LAST),
-      throttled: flaggedRuns(db, LAST, 'contended'),
       sweep: sweepNumbers(db, [LAST]),
       cells: cellNumbers(db, keys),
       estimates: pastRunsOf(db, keys, 'simulated'),

@@ -5,7 +5,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { problemOf } from '../../../src/records/conversion.ts';
-import { type ConversionResult, judgeConversion } from '../../../src/tools/modelopt/judge.ts';
+import { judgeConversion } from '../../../src/tools/modelopt/judge.ts';
 import { ROOT } from '../../support/bench.ts';
 
 const FOLDER = join(ROOT, 'test', 'fixtures', 'modelopt');
@@ -47,7 +47,7 @@ const EXPECTED = readFileSync(join(FOLDER, 'judged.tsv'), 'utf8')
   .split('\n')
   .map((line) => line.split('\t'));
 
-function judge({ argv, exitCode, ...log }: ModeloptCase): ConversionResult {
+function judge({ argv, exitCode, ...log }: ModeloptCase) {
   const by = argv.includes('modelopt.onnx.autocast') ? 'autocast' : 'modelopt';
   const precision = /--quantize_mode=(\w+)/.exec(argv)?.[1] ?? 'fp16';
   const facts = { by, precision, interpreter: 'python3', modelopt: '0.47.0', model: 'm.onnx' } as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { ExportFormatError } from '../../../src/errors.ts';
-import type { TelemetrySample } from '../../../src/records/telemetry.ts';
+import type { TelemetrySample } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import {
   devicesNamed,
   environmentOf,
@@ -15,8 +15,7 @@ import {
 } from '../../../src/tools/nvidia-smi/gpu-report.ts';
 import {
   NOT_WATCHED,
-  parseDmon,
-  parseQueryCsv,
+  parseGpuSamples,
   samplesOf,
   summariseTelemetry,
 } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
@@ -233,7 +232,7 @@ describe('nvidia-smi --query-gpu', () => {
       pcieWidth: 16,
     };
     const uuid = 'GPU-00000000-0000-0000-0000-000000000000';
-    expect(parseQueryCsv(read('query-580.csv'))).toEqual([{ uuid, index: 0, samples: [idle] }]);
+    expect(parseGpuSamples(read('query-580.csv'))).toEqual([{ uuid, index: 0, samples: [idle] }]);
   });
 
   test.each([
@@ -244,7 +243,7 @@ describe('nvidia-smi --query-gpu', () => {
     // Bits that nobody knows yet are passed over.
     ['event_reasons.active\n0x8000000000000001', 'gpuIdle'],
   ])('reasons: %j', (text, reasons) => {
-    expect(parseQueryCsv(`clocks_${text}\n`)[0]?.samples[0]?.clockReasons?.join(' ')).toBe(reasons);
+    expect(parseGpuSamples(`clocks_${text}\n`)[0]?.samples[0]?.clockReasons?.join(' ')).toBe(reasons);
   });
 
   test('what a GPU does not say is null, whatever the words', () => {
@@ -252,24 +251,24 @@ describe('nvidia-smi --query-gpu', () => {
       'utilization.gpu [%], power.draw [W], clocks.sm, timestamp, memory.used [MiB]',
       '[N/A], [Not Supported], [Requested functionality has been deprecated], tomorrow, [GPU requires reset]',
     ].join('\r\n');
-    expect(parseQueryCsv(text)[0]?.samples).toEqual([NO_SAMPLE]);
+    expect(parseGpuSamples(text)[0]?.samples).toEqual([NO_SAMPLE]);
   });
 
   test('columns in any order, two GPUs, a line that was cut off', () => {
-    const gpus = parseQueryCsv(`uuid, temperature.gpu, index\nGPU-a, 30, 0\nGPU-b, 40, 1\nGPU-a, 31, 0\nGPU-b, 4`);
+    const gpus = parseGpuSamples(`uuid, temperature.gpu, index\nGPU-a, 30, 0\nGPU-b, 40, 1\nGPU-a, 31, 0\nGPU-b, 4`);
     // Without a uuid, which of the two it was is not told.
     const found = ['GPU-a', 'GPU-b', null, 'GPU-c'].map((uuid) => samplesOf(gpus, uuid).map((of) => of.temperatureC));
     expect(found).toEqual([[30, 31], [40], [], []]);
   });
 
   test.each(['', 'No devices were found\n', '1,2,3\n4,5,6\n'])('%j is none', (text) => {
-    expect(() => parseQueryCsv(text)).toThrow(ExportFormatError);
+    expect(() => parseGpuSamples(text)).toThrow(ExportFormatError);
   });
 });
 
 describe('nvidia-smi dmon', () => {
   test('of an idle H200 under driver 580', () => {
-    const gpus = parseDmon(read('dmon-580.txt'));
+    const gpus = parseGpuSamples(read('dmon-580.txt'));
     expect(gpus.map(({ index, samples }) => [index, samples.length])).toEqual([[0, 3]]);
     const clocks = { smClockMhz: 345, memoryClockMhz: 3201, clockReasons: [] };
     const idle = { powerW: 78, temperatureC: 36, gpuUtilisationPercent: 0, memoryUsedMib: 0 };
@@ -284,7 +283,7 @@ describe('nvidia-smi dmon', () => {
       ' 20261121   07:55:18      0      -     84      -      7      0',
     ].join('\n');
     const hot = { ...NO_SAMPLE, temperatureC: 84 };
-    expect(parseDmon(text)[0]?.samples).toEqual([
+    expect(parseGpuSamples(text)[0]?.samples).toEqual([
       { ...hot, at: '2026-11-21T07:55:17.000Z', powerW: 690, clockReasons: ['swPowerCap', 'swThermalSlowdown'] },
       { ...hot, at: '2026-11-21T07:55:18.000Z', clockReasons: [] },
     ]);
@@ -306,7 +305,7 @@ function sample(facts: Partial<TelemetrySample>): TelemetrySample {
 }
 
 test('20 s of an H200 at its power cap: idle seconds before and after do not count', () => {
-  const [gpu] = parseQueryCsv(readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8'));
+  const [gpu] = parseGpuSamples(readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8'));
   expect(gpu?.samples).toHaveLength(104);
   expect(summariseTelemetry(gpu?.samples ?? [], NOT_WATCHED)).toEqual({
     // 80 at 100 %, and the last one, in which the work ended, at 62 %.

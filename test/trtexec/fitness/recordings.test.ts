@@ -185,8 +185,13 @@ test('made up: each bottleneck', () => {
   expect(bound(syntheticLog(), flagOf('powerLimited', 'explained'))).toBe('power');
   expect(bound(syntheticLog({ enqueueMs: 0.95 }))).toBe('host');
   expect(bound(syntheticLog({ enqueueMs: 0.95 }), flagOf('powerLimited', 'explained'))).toBe('host');
-  expect(bound(syntheticLog({ throughputQps: 600 }))).toBe('host');
+  expect([600, 940, 960].map((throughputQps) => bound(syntheticLog({ throughputQps })))).toEqual([
+    'host',
+    'host',
+    'compute',
+  ]);
   expect([bound(copies(1.4, 0.1, 700, TRANSFERS)), bound(copies(0.1, 1.4, 700, TRANSFERS))]).toEqual(['h2d', 'd2h']);
+  expect(bound(copies(1.02, 0.1, 975, TRANSFERS))).toBe('h2d');
   expect(bound(syntheticLog(), flagOf('contended', 'widened'))).toBe('contended');
   expect(bound(syntheticLog(), flagOf('contended', 'explained'))).toBe('compute');
 });

@@ -2,7 +2,15 @@ import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../run/live-progress.ts';
 import { InterruptedError } from '../../../errors.ts';
-import { highestRepeat, newestRun, plannedRunS, timeBudget } from '../../../judge/adaptive-repeats.ts';
+import {
+  type Enough,
+  type GrowingRuns,
+  highestRepeat,
+  newestRun,
+  plannedRunS,
+  timeBudget,
+  undecided,
+} from '../../../judge/adaptive-repeats.ts';
 import { withLockedClocks } from '../../../run/run-sweep.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
@@ -24,7 +32,6 @@ import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { pastRunsOf } from '../../../store/runs/time-estimates.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 import { converterFor } from '../../../variants/converter.ts';
-import { type Enough, type GrowingRuns, undecided } from '../../run/index.ts';
 import type { SideName } from './commit-side.ts';
 import type { BothPlans, Pair, PlannedSide } from './pair.ts';
 
@@ -147,16 +154,9 @@ async function openSide(
     ...side.git,
     branch: COMPARE_BRANCH,
   });
-  const opened = {
-    sweep,
-    plan,
-    program,
-    converter,
-    machines,
-    settings: { telemetry, coolDown, numa },
-    cache: side.cacheFor(planned, enginesFolderOf(store.path)),
-  };
-  const workers = await openWorkers(store, opened, planned.io, (event, gpu) =>
+  const prepared = { sweep, stored, program, converter, machines };
+  const cache = side.cacheFor(planned, enginesFolderOf(store.path));
+  const workers = await openWorkers(store, prepared, cache, planned.io, (event, gpu) =>
     progress.take(event, gpu === null ? name : `${name} · ${gpu}`),
   );
   return { beforeRun: side.beforeRun, sweep, stored, workers };

@@ -15,10 +15,7 @@ export type Change = Finding['details'][number];
 /** A row of the table of cells. */
 export type Row = ReturnType<typeof rowsOf>[number];
 
-export interface FoundInCell {
-  readonly finding: Finding;
-  readonly change: Change;
-}
+export type FoundInCell = Row['findings'][number];
 
 /** Weights by which the table is sorted first. The size of the change decides between equal weights. */
 const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, 'no result': 2, faster: 1 };
@@ -26,8 +23,19 @@ const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missin
 const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
+/** The data of the page, with what several views show. */
+export type PageModel = ReturnType<typeof pageModel>;
+
+export function pageModel(data: ReportData) {
+  const cells = data.cells.map(({ cell }) => cell);
+  const words = cellWords(cells);
+  /** From the columns of the table, without what all cells share. */
+  const names = new Map(cells.map((cell) => [cell.key, words.wordsOf(cell).filter(Boolean).join(' ')]));
+  return { ...data, words, names, rows: rowsOf(data) };
+}
+
 /** Worst first. */
-export function rowsOf({ cells, check, compare }: ReportData) {
+function rowsOf({ cells, check, compare }: ReportData) {
   const rows = cells.map((report) => {
     const { judgement, values } = report;
     const { base, changePercent, ciPercent, head, reasons } = judgement;
@@ -54,24 +62,13 @@ export function rowsOf({ cells, check, compare }: ReportData) {
   return rows.toSorted((a, b) => b.badness - a.badness);
 }
 
-export function rowsByKey(data: ReportData): ReadonlyMap<string, Row> {
-  return new Map(rowsOf(data).map((row) => [row.report.cell.key, row]));
-}
-
 export function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 
-/** The level before a change of the cell, else the level since its last change. */
-function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
-  if (row !== undefined && isChange(row) && row.before !== null) return row.before;
-  const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
-  return median(values.slice(last).flatMap((value) => value ?? []));
-}
-
 /** Present findings with their change of the cell: in its own metric if there is one. */
-function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]): FoundInCell[] {
-  return findings.flatMap((finding): FoundInCell[] => {
+function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Finding[]) {
+  return findings.flatMap((finding) => {
     if (finding.state === 'recovered') return [];
     const changes = finding.details.filter((one) => one.key === key);
     const change = changes.find((one) => one.metric === metric) ?? changes[0];
@@ -86,22 +83,18 @@ const MOST_PERCENT = 10;
  * Sparklines of the newest sweeps of each row, on a scale around its level. All rows share the scale, and `percent` is
  * the value at both ends.
  */
-export function cellSparks(data: ReportData) {
-  const changes = rowsOf(data)
-    .filter(isChange)
-    .map(({ changePercent }) => changePercent);
+export function cellSparks(rows: readonly Row[]) {
+  const changes = rows.filter(isChange).map(({ changePercent }) => changePercent);
   const percent = Math.min(MOST_PERCENT, scalePercent(changes));
-  const of = (row: Row) => sparkline(row.report.values, { level: levelOf(row.report, row), percent });
+  const of = (row: Row) => sparkline(row.report.values, { level: row.before, percent });
   return { percent, of };
 }
-
-export type CellWords = ReturnType<typeof cellWords>;
 
 /**
  * The columns that name a cell, with the texts of each row. The caption states once what all cells share, as in
  * terminal tables.
  */
-export function cellWords(cells: readonly KeyedCell[]) {
+function cellWords(cells: readonly KeyedCell[]) {
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   return {
     headers: columns.map(({ header }) => header),
@@ -129,41 +122,30 @@ function sparkline(values: readonly (number | null)[], { level, percent }: Spark
   const middle = level ?? median(known);
   if (known.length < 2 || middle === null || middle === 0) return markup`<span class="none">–</span>`;
   const step = (WIDTH - 2 * MARGIN) / (newest.length - 1);
-  let line = '';
-  let beyond = '';
-  let side: number | null = null;
-  let [fromX, fromY] = [0, 0];
+  let [line, beyond] = ['', ''];
   for (const [place, value] of newest.entries()) {
-    const height = value === null ? null : (value / middle - 1) / (percent / 100);
+    if (value === null) continue;
     const x = Math.round(MARGIN + place * step);
-    if (height !== null) {
-      const y = Math.round(MIDDLE - Math.max(-1, Math.min(1, height)) * (MIDDLE - MARGIN));
-      // Relative coordinates, because a page has thousands of points.
-      const [across, down] = [x - fromX, y - fromY];
-      // With only two values, the course between them is unknown, so draw a step.
-      const on = known.length === 2 ? `h${across / 2}v${down}h${across / 2}` : `l${across} ${down}`.replace(' -', '-');
-      line += side === null ? `M${x} ${y}h0` : on;
-      [fromX, fromY] = [x, y];
-    }
-    const next = height === null ? null : Math.abs(height) > 1 ? Math.sign(height) : 0;
-    if (next !== null && next !== 0 && next !== side) beyond += `M${x - 5} ${MIDDLE - next * 14}h10l-5 ${-10 * next}z`;
-    side = next;
+    const height = (value / middle - 1) / (percent / 100);
+    const side = Math.max(-1, Math.min(1, height));
+    const isFirst = (newest[place - 1] ?? null) === null;
+    line += `${isFirst ? 'M' : 'L'}${x} ${Math.round(MIDDLE - side * (MIDDLE - MARGIN))}${isFirst ? 'h0' : ''}`;
+    if (side !== height) beyond += `M${x - 5} ${MIDDLE - side * 14}h10l-5 ${-10 * side}z`;
   }
   return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
 }
 
 /** Its cells and their change: `12 cells slower`, ` by 4.7 to 5.3 %`. */
-export function cellsText(finding: CheckedFinding, data: ReportData): readonly [what: string, size: string] {
-  const { size, what } = sentences(finding, data);
+export function cellsText(finding: CheckedFinding, page: PageModel): readonly [what: string, size: string] {
+  const { size, what } = sentences(finding, page);
   // A non-breaking space keeps number and sign on one line.
   return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
 /** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
-function whichText({ cells, labels }: CheckedFinding, group: string, data: ReportData): string {
+function whichText({ cells, labels }: CheckedFinding, group: string, page: PageModel): string {
   if (group !== '') return shortened(group);
-  const names = namesOf(data);
-  const own = cells.map((key, place) => names.get(key) ?? labels[place] ?? key);
+  const own = cells.map((key, place) => page.names.get(key) ?? labels[place] ?? key);
   return shortList(
     own.map((name) => shortened(name, 80)),
     2,
@@ -172,17 +154,11 @@ function whichText({ cells, labels }: CheckedFinding, group: string, data: Repor
   );
 }
 
-/** Names of cells from the columns of the table, without what all cells share. */
-export function namesOf({ cells }: ReportData): Map<string, string> {
-  const { wordsOf } = cellWords(cells.map(({ cell }) => cell));
-  return new Map(cells.map(({ cell }) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
-}
-
 /** Which cells a finding is about, since when, and its state. */
-export function aboutText(finding: CheckedFinding, data: ReportData): Markup {
+export function aboutText(finding: CheckedFinding, page: PageModel): Markup {
   const { acknowledged } = finding;
-  const { group, span, state } = sentences(finding, data);
-  const which = whichText(finding, group, data);
+  const { group, span, state } = sentences(finding, page);
+  const which = whichText(finding, group, page);
   const reason = acknowledged === null ? '' : `: ${shortened(acknowledged.reason)}`;
   return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${span}: ${state}${reason}.`;
 }
@@ -204,11 +180,11 @@ function linked(text: Markup, url: string | null): Markup {
 export type Fact = readonly [term: string, says: Markup];
 
 /** The known facts of a finding: since when, causes, certainty and owner. */
-export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
-  const { causes, edges, evidence } = sentences(finding, data);
+export function factsOf(finding: CheckedFinding, page: PageModel): Fact[] {
+  const { causes, edges, evidence } = sentences(finding, page);
   const { owner } = finding;
   return [
-    ...firstBadFact(finding, edges.first, data),
+    ...firstBadFact(finding, edges.first, page),
     ...causes.map(([term, says]) => [capitalized(term), withOptions(shortened(says, 300))] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),

@@ -3,58 +3,43 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
-import {
-  type CellWords,
-  type FoundInCell,
-  type Row,
-  SPARK_SWEEPS,
-  cellSparks,
-  cellWords,
-  findingAnchor,
-  rowsOf,
-} from './cell-rows.ts';
-import type { ReportData } from '../html-data.ts';
-import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
+import { type FoundInCell, type PageModel, type Row, SPARK_SWEEPS, cellSparks, findingAnchor } from './cell-rows.ts';
+import { type HtmlColumn, htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 
 /**
  * The main table, worst cells first. It works without a script; the script sorts and filters it and changes its metric.
  */
-export function cellsView(data: ReportData): Markup {
-  const { cells, compare, series } = data;
-  const words = cellWords(cells.map(({ cell }) => cell));
-  const rows = rowsOf(data);
+export function cellsView(page: PageModel): Markup {
+  const { cells, compare, rows, series, words } = page;
   const hasLevels = rows.some(({ before }) => before !== null);
-  const columns = columnsOf(data, words, hasLevels).filter(({ show }) => rows.some((row) => show(row) !== null));
+  const columns = columnsOf(page, hasLevels).filter(({ show }) => rows.some((row) => show(row) !== null));
   const metrics = [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
   const against = compare === null ? 'the last accepted level of each cell' : shortRef(compare.baseRef);
-  const notes = [hasLevels ? `worst first: verdict and change against ${against}` : null, words.caption].filter(
-    (note) => note !== null,
-  );
+  const notes = [
+    `${count(cells.length, 'cell')} by ${metrics}, ${series.provenance} results`,
+    hasLevels ? `worst first: verdict and change against ${against}` : null,
+    words.caption,
+  ];
+  const caption = notes.filter(Boolean).join('; ');
+  const table = htmlTable(caption, columns, rows, ({ report, verdict }) => {
+    return markup` data-key="${report.cell.key}" data-verdict="${verdict}"`;
+  });
   return markup`
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <output id="filter-count" for="filter"></output></form>
-<p class="note">${count(cells.length, 'cell')} by ${metrics}, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
-<div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
-<thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
-<tbody>
-${rows.map((row) => cellRow(row, columns))}</tbody></table></div>
+<div id="cells-table">${table}</div>
 </section>`;
 }
 
-interface Column {
-  readonly header: string;
-  /** Classes of its head and its cells. A narrow window hides `roomy` columns. */
-  readonly kind: string;
-  /** Null if there is nothing to show. A column without content is omitted. */
-  readonly show: (row: Row) => Markup | string | null;
-}
-
-/** @param hasLevels whether any cell has a reference */
-function columnsOf(data: ReportData, words: CellWords, hasLevels: boolean): Column[] {
-  const { sweeps } = data;
-  const sparks = cellSparks(data);
+/**
+ * Without content, `show` is null, and a column without content is omitted. A narrow window hides `roomy` columns.
+ * @param hasLevels whether any cell has a reference
+ */
+function columnsOf(page: PageModel, hasLevels: boolean): HtmlColumn<Row>[] {
+  const { compare, sweeps, words } = page;
+  const sparks = cellSparks(page.rows);
   const shown = Math.min(SPARK_SWEEPS, sweeps.length);
   const [name, ...others] = words.headers;
   return [
@@ -71,7 +56,7 @@ function columnsOf(data: ReportData, words: CellWords, hasLevels: boolean): Colu
       show: ({ changePercent }) => (changePercent === null ? null : formatPercent(changePercent)),
     },
     { header: 'change, 95 % interval', kind: 'roomy', show: intervalOf },
-    { header: data.compare === null ? 'reference' : 'base', kind: 'number roomy', show: levelOf },
+    { header: compare === null ? 'reference' : 'base', kind: 'number roomy', show: levelOf },
     { header: 'now', kind: hasLevels ? 'number roomy' : 'number', show: valueOf },
     { header: 'bound by', kind: 'roomy', show: ({ report }) => report.boundBy },
     {
@@ -84,20 +69,13 @@ function columnsOf(data: ReportData, words: CellWords, hasLevels: boolean): Colu
       header: 'finding',
       kind: 'roomy found',
       show: ({ findings, report }) =>
-        findings.length === 0 ? null : markup`${findings.map((one) => findingText(one, report, data))}`,
+        findings.length === 0 ? null : markup`${findings.map((one) => findingText(one, report, compare !== null))}`,
     },
   ];
 }
 
-function cellRow(row: Row, columns: readonly Column[]): Markup {
-  return markup`<tr data-key="${row.report.cell.key}" data-verdict="${row.verdict}">${columns.map(({ kind, show }) =>
-    kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
-  )}</tr>
-`;
-}
-
 /** The first word. In a narrow window, the others appear below it. */
-function nameOf(cell: KeyedCell, { wordsOf }: CellWords): Markup {
+function nameOf(cell: KeyedCell, { wordsOf }: PageModel['words']): Markup {
   const [name = '', ...others] = wordsOf(cell).filter(Boolean);
   const rest = others.length === 0 ? null : markup`<small class="narrow">${shortened(others.join(' '))}</small>`;
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
@@ -125,16 +103,16 @@ function valueOf({ now, report }: Row): Markup | string {
 }
 
 /** Date of its last measurement; null if the newest sweep measured it. */
-function oldDateOf({ values }: Row['report'], sweeps: ReportData['sweeps']): string | null {
+function oldDateOf({ values }: Row['report'], sweeps: PageModel['sweeps']): string | null {
   const newest = values.findLastIndex((one) => one !== null);
   if (newest === values.length - 1) return null;
   return newest < 0 ? 'never' : (sweeps.at(newest - values.length)?.startedAt?.slice(0, 10) ?? 'unknown');
 }
 
 /** A finding with its change, unless the row shows that change. */
-function findingText({ change, finding }: FoundInCell, { metric }: Row['report'], { compare }: ReportData): Markup {
+function findingText({ change, finding }: FoundInCell, { metric }: Row['report'], isCompared: boolean): Markup {
   const { direction, kind, state } = finding;
-  const isShown = compare === null && kind !== 'limit' && change.metric === metric;
+  const isShown = !isCompared && kind !== 'limit' && change.metric === metric;
   const what = kind === 'limit' ? 'limit broken, ' : '';
   const size = markup`${what}${gatedMetricOf(change.metric).label} <span class="${direction}">${changeText(change)}</span> `;
   return markup`${isShown ? null : size}<a href="#${findingAnchor(finding)}">${state} in ${count(finding.cells.length, 'cell')}</a> `;

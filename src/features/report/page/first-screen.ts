@@ -10,81 +10,63 @@ import {
   isShownWhole,
   newFirst,
   nextCommands,
-  ownClearest,
   sentences,
   standingOf,
 } from '../../check/index.ts';
-import {
-  type Fact,
-  aboutText,
-  capitalized,
-  cellsText,
-  commitLink,
-  factList,
-  factsOf,
-  namesOf,
-  rowsByKey,
-} from './cell-rows.ts';
-import type { ReportData } from '../html-data.ts';
+import { type PageModel, aboutText, capitalized, cellsText, commitLink, factList, factsOf } from './cell-rows.ts';
 
-/** Content of the first screen. */
-export interface Story {
-  readonly tone: 'slower' | 'faster' | 'quiet';
-  /** One sentence. Its first part has the color of the tone. */
-  readonly headline: readonly [string, string];
-  readonly lead: Markup;
-  readonly facts: readonly Fact[];
-  readonly commands: readonly string[];
-  /** Key of the cell in the chart; null if no cell has a value. */
-  readonly cell: string | null;
-  /** ID of the finding in the headline. */
-  readonly finding: string | null;
-}
+/**
+ * Content of the first screen. `what` has the color of the tone, `cell` is the key of the cell in the chart, and
+ * `finding` the ID of the finding in the headline.
+ */
+export type Story = ReturnType<typeof storyOf>;
 
-export function storyOf(data: ReportData): Story {
-  if (data.compare !== null) return comparedStory(data, data.compare);
-  const { findings, series } = data.check;
+export function storyOf(page: PageModel) {
+  if (page.compare !== null) return comparedStory(page, page.compare);
+  const { findings, series } = page.check;
   const { failed, faster, limits, slower, warnings } = standingOf(findings, series.cells);
   const [worst] = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
-  if (worst !== undefined) return findingStory(worst, data);
+  if (worst !== undefined) return findingStory(worst, page);
   return {
     tone: failed > 0 ? 'slower' : 'quiet',
-    headline: [capitalized(series.headline), ''],
+    what: capitalized(series.headline),
+    size: '',
     lead:
       series.judgedBy === 'first'
         ? markup`This is the first sweep of this matrix and branch. bench compares the next one with it.`
-        : markup`${detectableText(data)}`,
+        : markup`${detectableText(page)}`,
     facts: [],
     commands: [],
-    cell: steadiest(data),
+    cell: steadiest(page),
     finding: null,
   };
 }
 
 /** The story of the worst finding alone, with the number of others by kind. */
-function findingStory(worst: CheckedFinding, data: ReportData): Story {
-  const { findings, isStored, series } = data.check;
-  const [what, size] = cellsText(worst, data);
-  const keys = new Set(data.cells.map(({ cell }) => cell.key));
-  const own = firstOfEach(worst).filter(({ key }) => keys.has(key));
+function findingStory(worst: CheckedFinding, page: PageModel) {
+  const { findings, isStored, series } = page.check;
+  const [what, size] = cellsText(worst, page);
+  const keys = new Set(page.cells.map(({ cell }) => cell.key));
+  const own = firstOfEach(worst).find(({ key }) => keys.has(key));
   const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
-  const also = [...Map.groupBy(others, (one) => sentences(one, data).word)].map(
+  const also = [...Map.groupBy(others, (one) => sentences(one, page).word)].map(
     ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
   );
   const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
   return {
     tone: worst.direction,
-    headline: [what, size],
-    lead: markup`${aboutText(worst, data)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
-    facts: factsOf(worst, data),
+    what,
+    size,
+    lead: markup`${aboutText(worst, page)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
+    facts: factsOf(worst, page),
     commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
-    cell: ownClearest(worst, own, findings)?.key ?? steadiest(data),
+    cell: own?.key ?? steadiest(page),
     finding: worst.id,
   };
 }
 
 /** For a sweep without findings: the change that would have been detected. */
-function detectableText({ cells }: ReportData): string {
+function detectableText({ cells }: PageModel): string {
   const effects = cells.flatMap(({ judgement }) => judgement.mdePercent ?? []);
   const middle = median(effects);
   if (middle === null) return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
@@ -92,13 +74,12 @@ function detectableText({ cells }: ReportData): string {
 }
 
 /** The first cell of the table that has a value. */
-function steadiest(data: ReportData): string | null {
-  const rows = [...rowsByKey(data).values()];
+function steadiest({ rows }: PageModel): string | null {
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
 /** Of two named sides: how many cells changed, and by how much. */
-function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
+function comparedStory(page: PageModel, compare: NonNullable<PageModel['compare']>) {
   const { cells, counts } = compare;
   const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
   const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
@@ -108,6 +89,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
     .toSorted((a, b) => b.size - a.size);
   const ends = new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && one.size, false)));
   const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
+  const none = judged === 0 ? 'Nothing to compare' : 'No clear change';
   const rest = judged === cells.length ? '' : `, ${cells.length - judged} not compared`;
   const notes = [compare.base.note, compare.head.note].flatMap((note) =>
     note === null ? [] : `${shortened(note, 200)}.`,
@@ -115,49 +97,47 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
   const unclear = counts.unclear === 0 ? [] : [`${count(counts.unclear, 'cell')} unclear: too few runs.`];
   return {
     tone,
-    headline:
+    what: worst === null ? none : `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
+    size:
       worst === null
-        ? [judged === 0 ? 'Nothing to compare' : 'No clear change', ` in ${count(judged, 'compared cell')}${rest}`]
-        : [
-            `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
-            ` by ${[...ends].join(' to ').replace(' % to', ' to')}`,
-          ],
+        ? ` in ${count(judged, 'compared cell')}${rest}`
+        : ` by ${[...ends].join(' to ').replace(' % to', ' to')}`,
     lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`,
     facts: [],
     commands: [
       ...(worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])]),
       shellLine(['bench', 'compare', baseRef, headRef]),
     ],
-    cell: worst?.key ?? steadiest(data),
+    cell: worst?.key ?? steadiest(page),
     finding: null,
   };
 }
 
 /** The finding, its size, start, certainty and next commands; the chart of the worst cell; the counts. */
-export function firstScreen(data: ReportData, story: Story): Markup {
-  const { commands, facts, headline, lead, tone } = story;
+export function firstScreen(page: PageModel, story: Story): Markup {
+  const { commands, facts, lead, size, tone, what } = story;
   const folded = markup`<details class="commands"><summary>Next commands</summary><ul>${commands.map((command) => markup`<li><code>${command}</code></li>`)}</ul></details>`;
   return markup`<header>
-${metaLine(data)}
+${metaLine(page)}
 <section id="overview" aria-labelledby="headline">
 <div class="hero">
 <div>
-<h1 id="headline"><span class="${tone}">${headline[0]}</span>${headline[1]}</h1>${data.importNotes.map((note) => markup`<p class="about">${shortened(note, 400)}</p>`)}
+<h1 id="headline"><span class="${tone}">${what}</span>${size}</h1>${page.notes.map((note) => markup`<p class="about">${shortened(note, 400)}</p>`)}
 <p class="lead">${lead}</p>
 </div>
-${firstChart(data, story)}
+${firstChart(page, story)}
 <div>
 ${factList(facts)}
 ${commands.length === 0 ? null : folded}
 </div>
 </div>
-${countsRow(data)}
+${countsRow(page)}
 </section>
-${aboutSeries(data)}
+${aboutSeries(page)}
 </header>`;
 }
 
-function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
+function metaLine({ environments, forge, series, sweeps }: PageModel): Markup {
   const newest = sweeps.at(-1);
   const { driver = null, gpuName = null, tensorrt = null } = environments.at(-1) ?? {};
   const set = newest?.recordingSet ?? null;
@@ -175,22 +155,22 @@ function metaLine({ environments, forge, series, sweeps }: ReportData): Markup {
 }
 
 /** The script draws the chart in this figure; without a script it is hidden. */
-function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
-  const shown = data.cells.find(({ cell }) => cell.key === key);
+function firstChart(page: PageModel, { cell: key }: Story): Markup | null {
+  const shown = page.cells.find(({ cell }) => cell.key === key);
   if (shown === undefined) return null;
   const runs = shown.runs.findLast((one) => one !== null) ?? 1;
   const how = runs > 1 ? `, median of ${runs} runs` : '';
-  return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption></figure>`;
+  return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(page.names.get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption></figure>`;
 }
 
 /** Verdicts that are always shown. Others appear only if some cell has them. */
 const COUNTED = ['slower', 'faster', 'same'];
 const WARNED = ['no result', 'failed', 'missing'];
 
-function countsRow(data: ReportData): Markup {
-  const means = data.compare?.geometricMeans.filter(({ by }) => by === 'all') ?? [];
-  const mean = data.compare === null ? data.check.series.geometricMean : means.length === 1 ? (means[0] ?? null) : null;
-  const byVerdict = Map.groupBy(rowsByKey(data).values(), ({ verdict }) => verdict ?? 'no result');
+function countsRow(page: PageModel): Markup {
+  const means = page.compare?.geometricMeans.filter(({ by }) => by === 'all') ?? [];
+  const mean = page.compare === null ? page.check.series.geometricMean : means.length === 1 ? (means[0] ?? null) : null;
+  const byVerdict = Map.groupBy(page.rows, ({ verdict }) => verdict ?? 'no result');
   const words = [...new Set([...COUNTED, ...[...byVerdict.keys()].toSorted()])];
   const toneOf = (word: string): string =>
     !byVerdict.has(word) || word === 'same' ? '' : WARNED.includes(word) ? 'warn' : word;
@@ -205,7 +185,7 @@ function tile(number: string | number, text: string, tone = ''): Markup {
   return markup`<li><b class="${tone}">${number}</b> <span>${text}</span></li>`;
 }
 
-function aboutSeries({ others, series }: ReportData): Markup {
+function aboutSeries({ others, series }: PageModel): Markup {
   return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
 ${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}`;
 }

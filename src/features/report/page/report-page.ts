@@ -1,26 +1,32 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { packageFolder } from '../../../files/folders.ts';
 import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
 import type { PageCell, PageData, PagePoint } from '../../../html/page-data.ts';
-import type { Environment } from '../../../records/environment.ts';
+import { identity } from '../../../terminal/machine-text.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { cellsView } from './cells-view.ts';
-import { namesOf } from './cell-rows.ts';
+import { type PageModel, pageModel } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
 import type { ReportData } from '../html-data.ts';
 import { environmentView, matrixView, paretoView } from './sections.ts';
 
-/** Built script and style of the page. */
-export interface PageAssets {
-  readonly script: string;
-  readonly style: string;
+/** The script and style of the page, which the build puts next to the program. */
+function pageAssets() {
+  const [script = '', style = ''] = ['page.js', 'page-style.css'].map((name) =>
+    readFileSync(join(packageFolder(), 'dist', name), 'utf8'),
+  );
+  return { script, style };
 }
 
 /** The content security policy, which allows only the page's own script and style. */
-export function pagePolicy({ script, style }: PageAssets): string {
+export function pagePolicy({ script, style } = pageAssets()): string {
   return [
     "default-src 'none'",
     `script-src '${hashOf(script)}'`,
@@ -36,18 +42,20 @@ function hashOf(text: string): string {
 }
 
 /** The page as one self-contained file. */
-export function reportPage(data: ReportData, assets: PageAssets): string {
+export function reportPage(data: ReportData): string {
   const { series } = data;
-  const story = storyOf(data);
+  const assets = pageAssets();
+  const page = pageModel(data);
+  const story = storyOf(page);
   const views = [
-    ['findings', 'Findings', findingsView(data, story.finding)],
-    ['cells', 'Cells', cellsView(data)],
-    ['matrix', 'Matrix', matrixView(data)],
-    ['pareto', 'Precisions', paretoView(data)],
-    ['environment', 'Environment', environmentView(data)],
+    ['findings', 'Findings', findingsView(page, story.finding)],
+    ['cells', 'Cells', cellsView(page)],
+    ['matrix', 'Matrix', matrixView(page)],
+    ['pareto', 'Precisions', paretoView(page)],
+    ['environment', 'Environment', environmentView(page)],
   ] as const;
   const shown = views.filter(([, , view]) => view !== null);
-  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.headline.join('')} · ${series.provenance} · bench report`;
+  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${story.what}${story.size} · ${series.provenance} · bench report`;
   return markup`<!doctype html>
 <html lang="en">
 <head>
@@ -57,11 +65,11 @@ export function reportPage(data: ReportData, assets: PageAssets): string {
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="trtbench ${data.toolVersion}">
 <title>${title}</title>
-<style>${inline(assets.style)}</style>
+<style>${new Markup(assets.style)}</style>
 </head>
 <body>
 <a class="skip" href="#cells">Skip to the table of cells</a>
-${firstScreen(data, story)}
+${firstScreen(page, story)}
 <nav aria-label="Views"><ul>${shown.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
@@ -70,21 +78,14 @@ ${shown.map(([, , view]) => view)}
 <footer><p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
 <div id="said" role="status" class="unseen"></div>
-<script type="application/json" id="data">${scriptJson(pageDataOf(data))}</script>
-<script>${inline(assets.script)}</script>
+<script type="application/json" id="data">${scriptJson(pageDataOf(page))}</script>
+<script>${new Markup(assets.script)}</script>
 </body>
 </html>
 `.text;
 }
 
-/** @throws when the text would end its element */
-function inline(text: string): Markup {
-  if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('the page would end in its own script');
-  return new Markup(text);
-}
-
-function pageDataOf(data: ReportData): PageData {
-  const names = namesOf(data);
+function pageDataOf(data: PageModel): PageData {
   return {
     provenance: data.series.provenance,
     sweeps: data.sweeps.map(({ commit, dirty, startedAt, sweepId }) => ({
@@ -92,26 +93,19 @@ function pageDataOf(data: ReportData): PageData {
       start: startedAt?.slice(0, 16).replace('T', ' ') ?? '',
       commit: commit === null ? '' : `${commit.slice(0, 10)}${dirty === true ? '+dirty' : ''}`,
     })),
-    environments: data.environments.map(environmentText),
+    environments: data.environments.map((one) =>
+      dotted([...identity(one), one.clockPolicy && `clocks ${one.clockPolicy}`]),
+    ),
     cells: data.cells.map((one): PageCell => {
       const { cell, metric, judgement: _, boundBy: __, ...drawn } = one;
-      const { label, unit, betterIs } = metricOf(metric);
-      return {
-        key: cell.key,
-        label: cellLabel(cell),
-        name: names.get(cell.key) ?? '',
-        metric: label,
-        unit,
-        betterIs,
-        whole: wholeOf(metric),
-        ...drawn,
-      };
+      const { label, unit } = metricOf(metric);
+      return { key: cell.key, label: cellLabel(cell), metric: label, unit, whole: wholeOf(metric), ...drawn };
     }),
-    workloads: workloadsOf(data, names),
+    workloads: workloadsOf(data),
   };
 }
 
-function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>): PageData['workloads'] {
+function workloadsOf({ names, pareto }: PageModel): PageData['workloads'] {
   return (pareto?.workloads ?? []).flatMap((workload) => {
     const points = workload.flatMap((one): PagePoint[] => {
       const { accuracyState: accuracy, dominatedBy, key, label, precision, latencyMs, itemsPerS } = one;
@@ -121,11 +115,4 @@ function workloadsOf({ pareto }: ReportData, names: ReadonlyMap<string, string>)
     });
     return points.length === 0 ? [] : [{ model: workload[0]?.model ?? '', points }];
   });
-}
-
-/** The facts that distinguish machines, on one line. */
-function environmentText({ gpuName, driver, cuda, tensorrt, clockPolicy, host }: Environment): string {
-  const named = { driver, CUDA: cuda, TensorRT: tensorrt, clocks: clockPolicy, host };
-  const known = Object.entries(named).map(([name, value]) => (value === null ? null : `${name} ${value}`));
-  return dotted([gpuName, ...known]) || 'nothing is known about it';
 }

@@ -5,37 +5,29 @@ import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent, overlapNote } from '../../../terminal/numbers.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
-import { type Row, cellLink, cellWords, factList, isChange, namesOf, rowsByKey } from './cell-rows.ts';
-import type { ReportData } from '../html-data.ts';
+import { type PageModel, type Row, cellLink, factList, isChange } from './cell-rows.ts';
 
 /** A heat map with models and precisions as rows and shapes and options as columns. Needs no script. */
-export function matrixView(data: ReportData): Markup {
-  const cells = data.cells.map(({ cell }) => cell);
-  const words = cellWords(cells);
-  const own = rowsByKey(data);
-  const placed = cells.map((cell) => {
-    const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell);
-    return {
-      cell: own.get(cell.key),
-      row: [model, precision].filter(Boolean).join(' '),
-      column: [shape, options].filter(Boolean).join(' '),
-    };
+export function matrixView({ rows, words }: PageModel): Markup {
+  const placed = rows.map((cell) => {
+    const [model = '', precision = '', shape = '', options = ''] = words.wordsOf(cell.report.cell);
+    const [row, column] = [`${model} ${precision}`, `${shape} ${options}`].map((text) => text.trim());
+    return { cell, row, column: column || 'value' };
   });
-  const columns = [...new Set(placed.map(({ column }) => column))].toSorted(byNumber);
-  const rows = Map.groupBy(placed, ({ row }) => row);
+  const names = [...new Set(placed.map(({ column }) => column))].toSorted(byNumber);
+  const lines = [...Map.groupBy(placed, ({ row }) => row)].toSorted(([a = ''], [b = '']) => byNumber(a, b));
+  const columns: readonly HtmlColumn<(typeof lines)[number]>[] = [
+    { header: 'model, precision', show: ([row = '']) => shortened(row, 64) },
+    ...names.map((name): HtmlColumn<(typeof lines)[number]> => {
+      const show = ([, own]: (typeof lines)[number]) =>
+        own.flatMap(({ cell, column }) => (column === name ? square(cell) : []));
+      return { header: shortened(name, 48), show };
+    }),
+  ];
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
-<p>The newest value of each cell, and its change.</p>
-<div class="wide" tabindex="0" role="region" aria-label="Newest values"><table class="matrix">
-<thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
-<tbody>${[...rows].map(
-    ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map(
-      (column) =>
-        markup`<td>${entries.flatMap((entry) => (entry.column === column && entry.cell ? square(entry.cell) : []))}</td>`,
-    )}</tr>
-`,
-  )}</tbody></table></div>
+${htmlTable('The newest value of each cell, and its change.', columns, lines)}
 </section>`;
 }
 
@@ -52,11 +44,9 @@ function square(row: Row): Markup {
 }
 
 /** The same data as `bench choose`; null if no cell has a measurement. */
-export function paretoView(data: ReportData): Markup | null {
-  const { pareto } = data;
+export function paretoView({ cells: all, names, pareto }: PageModel): Markup | null {
   if (pareto === null) return null;
-  const names = namesOf(data);
-  const cells = new Map(data.cells.map(({ cell }) => [cell.key, cell]));
+  const cells = new Map(all.map(({ cell }) => [cell.key, cell]));
   const choices = withCells(pareto.workloads.flat(), cells);
   const columns: readonly HtmlColumn<(typeof choices)[number]>[] = [
     { header: 'cell', show: ({ key, label }) => cellLink(key, names.get(key) ?? label) },
@@ -78,10 +68,10 @@ ${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((ta
 </section>`;
 }
 
-type EnvironmentChange = ReportData['environmentChanges'][number];
+type EnvironmentChange = PageModel['environmentChanges'][number];
 
 /** The environment of the numbers, and its changes by sweep; null if unknown. */
-export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup | null {
+export function environmentView({ environments, environmentChanges, sweeps, cells }: PageModel): Markup | null {
   const newest = environments.at(-1);
   const facts = ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
     const value = newest?.[field] ?? null;

@@ -182,13 +182,11 @@ export class SearchRuns {
     const groups = judgePoints(points, limit).map((judged, place) => {
       const { best, isMonotone, next } = searchStep(judged);
       const planned = this.groups[place] ?? [];
-      const shown = planned.flatMap(({ cell: { key }, label }): Group['points'] => {
-        const point = judged.find(({ cellKey }) => cellKey === key);
-        if (point === undefined) return [];
-        const { at, isClose, state, values } = point;
+      const shown = judged.map(({ at, cellKey: key, isClose, state, values }, nth) => {
         const own = this.ownRuns(byCell.get(key) ?? []).filter(isMeasured).length;
         const counts = { runs: values.length, knownRuns: Math.max(0, values.length - own) };
-        return [{ key, label, at, state, isClose, limitedMs: median(values), ...counts }];
+        const label = planned[nth]?.label ?? '';
+        return { key, label, at, state, isClose, limitedMs: median(values), ...counts };
       });
       const { cell, label = '' } = planned[0] ?? {};
       const output: Group = {

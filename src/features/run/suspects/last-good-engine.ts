@@ -1,12 +1,10 @@
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
-import { isSameLibrary } from '../../../engines/timing-caches.ts';
 import type { Candidate } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import type { ConfirmBudget } from '../../../records/gated-metric.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
-import type { SweepContext } from '../../../run/sweep-context.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
@@ -28,17 +26,6 @@ export async function keptEngine(
   return (await cache.findBuild(buildId)) ?? `${name} is no longer in the cache`;
 }
 
-/** Whether the program of the newest sweep can run the engine of an earlier one. */
-export function canRun(
-  { library, plan, program }: Pick<SweepContext, 'library' | 'plan' | 'program'>,
-  earlier: StoredPlan | null,
-  { note: { tensorrt, tensorrtLibrary } }: CachedEngine,
-): boolean {
-  if (program.recordings !== null) return earlier?.program.replayFolder === program.recordings.folder;
-  const isLoadable = isSameLibrary({ tensorrtLibrary }, { tensorrtLibrary: library?.version ?? null });
-  return isLoadable && (tensorrt === null || tensorrt === plan.tensorrt);
-}
-
 /** A recorded run is used once, so that there must be a run for each pair. */
 export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: number): string | null {
   const folder = stored.program.replayFolder;
@@ -48,11 +35,7 @@ export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: nu
 }
 
 /** A cell to measure in pairs, for itself or for its group. */
-export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
-  readonly cellKey: CellKey;
-  /** Whether it is measured regardless of the budget. */
-  readonly isSure: boolean;
-}
+export type Suspect = Omit<Candidate, 'cellKeys' | 'group'> & { readonly cellKey: CellKey };
 
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
 /** Number of suspects that get five pairs regardless of the budget. */
@@ -79,16 +62,19 @@ export function chooseSuspects(
 ) {
   const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
   const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
-  const all = new Map<CellKey, Omit<Suspect, 'isSure'>>();
+  const all = new Map<CellKey, Suspect>();
   for (const { cellKeys, group: _, ...candidate } of inOrder) {
     for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
   }
   let leftS = budgetS;
-  const suspects = [...all.values()].map((suspect, place): Suspect & { readonly fits: boolean } => {
-    const { count } = pairsNeeded(suspect);
-    leftS -= (2 * count + WARM_UPS) * runS(suspect.cellKey);
-    const isSure = place < SURE_SUSPECTS;
-    return { ...suspect, isSure, fits: isSure || leftS >= 0 };
-  });
-  return { chosen: suspects.filter(({ fits }) => fits), leftOut: suspects.filter(({ fits }) => !fits) };
+  const isChosen = new Map<Suspect, boolean>();
+  for (const suspect of all.values()) {
+    leftS -= (2 * pairsNeeded(suspect).count + WARM_UPS) * runS(suspect.cellKey);
+    isChosen.set(suspect, isChosen.size < SURE_SUSPECTS || leftS >= 0);
+  }
+  const suspects = [...isChosen.keys()];
+  return {
+    chosen: suspects.filter((suspect) => isChosen.get(suspect)),
+    leftOut: suspects.filter((suspect) => !isChosen.get(suspect)),
+  };
 }

@@ -1,13 +1,13 @@
 import type { Io } from '../../../cli/io.ts';
 import type { LiveProgress } from '../../../run/live-progress.ts';
-import type { EngineCache } from '../../../engines/engine-cache.ts';
+import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
+import { isSameLibrary } from '../../../engines/timing-caches.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import {
   type Suspect,
   buildOf,
   chooseSuspects,
   confirmBudgetS,
-  canRun,
   keptEngine,
   recordedProblem,
 } from './last-good-engine.ts';
@@ -39,7 +39,7 @@ import { count, formatDuration, formatPercent } from '../../../terminal/numbers.
 import { printable, shortList } from '../../../text/printable.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
-import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
+import { profileArgs } from '../../../trtexec/arguments/spell-args.ts';
 
 export interface SuspectsOf {
   readonly db: StoreDatabase;
@@ -54,11 +54,7 @@ export class SweepSuspects implements SuspectPairs {
   private readonly given: SuspectsOf;
   private readonly io: Io;
   private readonly labels: ReadonlyMap<CellKey, string>;
-  private readonly sure = new Set<CellKey>();
   private judged: JudgedSweep | null = null;
-  private endMs = Number.POSITIVE_INFINITY;
-  private budgetS = 0;
-  private leftOut = 0;
 
   constructor(given: SuspectsOf, io: Io) {
     this.given = given;
@@ -85,15 +81,19 @@ export class SweepSuspects implements SuspectPairs {
       cellKeys: candidate.cellKeys.filter(isOurs),
     }));
     const { chosen, leftOut } = chooseSuspects(candidates, new Set(carriedOver), budgetS, (key) => this.runS(key));
-    for (const { cellKey, isSure } of chosen) if (isSure) this.sure.add(cellKey);
-    this.endMs = this.io.now().getTime() + 1000 * budgetS;
-    this.budgetS = budgetS;
-    this.leftOut = leftOut.length;
     const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
     const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
     for (const suspect of fresh) planned.push(await this.planned(suspect));
-    this.noteProblems(planned);
+    for (const [problem, all] of Map.groupBy(planned, (pairs) => pairs.problem)) {
+      if (problem === null) continue;
+      const names = all.map(({ cellKey }) => this.labelOf(cellKey));
+      this.note(`not measured in pairs, as ${problem}: ${shortList(names, NAMED, '; ', ' and ')}`);
+    }
+    if (leftOut.length > 0) {
+      const left = `${count(leftOut.length, 'cell')} not measured in pairs, as the budget of ${formatDuration(budgetS)}`;
+      this.note(`${left} is used up: \`bench run --resume ${sweep.sweepId.slice(0, 8)} --confirm\` does`);
+    }
     return [...decided, ...planned];
   }
 
@@ -103,14 +103,9 @@ export class SweepSuspects implements SuspectPairs {
     for (;;) {
       const next = await Promise.all(turns.map(async (ofGpu) => ofGpu.next()));
       const round = next.flatMap(({ done, value }) => (done === true ? [] : [value]));
-      if (round.length === 0) break;
+      if (round.length === 0) return;
       yield round;
     }
-    if (this.leftOut === 0) return;
-    const { sweepId } = this.given.sweep;
-    this.note(
-      `${count(this.leftOut, 'cell')} not measured in pairs, as the budget of ${formatDuration(this.budgetS)} is used up: \`bench run --resume ${sweepId.slice(0, 8)} --confirm\` does`,
-    );
   }
 
   /** Measures suspects one after another on the GPU of one worker. */
@@ -124,7 +119,6 @@ export class SweepSuspects implements SuspectPairs {
       if (planned.problem !== null) continue;
       let runs = runsOf(planned);
       let next = nextPairRun(planned, runs);
-      if (next !== null && this.isOver(planned)) continue;
       const engineOf = async (name: PairSide) => (next === null ? null : this.engineOf(worker, planned, name));
       const engines = { newest: await engineOf('newest'), lastGood: await engineOf('lastGood') };
       const warm = new Set<PairSide>();
@@ -145,12 +139,6 @@ export class SweepSuspects implements SuspectPairs {
     }
   }
 
-  private isOver({ cellKey }: PlannedPairs): boolean {
-    const isOver = !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
-    if (isOver) this.leftOut += 1;
-    return isOver;
-  }
-
   private async engineOf(worker: SweepContext, planned: PlannedPairs, side: PairSide): Promise<EngineTurn | null> {
     const { cache, db, stored } = this.given;
     const sweep = side === 'newest' ? this.given.sweep : findSweep(db, planned.lastGoodSweepId);
@@ -169,8 +157,7 @@ export class SweepSuspects implements SuspectPairs {
     const results = pairResultsOf(this.given.db, series?.sweeps ?? [], evidence?.rules ?? { minChangeOf: () => 0 });
     const result = results?.find(({ cellKey }) => cellKey === planned.cellKey);
     if (result === undefined) return false;
-    const label = this.labels.get(planned.cellKey) ?? planned.cellKey;
-    this.note(pairText(label, planned, result, worker.gpu?.label ?? null));
+    this.note(pairText(this.labelOf(planned.cellKey), planned, result, worker.gpu?.label ?? null));
     return result.outcome === 'confirmed' || result.outcome === 'buildLuck';
   }
 
@@ -226,21 +213,15 @@ export class SweepSuspects implements SuspectPairs {
     return until.find((sweep) => buildOf(db, sweep, cellKey) !== null) ?? named;
   }
 
-  /** Prints each reason once. */
-  private noteProblems(planned: readonly PlannedPairs[]): void {
-    const problems = Map.groupBy(planned, ({ problem }) => problem);
-    for (const [problem, all] of problems) {
-      if (problem === null) continue;
-      const names = all.map(({ cellKey }) => this.labels.get(cellKey) ?? cellKey);
-      this.note(`not measured in pairs, as ${problem}: ${shortList(names, NAMED, '; ', ' and ')}`);
-    }
-  }
-
   private runS(cellKey: CellKey): number {
     const { db, stored, sweep } = this.given;
     const walls = cellRunsOf(db, [sweep.sweepId], [cellKey]).flatMap(({ wallS }) => wallS ?? []);
     const planned = plannedRunS(stored.plan, cellKey);
     return walls.length === 0 ? planned : walls.reduce((sum, wallS) => sum + wallS, 0) / walls.length;
+  }
+
+  private labelOf(cellKey: CellKey): string {
+    return this.labels.get(cellKey) ?? cellKey;
   }
 
   private note(text: string): void {
@@ -255,6 +236,17 @@ interface EngineTurn extends Omit<PairEngine, 'isCold'> {
 
 function turnOf(side: Side, { run, ...pair }: EngineTurn, repeat: number, isCold: boolean): Turn {
   return { side, run: { ...run, role: 'pair', repeat }, pair: { ...pair, isCold } };
+}
+
+/** Whether the program of the newest sweep can run the engine of an earlier one. */
+function canRun(
+  { plan, processFacts, program }: Pick<SweepContext, 'plan' | 'processFacts' | 'program'>,
+  earlier: StoredPlan | null,
+  { note: { tensorrt, tensorrtLibrary } }: CachedEngine,
+): boolean {
+  if (program.recordings !== null) return earlier?.program.replayFolder === program.recordings.folder;
+  const isLoadable = isSameLibrary({ tensorrtLibrary }, { tensorrtLibrary: processFacts?.libraryVersion ?? null });
+  return isLoadable && (tensorrt === null || tensorrt === plan.tensorrt);
 }
 
 const NAMED = 3;

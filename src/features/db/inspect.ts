@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { digestOfAttached } from '../../artefacts/attached.ts';
-import { namesIn } from '../../files/folders.ts';
+import { namesIn, folderSize, sizeOf } from '../../files/folders.ts';
 import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
@@ -15,16 +15,23 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { openStore } from '../../store/file/open.ts';
-import { compareRebuilt, type RebuiltComparison } from '../../store/verify/rebuilt.ts';
-import { isHarmless, openToVerify, verifyFile } from '../../store/verify/verify-store.ts';
-import type { StoreDamage, VerifiedStore } from '../../store/verify/verify-store.ts';
+import { openStore, type OpenStore } from '../../store/file/open.ts';
+import {
+  compareRebuilt,
+  isHarmless,
+  openToVerify,
+  type StoreDamage,
+  type VerifiedStore,
+} from '../../store/verify/verify-store.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count } from '../../terminal/numbers.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { restoreArtefacts } from '../import/index.ts';
-import type { VerifyOptions } from './command.ts';
-import type { VerifyOutput } from './output.ts';
+import type { VerifyOptions, InfoOptions } from './command.ts';
+import type { VerifyOutput, InfoOutput } from './output.ts';
+import { schemaTag } from '../../store/file/migrations.ts';
+import { freeBytes, LEAST_KEPT_SWEEPS, prunableSweeps } from '../../store/prune.ts';
+import { padEnd, wrapWords } from '../../terminal/text-width.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
@@ -38,33 +45,25 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
 type LookedAt = Pick<VerifyOutput, 'sweeps' | 'runs' | 'found' | 'rebuilt'>;
 
 async function lookAt(path: string, { quick, rebuild }: VerifyOptions, io: Io): Promise<LookedAt> {
-  const client = openToVerify(path, migrationsFolder());
-  if ('kind' in client) return { runs: 0, sweeps: 0, found: [client], rebuilt: null };
+  const { client, found } = openToVerify(path, migrationsFolder(), quick === true);
+  // Rows of a damaged file, or of another schema, would only repeat the problem.
+  if (client === null || found.some(({ kind }) => kind !== 'foreignKey')) {
+    client?.close();
+    return { runs: 0, sweeps: 0, found, rebuilt: null };
+  }
   try {
-    const found = verifyFile(client, path, migrationsFolder(), quick === true);
-    // Rows of a damaged file, or of another schema, would only repeat the problem.
-    if (found.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found, rebuilt: null };
     found.push(...(await verifyFolder(client, path, quick === true, io)));
-    const compared = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, io);
+    const rebuilt = rebuild === undefined ? null : await compareWithArtefacts(client, path, rebuild, io);
+    found.push(...(rebuilt?.found ?? []));
     const countOf = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-    return {
-      sweeps: countOf('sweeps'),
-      runs: countOf('runs'),
-      found: [...found, ...(compared?.found ?? [])],
-      rebuilt: compared && [...compared.tables],
-    };
+    return { sweeps: countOf('sweeps'), runs: countOf('runs'), found, rebuilt: rebuilt && rebuilt.tables };
   } finally {
     client.close();
   }
 }
 
 /** @param named ids of sweeps or `latest`; true for all */
-async function compareWithArtefacts(
-  client: VerifiedStore,
-  path: string,
-  named: true | readonly string[],
-  io: Io,
-): Promise<RebuiltComparison> {
+async function compareWithArtefacts(client: VerifiedStore, path: string, named: true | readonly string[], io: Io) {
   const artefacts = artefactsFolderOf(path);
   const sweepIds = named === true ? null : await sweepsNamed(path, named, io);
   const folders = (sweepIds ?? namesIn(artefacts).filter(isId)).map((id) => sweepFolderOf(artefacts, id));
@@ -126,10 +125,11 @@ async function verifyArtefacts(client: VerifiedStore, folder: string, isQuick: b
   for (const { isKept, runId, sweepId } of runs) {
     await yieldToEventLoop(io);
     const run = runFolderOf(folder, sweepId, runId);
-    const isThere = existsSync(run);
-    if (isKept === 1 && !isThere) report(run, false);
-    const problems = isKept === 1 && isThere ? await verifyRunFolder(run, written.all(runId), isQuick) : [];
-    for (const { file, kind } of problems) report(join(run, file), kind !== 'missing');
+    if (isKept === 1 && !existsSync(run)) report(run, false);
+    else if (isKept === 1) {
+      const problems = await verifyRunFolder(run, written.all(runId), isQuick);
+      for (const { file, kind } of problems) report(join(run, file), kind !== 'missing');
+    }
     for (const { bytes, name, sha256 } of attached.all(runId)) {
       const where = join(attachedFolderOf(folder, sweepId, runId), name);
       const digest = isQuick || !existsSync(where) ? null : await digestOfAttached(where);
@@ -161,4 +161,76 @@ function rebuiltText(tables: NonNullable<VerifyOutput['rebuilt']>): string {
   const without = others.map(({ notComparable, table }) => `${notComparable} of ${table}`).join(', ');
   const tail = others.length === 0 ? '' : `; without artefacts, so not comparable: ${without}`;
   return `${count(rows, 'row')} compared with the artefacts${tail}`;
+}
+
+const PRUNE_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    return printResult(io, options, await infoOf(store, io), infoText);
+  });
+}
+
+async function infoOf({ db, path }: OpenStore, io: Io): Promise<InfoOutput> {
+  const [artefacts, folder] = [artefactsFolderOf(path), dirname(path)];
+  const before = new Date(io.now().getTime() - PRUNE_DAYS * DAY_MS).toISOString();
+  const rule = { endedSince: before, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false, artefacts: true };
+  const prunable = { days: PRUNE_DAYS, sweeps: 0, sampleBytes: 0, artefactBytes: 0 };
+  for (const { sampleBytes, sweepId } of prunableSweeps(db, rule)) {
+    prunable.sweeps += 1;
+    prunable.sampleBytes += sampleBytes;
+    prunable.artefactBytes += (await folderSize(sweepFolderOf(artefacts, sweepId))).bytes;
+  }
+  const countOf = (table: string): number => Number(db.$client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+  return {
+    schemaVersion: 1,
+    path,
+    storeSchema: schemaTag(migrationsFolder()),
+    bytes: {
+      file: sizeOf(path),
+      wal: sizeOf(`${path}-wal`),
+      free: freeBytes(db),
+      artefacts: (await folderSize(artefacts)).bytes,
+      engines: (await folderSize(join(folder, 'engines'))).bytes,
+      variants: (await folderSize(join(folder, 'variants'))).bytes,
+    },
+    rows: {
+      sweeps: countOf('sweeps'),
+      unfinishedSweeps: countOf(`sweeps WHERE state <> 'finished'`),
+      runs: countOf('runs'),
+      prunedRuns: countOf('pruned_runs'),
+      cells: countOf('cells'),
+      builds: countOf('builds'),
+      samples: countOf('samples'),
+      layerProfiles: countOf('layer_profiles'),
+      accuracies: countOf('accuracy'),
+      baselines: countOf('baselines'),
+      openFindings: countOf(`findings WHERE state = 'open'`),
+    },
+    prunable,
+  };
+}
+
+const LABEL_WIDTH = 11;
+
+function infoText({ bytes, path, prunable, rows, storeSchema }: InfoOutput, { columns, style }: Look): string[] {
+  const { artefacts, engines, file, free, variants, wal } = bytes;
+  const sized = Object.entries({ store: file, 'its log': wal, artefacts, engines, variants });
+  return [
+    ['store', `${printable(path)}, schema ${storeSchema}`],
+    ['size', `${sized.map(([name, size]) => `${name} ${formatBytes(size)}`).join(', ')}; ${formatBytes(free)} free`],
+    ['sweeps', `${rows.sweeps}, ${rows.unfinishedSweeps} of them not finished; ${count(rows.cells, 'cell')}`],
+    ['runs', `${rows.runs} with ${count(rows.builds, 'build')}, ${rows.prunedRuns} of them pruned`],
+    ['kept', `samples of ${count(rows.samples, 'run')}, layers of ${rows.layerProfiles}`],
+    ['said', `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}`],
+    [
+      'prune',
+      `--keep ${prunable.days}d would take ${formatBytes(prunable.sampleBytes)} of samples and up to ${formatBytes(prunable.artefactBytes)} of artefacts from ${count(prunable.sweeps, 'sweep')}`,
+    ],
+  ].flatMap(([label = '', text = '']) =>
+    wrapWords(text, columns - LABEL_WIDTH).map(
+      (line, index) => style.dim(padEnd(index === 0 ? label : '', LABEL_WIDTH)) + line,
+    ),
+  );
 }

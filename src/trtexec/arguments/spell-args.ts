@@ -1,15 +1,10 @@
 import type { Mistake } from '../../errors.ts';
-import {
-  type BuildRequest,
-  type EngineSource,
-  type Flags,
-  type MatrixCell,
-  type Placed,
-  onnxOf,
-} from '../../matrix/matrix.ts';
+import type { BuildRequest, EngineSource, Flags, MatrixCell, Placed } from '../../matrix/matrix.ts';
+import { onnxOf } from '../../matrix/matrix.ts';
 import { namedAxis, namedWords, profilingVerbosity } from '../../records/axis.ts';
-import type { KeyedCell, Shapes } from '../../records/cell.ts';
+import { type KeyedCell, profileFor, type Shapes } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
+import { isAtLeast } from '../../text/version.ts';
 import { findFlag } from '../flags/flag-table.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -20,7 +15,7 @@ export interface SpelledArgs {
   readonly mistakes: readonly Mistake[];
 }
 
-export const LAYERS_FILE = 'layers.json';
+const LAYERS_FILE = 'layers.json';
 
 /** The command line that only builds an engine; empty if the engine was given. */
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
@@ -29,7 +24,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const onnx = onnxOf(build.source);
   if (onnx === null) return { flags: [], args: [], mistakes: idleAxes(entry) };
   const flags = [
-    ...precisionFlags(entry, cell, dialect, mistakes),
+    ...precisionFlags(entry, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),
     ...spellFlags(buildFlags(entry, dialect), dialect, mistakes),
     ...pluginFlags(entry, dialect, 'build', mistakes),
@@ -49,7 +44,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
 }
 
 /** `detailed` makes the engine name the kernels of its layers. Any other verbosity is a flag of the cell. */
-export function verbosityArgs({ axisFlags }: KeyedCell): string[] {
+function verbosityArgs({ axisFlags }: KeyedCell): string[] {
   return profilingVerbosity(axisFlags) === 'detailed' ? ['--profilingVerbosity=detailed'] : [];
 }
 
@@ -64,23 +59,17 @@ function idleAxes({ build, cell }: MatrixCell): Mistake[] {
   return namedWords(cell.axisFlags).flatMap(({ name }): Mistake[] => {
     const flags = namedAxis(name)?.flags ?? [];
     const at = flags.map((flag) => build.flags[flag]?.at).find((place) => place !== undefined);
-    const acts = flags.some((flag) => findFlag(flag)?.phase !== 'build');
-    return acts || at === undefined
-      ? []
-      : [
-          {
-            at,
-            problem: `${name} acts when an engine is built, and ${cell.model} has cells with a given engine: leave them out (exclude), or state the axis for other models`,
-          },
-        ];
+    if (at === undefined || flags.some((flag) => findFlag(flag)?.phase !== 'build')) return [];
+    const acts = `${name} acts when an engine is built, and ${cell.model} has cells with a given engine`;
+    return [{ at, problem: `${acts}: leave them out (exclude), or state the axis for other models` }];
   });
 }
 
-function precisionFlags(entry: MatrixCell, cell: KeyedCell, dialect: Dialect, mistakes: Mistake[]): readonly string[] {
+function precisionFlags({ cell, precisionAt }: MatrixCell, dialect: Dialect, mistakes: Mistake[]): readonly string[] {
   if (cell.precision === 'unstated') return [];
   const spelling = dialect.precision(cell.precision, cell.precisionVia);
   if (!('problem' in spelling)) return spelling;
-  mistakes.push({ at: entry.precisionAt, problem: spelling.problem });
+  mistakes.push({ at: precisionAt, problem: spelling.problem });
   return [];
 }
 
@@ -90,26 +79,21 @@ function shapeFlags({ profiles }: BuildRequest, dialect: Dialect, entry: MatrixC
   }
   return profiles.flatMap((profile, place) => [
     ...(profiles.length > 1 ? [`--profile=${place}`] : []),
-    ...(['min', 'opt', 'max'] as const).flatMap((limit) => {
+    ...(['min', 'opt', 'max'] as const).map((limit) => {
       const limits: Shapes = Object.fromEntries(Object.entries(profile).map(([input, shape]) => [input, shape[limit]]));
-      const spelling = dialect.shapes(limits);
-      if (typeof spelling === 'string') return [`--${limit}Shapes=${spelling}`];
-      if (limit === 'min') mistakes.push({ at: entry.at, ...spelling });
-      return [];
+      const { problem, text } = dialect.shapes(limits);
+      if (problem !== null && limit === 'min') mistakes.push({ at: entry.at, problem });
+      return `--${limit}Shapes=${text}`;
     }),
   ]);
 }
 
-export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
+function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
   return Object.entries(stated).flatMap(([flag, { value, at }]) => {
     // `allowUnknownFlags` let unknown flags pass: trtexec itself accepts or rejects them.
-    if (findFlag(flag) !== undefined && !dialect.has(flag)) {
-      mistakes.push({ at, problem: dialect.lacks(flag) });
-    }
+    if (findFlag(flag) !== undefined && !dialect.has(flag)) mistakes.push({ at, problem: dialect.lacks(flag) });
     const pool = flag === '--memPoolSize' ? dialect.missingPool(value.join(',')) : null;
-    if (pool !== null) {
-      mistakes.push({ at, problem: `trtexec ${dialect.name} has no memory pool ${pool}` });
-    }
+    if (pool !== null) mistakes.push({ at, problem: `trtexec ${dialect.name} has no memory pool ${pool}` });
     return value.map((text) => (text === '' ? flag : `${flag}=${text}`));
   });
 }
@@ -119,15 +103,13 @@ type Entry = readonly [flag: string, Placed<readonly string[]>];
 /** The flags of a build, with those that the axes of the cell also need in this version. */
 function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   const { build, method } = entry;
-  return withMore(build.flags, [
-    ...versionCompatible(entry, dialect),
-    ...weightStreaming(method.flags, dialect),
-    ...activationResize(entry, dialect),
-  ]);
+  const streaming = weightStreaming(method.flags, dialect);
+  const more = [...versionCompatible(entry, dialect), ...streaming, ...activationResize(entry, dialect)];
+  return { ...build.flags, ...Object.fromEntries(more) };
 }
 
 /** The flags for a run of the engine, with those that the axes of the cell also need in this version. */
-export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
+function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
   const budget = method.flags['--weightStreamingBudget'];
   if (budget !== undefined && entry.cell.precisionVia === 'flag' && dialect.has('--fp16')) {
@@ -135,15 +117,9 @@ export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[
       'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
     mistakes.push({ at: budget.at, problem });
   }
-  return withMore(method.flags, [
-    ...versionCompatible(entry, dialect),
-    ...weightStreaming(method.flags, dialect),
-    ...refit(entry, dialect, mistakes),
-  ]);
-}
-
-function withMore(stated: Flags, more: readonly Entry[]): Flags {
-  return { ...stated, ...Object.fromEntries(more) };
+  const streaming = weightStreaming(method.flags, dialect);
+  const more = [...versionCompatible(entry, dialect), ...streaming, ...refit(entry, dialect, mistakes)];
+  return { ...method.flags, ...Object.fromEntries(more) };
 }
 
 /**
@@ -198,32 +174,25 @@ function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[
 }
 
 function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect): string | null {
-  if (!dialect.has('--refitFromOnnx')) {
-    return dialect.lacks('--refitFromOnnx');
-  }
+  if (!dialect.has('--refitFromOnnx')) return dialect.lacks('--refitFromOnnx');
   if (source.kind === 'engine') return 'an engine that was given has no ONNX file to take them from';
   return isFrozen
     ? 'build.engine: frozen keeps an engine when its model changes, and the weights would be of another one'
     : null;
 }
 
-export function pluginFlags(
-  { build, cell }: MatrixCell,
-  dialect: Dialect,
-  phase: 'build' | 'run',
-  mistakes: Mistake[],
-): string[] {
+function pluginFlags(entry: MatrixCell, dialect: Dialect, phase: 'build' | 'run', mistakes: Mistake[]): string[] {
+  const { build, cell } = entry;
   const { dynamic, serialize, static: fixed } = build.plugins;
   const spell = (flag: string, libraries: readonly Placed<string>[]): string[] => {
     const [first] = libraries;
-    if (first !== undefined && !dialect.has(flag)) {
-      mistakes.push({ at: first.at, problem: dialect.lacks(flag) });
-    }
+    if (first !== undefined && !dialect.has(flag)) mistakes.push({ at: first.at, problem: dialect.lacks(flag) });
     return libraries.map(({ value }) => `${flag}=${value}`);
   };
   const runtime = cell.axisFlags['--useRuntime'];
   if (fixed[0] !== undefined && runtime !== undefined && runtime !== 'full') {
-    const problem = `plugins.static need the full runtime, and there are cells with runtime: ${runtime}: use plugins.dynamic`;
+    const cells = `there are cells with runtime: ${runtime}`;
+    const problem = `plugins.static need the full runtime, and ${cells}: use plugins.dynamic`;
     mistakes.push({ at: fixed[0].at, problem });
   }
   // Plugins inside the engine must not be loaded a second time.
@@ -233,4 +202,52 @@ export function pluginFlags(
     ...spell('--dynamicPlugins', phase === 'build' ? dynamic : dynamicOnly),
     ...(phase === 'build' ? spell('--setPluginsToSerialize', serialize) : []),
   ];
+}
+
+export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile') {
+  const { build, cell, inputFiles, method } = entry;
+  const mistakes: Mistake[] = [];
+  const { problem, text: shapes } = dialect.shapes(cell.shapes);
+  if (problem !== null) mistakes.push({ at: entry.at, problem });
+  const inputs = Object.entries(inputFiles).map(([input, { value }]) => `${input}:${value}`);
+  const times = method.exportTimes ? ['--exportTimes=times.json'] : [];
+  const args = [
+    `--loadEngine=${PLACEHOLDERS.engine}`,
+    ...(shapes === '' ? [] : [`--shapes=${shapes}`]),
+    ...(build.profiles.length > 1 ? [`--useProfile=${profileFor(cell.shapes, build.profiles)}`] : []),
+    ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
+    `--warmUp=${method.warmUpMs}`,
+    `--duration=${method.durationS}`,
+    `--iterations=${iterationsOf(method, dialect)}`,
+    ...dialect.intent(cell),
+    ...dialect.percentiles(method.percentiles),
+    ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
+    ...pluginFlags(entry, dialect, 'run', mistakes),
+    ...(role === 'timed' ? times : profileExports(dialect.separateProfile(), verbosityArgs(cell))),
+  ];
+  return { args, mistakes };
+}
+
+/** Without warm-up and duration the number of queries is exact, except that 11.1 runs one more. */
+function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'], { version }: Dialect): number {
+  const isCapture = durationS === 0 && warmUpMs === 0;
+  return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;
+}
+
+/** A profile run measures nothing else, because the profiler slows down everything. */
+function profileExports(separate: readonly string[], verbosity: readonly string[]): string[] {
+  return [
+    '--dumpProfile',
+    ...separate,
+    '--exportProfile=profile.json',
+    `--exportLayerInfo=${LAYERS_FILE}`,
+    ...verbosity,
+  ];
+}
+
+export function profileArgs(timedArgs: readonly string[], engine: string, separate: readonly string[]): string[] {
+  const own = timedArgs.filter(
+    (arg) => !/^--(?:loadEngine|export\w+|dumpProfile|separateProfileRun|profilingVerbosity)(?:=|$)/.test(arg),
+  );
+  return [`--loadEngine=${engine}`, ...own, ...profileExports(separate, ['--profilingVerbosity=detailed'])];
 }

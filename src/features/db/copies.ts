@@ -1,25 +1,27 @@
 import { statSync, existsSync, mkdirSync, rmSync } from 'node:fs';
-import { join, resolve, basename } from 'node:path';
+import { join, resolve, basename, dirname } from 'node:path';
+import { mkdir, rename } from 'node:fs/promises';
 
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
-import { writeFindings } from '../../artefacts/findings-file.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
-import { usingStore, warnIfMigrated } from '../../cli/with-store.ts';
-import { BenchError, StoreError, UsageError } from '../../errors.ts';
+import { usingStore, warnIfMigrated, withStore } from '../../cli/with-store.ts';
+import { BenchError, StoreError, UsageError, errorCode } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { MergeOptions } from './command.ts';
-import type { MergeOutput } from './output.ts';
+import type { MergeOptions, BackupOptions } from './command.ts';
+import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
-import { mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
-import { openStore, type OpenStore, refuseForeign } from '../../store/file/open.ts';
+import { copyInto, mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
+import { openStore, type OpenStore, refuseForeign, backupStore } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { sqliteRefusal } from '../../store/file/store-file.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
+import { cannotWrite } from '../../cli/output-file.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 
@@ -109,11 +111,7 @@ function openOther(path: string, ownPath: string) {
       close();
       mkdirSync(folder);
       const copy = join(folder, basename(path));
-      readFrom(path, (client) => {
-        // With query_only, SQLite would also refuse to write the copy.
-        client.pragma('query_only = OFF');
-        client.prepare('VACUUM INTO ?').run(copy);
-      });
+      readFrom(path, (client) => copyInto(client, copy));
       openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
       return { readable: copy, close };
     } catch (error) {
@@ -141,4 +139,52 @@ function isCurrent(path: string): boolean {
     if (applied === 0) throw new StoreError(`${path} is empty, not a store of bench`);
     return applied === newestMigration(migrationsFolder());
   });
+}
+
+export function backup(file: string | undefined, options: BackupOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async (store) => {
+    const target = file === undefined ? defaultName(store.path, io) : resolve(io.cwd, file);
+    refuse(target, store.path, options.force === true);
+    const runs = await copyTo(store, target);
+    const { size: bytes } = statSync(target);
+    return printResult<BackupOutput>(io, options, { schemaVersion: 1, path: target, bytes, runs }, () => [
+      `${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`,
+    ]);
+  });
+}
+
+/** A second backup within the same second is an error and does not overwrite the first. */
+function defaultName(path: string, io: Io): string {
+  const time = io.now().toISOString().slice(0, 19).replaceAll(':', '').replace('T', '-');
+  return `${path.replace(/\.sqlite$/, '')}-${time}Z.backup.sqlite`;
+}
+
+function refuse(target: string, ownPath: string, force: boolean): void {
+  if (target === ownPath) throw new UsageError(`${target} is the store itself`);
+  const there = statSync(target, { throwIfNoEntry: false });
+  if (there?.isDirectory() === true) throw new UsageError(`${target} is a folder; name a file`);
+  if (there !== undefined && !force) throw new UsageError(`${target} exists; --force overwrites it`);
+}
+
+const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];
+
+/** Verified before the rename, so that an existing backup is always valid. @returns the number of runs in the copy */
+async function copyTo({ db }: OpenStore, target: string): Promise<number> {
+  const temporary = temporaryPath(target);
+  try {
+    await mkdir(dirname(target), { recursive: true });
+    const { quickCheck, runs } = backupStore(db, temporary);
+    if (quickCheck !== 'ok') {
+      throw new StoreError(`the copy is damaged, like the store (${printable(quickCheck)}): see \`bench db verify\``);
+    }
+    await rename(temporary, target);
+    return runs;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === '' || error instanceof StoreError) throw error;
+    const problem = cannotWrite(target, error, 'the store did not change');
+    throw FULL.includes(code) ? problem : new UsageError(problem.message, { cause: error });
+  } finally {
+    for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(temporary + ending, { force: true });
+  }
 }

@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { writeNote } from '../files/files.ts';
+import { isLink, namesIn, readJson, refuseLink } from '../files/folders.ts';
+import { sweepFolderOf, sweepManifestPath } from '../files/layout.ts';
+import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
+import { idSchema, type Immutable, isId, type SweepId } from '../records/scalars.ts';
+import { type Sweep, sweepSchema } from '../records/sweep.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';
+import { withoutSecretEnv } from '../text/redact.ts';
+
+const SWEEP_MANIFEST_VERSION = 1;
+
+const sweepManifestSchema = sweepSchema.extend({
+  schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
+  plan: z.unknown().optional(),
+  importedAt: z.string().nullable().default(null),
+});
+
+export interface SweepManifest {
+  readonly sweep: Sweep;
+  readonly plan: unknown;
+  /** Import time, which orders sweeps without a date; null for a sweep that bench ran. */
+  readonly importedAt: string | null;
+}
+
+/** `sweep.json`: the store's record of a sweep, to restore it from the artefacts. */
+export async function writeSweepManifest(artefactsFolder: string, manifest: SweepManifest): Promise<void> {
+  const { sweep, plan, importedAt } = manifest;
+  const others = { plan: plan ?? undefined, importedAt: importedAt ?? undefined };
+  const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, ...others };
+  refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
+  await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
+}
+
+/** Null when the file is missing or damaged: the runs can be read without it. */
+export function readSweepManifest(path: string): SweepManifest | null {
+  const note = readJson(path, sweepManifestSchema);
+  if (note === null) return null;
+  const { plan, importedAt, schemaVersion: _, ...sweep } = note;
+  return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
+}
+
+const PRUNED_NOTE = 'pruned.json';
+
+const prunedNoteSchema = z.object({
+  schemaVersion: z.literal(1),
+  sweepId: idSchema,
+  runIds: z.array(idSchema).readonly(),
+});
+
+type PrunedNote = z.infer<typeof prunedNoteSchema>;
+
+/** Records in a sweep's folder which runs were pruned: a store rebuilt from artefacts lacks them. */
+export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote, 'schemaVersion'>): Promise<void> {
+  refuseLink(sweepFolder);
+  await writeNote(join(sweepFolder, PRUNED_NOTE), { schemaVersion: 1, ...note });
+}
+
+export function readPrunedNotes(folder: string): PrunedNote[] {
+  const sweeps = namesIn(folder).filter(isId);
+  const folders = [folder, ...sweeps.map((name) => join(folder, name)).filter((path) => !isLink(path))];
+  return folders.flatMap((path) => readJson(join(path, PRUNED_NOTE), prunedNoteSchema) ?? []);
+}
+
+const FINDINGS_FILE = 'findings.json';
+
+const MAX_FINDINGS = 10_000;
+
+const findingsFileSchema = z.object({
+  schemaVersion: z.literal(2),
+  sweepId: idSchema,
+  judged: judgedSweepSchema.nullable(),
+  /** Findings reported in this sweep, in their current state. */
+  findings: z.array(findingSchema).max(MAX_FINDINGS),
+  acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
+});
+
+interface SweepFolder {
+  readonly path: string;
+}
+
+type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
+
+/**
+ * Writes findings and acknowledgements next to the artefacts of their sweeps, so that a store can be rebuilt from the
+ * artefacts.
+ */
+export async function writeFindings(db: StoreDatabase, artefactsFolder: string, sweepIds: readonly SweepId[]) {
+  const kept = [...new Set(sweepIds)].filter((sweepId) => existsSync(sweepFolderOf(artefactsFolder, sweepId)));
+  const judged = judgedAmong(db, kept);
+  const bySweep = Map.groupBy(findingsReportedIn(db, kept), ({ reportedSweepId }) => reportedSweepId);
+  for (const sweepId of kept) {
+    const findings = bySweep.get(sweepId) ?? [];
+    const ids = findings.map(({ findingId }) => findingId);
+    const acknowledgements = [...acknowledgementsOf(db, ids).values()];
+    const about = { schemaVersion: 2 as const, sweepId, judged: judged.get(sweepId) ?? null };
+    const file: FindingsFile = { ...about, findings, acknowledgements };
+    const folder = sweepFolderOf(artefactsFolder, sweepId);
+    const path = join(folder, FINDINGS_FILE);
+    if (file.judged === null && findings.length === 0 && !existsSync(path)) continue;
+    refuseLink(folder);
+    await writeNote(path, file);
+  }
+}
+
+/**
+ * Call this after all sweeps are in the store, because a finding refers to several. Keeps findings that are already
+ * stored. Returns the sweeps that have findings.
+ */
+export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[]): SweepId[] {
+  // Skips damaged files: the results do not depend on them.
+  const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
+  for (const file of files) restoreFindings(db, file);
+  return files.map(({ sweepId }) => sweepId);
+}
+
+/** Reads findings into the store and also writes them next to the artefacts here. */
+export async function takeFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[], artefactsFolder: string) {
+  await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
+}
