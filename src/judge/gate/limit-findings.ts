@@ -80,16 +80,17 @@ function newFinding(
   evidence: SweepEvidence,
   { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
 ): Finding {
-  const { rules } = evidence;
+  const { rules, sweeps } = evidence;
   const keys = broken.map(({ cell }) => cell.cellKey);
-  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(evidence, new Set(keys), metric, sweepId);
+  const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
+  const before = valuesAt(own, [metric], sweeps.length - 2);
+  const isKept = [...before.values()].some(({ size }) => size > 0) && brokenLimits(rules, before).length === 0;
+  const about = { branch, matrix, provenance, firstBadSweepId: sweepId };
   return {
-    findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
+    findingId: hashOf({ kind: 'limit', ...about, metric, cells: keys.toSorted() }),
     kind: 'limit',
     isWarning: keys.every((key) => rules.isWarning(key, metric)),
-    provenance,
-    branch,
-    matrix,
+    ...about,
     direction: 'slower',
     state: 'open',
     group: [],
@@ -97,29 +98,10 @@ function newFinding(
     cause: null,
     environmentChanges: [],
     pairs: null,
-    lastGoodSweepId,
-    firstBadSweepId,
+    lastGoodSweepId: isKept ? (sweeps.at(-2)?.sweepId ?? null) : null,
     lastBadSweepId: sweepId,
     reportedSweepId: sweepId,
     owner: rules.ownerOf(keys),
     cells: broken.map(({ cell }) => cell),
   };
-}
-
-/** The last sweep in which all cells kept their limits, and the first one after it. */
-function sinceWhen(
-  { cells, rules, sweeps }: SweepEvidence,
-  keys: ReadonlySet<CellKey>,
-  metric: GatedMetricId,
-  judged: string,
-): Pick<Finding, 'firstBadSweepId' | 'lastGoodSweepId'> {
-  const own = cells.filter(({ cell }) => keys.has(cell.key));
-  let firstBadSweepId = judged;
-  for (const [place, { sweepId }] of [...sweeps.entries()].toReversed()) {
-    const values = valuesAt(own, [metric], place);
-    if ([...values.values()].every(({ size }) => size === 0)) continue;
-    if (brokenLimits(rules, values).length === 0) return { firstBadSweepId, lastGoodSweepId: sweepId };
-    firstBadSweepId = sweepId;
-  }
-  return { firstBadSweepId, lastGoodSweepId: null };
 }
