@@ -10,10 +10,7 @@ import type { SweepRun } from '../value-rule.ts';
 
 type FitRun = Pick<SweepRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
-export interface LeftOutRun {
-  readonly sweepId: SweepId;
-  readonly reason: string;
-}
+export type LeftOutRun = { readonly sweepId: SweepId; readonly reason: string };
 
 /** The runs that count by sweep, and facts of these sweeps that do not depend on the metric. */
 export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: readonly Run[], metric: MetricId) {

@@ -78,11 +78,7 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
   return { before, after, ...raw, margin: error > 0 ? Math.abs(log) / error : 1 };
 }
 
-interface Margin {
-  readonly share?: number;
-  readonly difference?: number;
-  readonly leastPast?: number;
-}
+type Margin = { readonly share?: number; readonly difference?: number; readonly leastPast?: number };
 
 /** Metrics that hardly vary from run to run. The margin is a share of the value, or a difference in its unit. */
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
@@ -113,10 +109,7 @@ export function isSteady(metric: GatedMetricId): boolean {
   return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
-interface Entry {
-  readonly place: number;
-  readonly value: number;
-}
+type Entry = { readonly place: number; readonly value: number };
 
 interface Reported {
   readonly evidence: Pick<SweepEvidence, 'baselinePlace'>;

@@ -114,17 +114,9 @@ export function movedGroups(
 }
 
 /** Log ratio, its standard error, and half of its 95 % interval. */
-export interface Change {
-  readonly log: number;
-  readonly error: number;
-  readonly reach: number;
-}
+export type Change = { readonly log: number; readonly error: number; readonly reach: number };
 
-export interface Reported {
-  readonly direction: 'slower' | 'faster';
-  readonly first: number;
-  readonly change: Change;
-}
+export type Reported = { readonly direction: 'slower' | 'faster'; readonly first: number; readonly change: Change };
 
 /** Judgment of a cell. Logs are of times, so that above 0 is slower. */
 export interface CellJudgement {
