@@ -41,12 +41,7 @@ export function chooseUnit(runs: readonly Pick<TrendEntry, 'sweepId'>[]): TrendU
   return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
 
-export function trendSteps(
-  runs: readonly TrendEntry[],
-  planned: readonly TrendSweep[],
-  unit: TrendUnit,
-  last: number,
-): TrendStep[] {
+export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendSweep[], unit: TrendUnit, last: number) {
   const entries = withGaps(runs, planned);
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;

@@ -18,12 +18,7 @@ import { isOfSpeed } from './sentences.ts';
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
 
 /** @param onlyNewest true to judge no unjudged sweeps before it */
-export async function checkedSweep(
-  db: StoreDatabase,
-  sweep: Sweep,
-  io: Pick<Io, 'cwd' | 'env'>,
-  onlyNewest = false,
-): Promise<CheckedSweep> {
+export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
   return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
 }
 

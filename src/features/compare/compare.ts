@@ -35,12 +35,7 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
 
-export async function compare(
-  base: string | undefined,
-  head: string | undefined,
-  options: CompareOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function compare(base: string | undefined, head: string | undefined, options: CompareOptions, io: Io) {
   if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
     // Only files need the code that reads logs and exports.
     const { withRunsOf } = await import('../../selection/runs-of-paths.ts');

@@ -4,8 +4,7 @@ import type { SweepId } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
-import type { CellJudgement, Control } from '../sweep/sweep-effect.ts';
-import { MatrixJudge } from '../sweep/matrix-judge.ts';
+import { type CellJudgement, type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
 import {
