@@ -122,8 +122,7 @@ export interface Enough {
 }
 
 /**
- * `open`: cells that need another round beyond the repeats, most useful for their time first. `limited`: cells whose
- * sweep-to-sweep noise is larger than more runs can resolve.
+ * `open`: cells that need another round, most useful for their time first; `limited`: those that no round would decide.
  * @param past values of earlier sweeps at the same level; none if both sides were measured in the same sweep
  */
 export function undecided<Cell extends GrowingRuns>(

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 
 import { type CellRun, isMeasured } from '../records/run.ts';
-import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
+import { accuracySchema } from '../records/accuracy.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson, compareTexts } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import type { MetricId } from '../records/metric.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
-import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';
+import { engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
@@ -56,12 +56,10 @@ export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> 
   readonly runsQps: readonly number[];
 }
 
-export interface DeploymentFacts {
-  readonly accuracy: ReadonlyMap<string, Accuracy>;
-  readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
-  readonly efficiency: ReadonlyMap<string, EngineEfficiency>;
-  readonly tunedBatch: ReadonlyMap<string, number>;
-}
+type Fact = 'accuracy' | 'efficiency' | 'realPrecisionShare' | 'tunedBatch';
+
+/** By cell key. */
+export type DeploymentFacts = { readonly [Name in Fact]: ReadonlyMap<string, NonNullable<Deployment[Name]>> };
 
 export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);

@@ -32,10 +32,7 @@ export const LEAST_PAST_SWEEPS = 8;
 const LEAST_VARIANCE = 1e-12;
 /** Least number of cells of a kind from which their noise is estimated. */
 const CELLS_FOR_NOISE = 5;
-/**
- * Standard deviation without repeats, history or other cells: between the quietest and the noisiest cells of the
- * recorded sweeps.
- */
+/** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
 export const ASSUMED_SIGMA = 0.01;
 const ASSUMED_DEGREES = 4;
 
@@ -48,7 +45,6 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
-/** Run noise of each cell. */
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
   const kindOf = ({ kind = '' }: NoisySides): string => kind;
   const all = ofOthers(cells);
@@ -70,10 +66,7 @@ export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) 
   return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
-/**
- * `prior` from the cells with repeats, and `unrepeated`, the noise of a cell without repeats; null if there are too few
- * cells.
- */
+/** The prior from cells with repeats, and the noise of a cell without repeats; null if there are too few cells. */
 function ofOthers(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
@@ -92,10 +85,7 @@ function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
   return pooled([own, { ...prior, degrees: prior.degrees * share }]);
 }
 
-/**
- * Mean weighted by degrees of freedom, with those of the second limited to `most`. Resulting degrees: Satterthwaite
- * 1946.
- */
+/** Mean weighted by degrees of freedom, those of the second limited to `most` (degrees: Satterthwaite 1946). */
 function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infinity): SampleVariance {
   const weight = Math.min(b.degrees, most);
   const sum = a.degrees + weight;
@@ -162,10 +152,7 @@ const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 type Past = { readonly history: CellHistory; readonly runs: readonly (readonly unknown[])[] };
 
-/**
- * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison
- * regardless of the number of runs.
- */
+/** Values of earlier sweeps at the level of the base: their noise limits a comparison with any number of runs. */
 export function pastValues({ history, runs }: Past, base: readonly number[]): number[] {
   if (base.length === 0) return [];
   const baseLog = meanLog(base);
@@ -208,21 +195,19 @@ export function detectableErrors(limit: number, degrees: number): number {
   return limit + Math.sqrt(POWER_ERRORS ** 2 + scatter);
 }
 
-/** Critical t value of the next cell when `called` of `cells` are reported (Benjamini and Hochberg 1995). */
-export function callLimit(q: number, called: number, cells: number, degrees: number): number {
-  return tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
-}
-
 /** Factor by which the true variance exceeds its estimate in one case of five (Wilson and Hilferty 1931). */
 export function varianceReserve(degrees: number): number {
   const part = 2 / (9 * degrees);
   return 1 / Math.max(0.1, 1 - part - 0.8416 * Math.sqrt(part)) ** 3;
 }
 
-/** Detectable effect at a power of 90 %, log scale. */
-export function detectableChange(error: number, degrees: number, limit: number): number {
-  const least = Math.log1p(LEAST_PERCENT / 100);
-  return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
+/** Detectable effect (power 90 %, log scale) of the next cell when `called` are reported (Benjamini, Hochberg 1995). */
+export function detectableAmong(cells: number, called = 0, q = FALSE_SHARE) {
+  return (error: number, degrees: number): number => {
+    const limit = tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
+    const least = Math.log1p(LEAST_PERCENT / 100);
+    return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
+  };
 }
 
 /** Noise of a cell: standard deviations, log scale. */
@@ -234,16 +219,13 @@ export interface KnownNoise {
   readonly degrees: number;
 }
 
-/**
- * The smallest change of one cell that a comparison of two sweeps with this many runs shows nine times in ten, on the
- * log scale.
- */
+/** The smallest change of a cell, log scale, that two sweeps with this many runs show nine times in ten. */
 export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
   const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
   const free = Math.max(2 * (runs - 1), degrees);
-  return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
+  return detectableAmong(cells)(error, free);
 }
 
 /** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */
@@ -262,10 +244,7 @@ export interface ComparedRuns {
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  /**
-   * Errors of the difference that more runs do not reduce: a standard deviation, and `sweepVariance`, a variance
-   * between sweeps.
-   */
+  /** Errors that more runs do not reduce: a standard deviation of the difference, and a variance between sweeps. */
   readonly systematicError: number;
   readonly sweepVariance: number;
 }

@@ -7,10 +7,7 @@ function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
 
-/**
- * The flag that excludes a run for this metric; null when the run counts. A run with another process on the GPU counts
- * for no time, because the effect of that process is unknown.
- */
+/** The flag that excludes a run for this metric; null when it counts. The effect of another process is unknown. */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(flags: readonly Flag[], metric: MetricId) {
   if (isOfEngine(metric)) return null;
   return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
@@ -24,10 +21,7 @@ export function isStarved({ flags }: { readonly flags: readonly Pick<RunFlag, 'i
 /** Flags whose value is the width of the band around the true value, in percent. */
 const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal'];
 
-/**
- * Possible error of a flagged run: standard deviation, on the log scale, of a uniform distribution over the widest
- * band. More runs do not reduce it, because all may have the same error.
- */
+/** Error that more runs do not reduce: standard deviation (log scale) of a uniform distribution over the band. */
 export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
   if (isOfEngine(metric)) return 0;
   const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));

@@ -75,10 +75,7 @@ export async function notifyOfNews(
   }
 }
 
-/**
- * The programs to start, each once, with its sweeps. They never come from a store, an import or an artefact, which only
- * name the file.
- */
+/** The programs to start, each once, with its sweeps. A store, an import or an artefact only names their file. */
 export async function notifyPrograms(
   db: StoreDatabase,
   { stated, matrices, sweeps, isUntrusted }: NotifySources,

@@ -86,8 +86,7 @@ function differencesOf(db: StoreDatabase, pair: MethodPair, sides: readonly Comp
     const runs = sides[place]?.runs ?? [];
     const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
     const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
-    // Options that were recorded for only one method, such as a CUDA graph, without those that always differ between
-    // methods.
+    // Options that were recorded for only one method, such as a CUDA graph, without those that always differ.
     const { harness: _, ...bare } = cell;
     const cells = printable(cellLabel({ ...bare, precisionVia: 'onnx' }));
     const own = cell.harness?.metric ?? 'latencyMs';

@@ -151,10 +151,7 @@ function percentText(percent: number | null): string {
 
 type MeasuredCell = ReturnType<typeof measuredCells>['measured'][number];
 
-/**
- * The runs of each cell by sweep. A sweep that has the same runs as an earlier one is left out, because two replays of
- * one recording would look like a machine without noise.
- */
+/** The runs of each cell by sweep, without replays of the same runs, which would look like a machine without noise. */
 function measuredCells(
   db: StoreDatabase,
   sweeps: readonly Sweep[],

@@ -35,10 +35,7 @@ const NONE: readonly string[] = [];
 
 export type AssembledCell = ReturnType<typeof assembleSides>[number];
 
-/**
- * The two sides of each cell, or `settled` where nothing can be compared. `across`: differences that make a cell
- * incomparable unless the user allows them.
- */
+/** The two sides of each cell, or `settled` where nothing can be compared. @param across allowed differences */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,

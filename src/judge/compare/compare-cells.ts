@@ -8,8 +8,7 @@ import {
   LEAST_PERCENT,
   type NoiseEstimate,
   type NoisySides,
-  callLimit,
-  detectableChange,
+  detectableAmong,
   estimateNoise,
   moreRunsUntil,
 } from '../run-noise.ts';
@@ -61,7 +60,7 @@ export function compareCells(
   const sharers = judged.filter((entry) => shift !== null && sharesShift(entry, shift));
   const sharing = new Set(sharers.map(({ cellKey }) => cellKey));
   const tested = evidence.filter(isTestable).length;
-  const limitAt = (degrees: number): number => callLimit(q, called.size, Math.max(tested, 1), degrees);
+  const detectable = detectableAmong(Math.max(tested, 1), called.size, q);
   const judge = (entry: Evidence): CellComparison => {
     const { cell, cellKey, degrees, difference, error, isUnjudged, sweepVariance, noise } = entry;
     const { base, head, systematicError = 0 } = cell;
@@ -69,9 +68,8 @@ export function compareCells(
     const change = signed(cell, difference);
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = Math.abs(entry.judged) > reach;
-    const detectable = detectableChange(error, degrees, limitAt(degrees));
     // A change that is not reported cannot be larger than the detectable effect.
-    const mde = isUnjudged ? Math.max(detectable, Math.abs(change)) : detectable;
+    const mde = Math.max(detectable(error, degrees), isUnjudged ? Math.abs(change) : 0);
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
     const isCalled = called.has(cellKey) && !isUnjudged;
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
@@ -82,7 +80,7 @@ export function compareCells(
       isUnclear && !(isPrecise && isSmall)
         ? moreRunsUntil(
             { ...noise, runs, systematicError, sweepVariance },
-            (least, free) => detectableChange(least, free, limitAt(free)) <= wanted,
+            (least, free) => detectable(least, free) <= wanted,
           )
         : null;
     const reasons: (string | null)[] = [];

@@ -35,11 +35,7 @@ export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
   readonly minChangePercent: number;
 }
 
-/**
- * The result of alternating runs of the newest and the last good engine of a suspect. The median pair exceeds max(3.5
- * sigma sqrt(2 x 1.57 / n), the smallest relevant change) in the direction of the suspect. All pairs but one exceed
- * 0.35 of the median pair.
- */
+/** Confirmed: the median pair exceeds max(3.5 sigma sqrt(2 x 1.57 / n), the smallest change), and the others agree. */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
   const needed = pairsNeeded(measured);
@@ -77,10 +73,7 @@ function machineOrCleared(values: readonly number[], { before, now }: Pick<Measu
 const LEAST_DIFFERENCES = 10;
 const LEAST_SIGMA = 1e-4;
 
-/**
- * Standard deviation of a single run of each cell on the log scale, from the differences of runs within a sweep, of
- * which a quarter may be disturbed.
- */
+/** Standard deviation of a run (log scale) from differences within sweeps, of which a quarter may be disturbed. */
 export function runSigmas<Key>(
   cells: ReadonlyMap<Key, readonly (readonly number[])[]>,
   pairs: readonly (readonly number[])[] = [],
@@ -154,7 +147,6 @@ export function wantedRuns(planned: PlannedPairs): number {
   return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
 }
 
-/** Runs that count for the metric of the suspect. */
 export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
   return runs.filter(
     ({ flags, outcome, repeat }) =>

@@ -79,7 +79,7 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
   const size = sizeOf(metric, before, (step ?? state).change);
   const index = history.places.indexOf(place);
   const lastGood = history.places[index - 1] ?? null;
-  return [cellChange(cellKey, metric, size, { ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
+  return [cellChange({ ...about, ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
 }
 
 function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
@@ -101,8 +101,8 @@ function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChan
     const { places = [], values } = facts.measured({ cellKey, metric })?.history ?? {};
     const [after, place] = [values?.at(-1), places.at(-1)];
     if (said.lasts === null || slower.has(cellKey) || after === undefined || place === undefined) return [];
-    const levels = { before: after / (1 + changePercent / 100), after };
-    return [cellChange(cellKey, metric, levels, { place, lastGood: places.at(-2) ?? null, ...said })];
+    const before = after / (1 + changePercent / 100);
+    return [cellChange({ cellKey, metric, before, after, place, lastGood: places.at(-2) ?? null, ...said })];
   });
   return [...weighed, ...only];
 }
@@ -150,7 +150,7 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 
-/** Cells that are worse than their reference, by the metric that shows it most clearly; groups by their calmest cells. */
+/** Cells that are worse than their reference, by their clearest metric; groups by their calmest cells. */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;

@@ -4,7 +4,7 @@ import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { directionOf } from '../history/lasting-changes.ts';
 import type { Change } from '../sweep/sweep-effect.ts';
-import type { PairResult, MetricHistory, SweepEvidence } from './evidence.ts';
+import type { MetricHistory, PairResult, SweepEvidence } from './evidence.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import { median } from '../../statistics/order-statistics.ts';
 
@@ -26,24 +26,19 @@ export interface CellChange extends FindingCell {
   readonly isBuildLuck: boolean;
 }
 
-export function cellChange(
-  cellKey: CellKey,
-  metric: GatedMetricId,
-  levels: Levels,
-  facts: Pick<CellChange, 'place' | 'lastGood'> & Partial<CellChange>,
-): CellChange {
+type KnownOfChange = 'cellKey' | 'metric' | 'before' | 'after' | 'place' | 'lastGood';
+
+export function cellChange(known: Pick<CellChange, KnownOfChange> & Partial<CellChange>): CellChange {
+  const { after, before, metric } = known;
   return {
-    cellKey,
-    metric,
-    ...levels,
-    direction: directionOf(levels.after - levels.before, gatedMetricOf(metric).betterIs),
-    changePercent: changePercentOf(metric, levels),
+    direction: directionOf(after - before, gatedMetricOf(metric).betterIs),
+    changePercent: changePercentOf(metric, known),
     ciPercent: null,
     margin: 1,
     lasts: null,
     pairs: null,
     isBuildLuck: false,
-    ...facts,
+    ...known,
   };
 }
 
@@ -149,8 +144,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
     return change !== undefined && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before);
   });
   const isAgainst = baseline !== undefined && !isReported;
-  // The expected values: those since a reported change began. If the change is over, or ends with this value, the
-  // values before it or without it.
+  // The values since a reported change began are expected; if it is over or ends now, those before or without it.
   let past = entries.slice(0, -1);
   for (const finding of reported.known) {
     const change = cellIn(finding, { cellKey, metric });
@@ -173,12 +167,10 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
   if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
-  const levels = { before: median(values) ?? edge, after: now };
-  const good = entries.findLast(({ value }) => !isMostlyLeft({ ...levels, metric }, value)) ?? last;
-  const first = entries.find((entry) => entry.place > good.place);
-  const place = first?.place ?? reported.judged;
-  const facts = { place, lastGood: good.place, lasts: 'measured' as const, margin };
-  return [cellChange(cellKey, metric, levels, facts)];
+  const change = { cellKey, metric, before: median(values) ?? edge, after: now };
+  const good = entries.findLast(({ value }) => !isMostlyLeft(change, value)) ?? last;
+  const place = entries.find((entry) => entry.place > good.place)?.place ?? reported.judged;
+  return [cellChange({ ...change, place, lastGood: good.place, lasts: 'measured', margin })];
 }
 
 /** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */
@@ -191,8 +183,8 @@ function boundChanges(cellKey: CellKey, metric: GatedMetricId, entries: readonly
     const values = now.map(({ value }) => value);
     const isAll = values.every((value) => value >= 100);
     if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
-    const facts = { place: first.place, lastGood: last.place, lasts: 'history' as const };
-    return [cellChange(cellKey, metric, { before: 0, after: median(values) ?? 100 }, facts)];
+    const levels = { before: 0, after: median(values) ?? 100 };
+    return [cellChange({ cellKey, metric, ...levels, place: first.place, lastGood: last.place, lasts: 'history' })];
   }
   return [];
 }

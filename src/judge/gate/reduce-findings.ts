@@ -38,8 +38,7 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
   if (!isReported || finding.cause === 'machine') return true;
-  // A further step starts from the level of the known change. A change that starts from the reference is the known
-  // change itself.
+  // A further step starts from the level of the known change; one that starts from the reference is that change itself.
   const isFurther = known !== undefined && isMostlyLeft(known, change.before);
   return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
 }

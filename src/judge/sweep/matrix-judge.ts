@@ -203,8 +203,7 @@ class CellReference {
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;
     const verdictOf = (): CellJudgement['verdict'] => {
       if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
-      // A cell reported with its group may be less certain on its own. A step back to the reference is not a change
-      // from it.
+      // A cell reported with its group may be less certain on its own. A step back to the reference is no change.
       if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;
       if (isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';

@@ -16,10 +16,7 @@ export const RULES = {
   heavyShare: 0.9,
   /** Weight of the flat prior of the sd in cells of the matrix. */
   flatCells: 20,
-  /**
-   * The tail of a mean of n heavy-tailed sweeps is the normal tail times (heavy tail / normal tail) ** (1 / n ** this),
-   * chosen by simulation.
-   */
+  /** Tail of a mean of n heavy-tailed sweeps: normal tail x (heavy / normal tail) ** (1 / n ** this); by simulation. */
   heavyMeanPower: 0.5,
   /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
   clipSd: 3.5,
@@ -36,10 +33,7 @@ export const RULES = {
   shiftSd: 5.5,
   shiftLeast: 0.006,
   shiftShare: 0.7,
-  /**
-   * Least sum of the z values of a group over the root of its number of cells; `groupShare` is the share of its cells
-   * that must agree.
-   */
+  /** Least sum of the z values of a group over the root of its number of cells, and share of cells that must agree. */
   groupZ: 4.5,
   groupShare: 0.7,
   groupCells: 4,
