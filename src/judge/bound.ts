@@ -76,10 +76,8 @@ function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
     return known === null ? [] : [write(known)];
   };
   const busy = said('gpuBusy', (share) => `GPU busy ${Math.round(100 * share)} % of the time`);
-  if (by !== 'h2d' && by !== 'd2h')
-    return [...busy, ...said('enqueueRatio', (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`)].join(
-      ', ',
-    );
+  const enqueue = said('enqueueRatio', (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`);
+  if (by !== 'h2d' && by !== 'd2h') return [...busy, ...enqueue].join(', ');
   const [toMs, fromMs] = [shortMs(medianIn(runs, 'h2dMs') ?? 0), shortMs(medianIn(runs, 'd2hMs') ?? 0)];
   const copies = areBothLong(runs)
     ? [`copies take ${toMs} ms to the GPU and ${fromMs} ms from it`]

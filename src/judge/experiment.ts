@@ -82,10 +82,9 @@ function judge(evidence: readonly Evidence[], significantPercent: number): AbJud
     return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
   }
   const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
-  const moreRepeats = moreRunsUntil(
-    meanRuns(evidence),
-    (error, degrees) => detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance,
-  );
+  const isEnough = (error: number, degrees: number): boolean =>
+    detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance;
+  const moreRepeats = moreRunsUntil(meanRuns(evidence), isEnough);
   const never = moreRepeats === null ? ['more repeats like these do not settle it'] : [];
   return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons: [...reasons, ...never] };
 }

@@ -29,11 +29,9 @@ import type { Series } from './series.ts';
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
   const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
-  const all = new Set(
-    [planned, leftOut, ...before.flatMap((one) => [one.planned, one.leftOut])].flatMap((keys) => [...(keys ?? [])]),
-  );
+  const all = [{ planned, leftOut }, ...before].flatMap((one) => [...one.planned, ...(one.leftOut ?? [])]);
   const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
-  const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
+  const chosen = inLabelOrder([...findCells(db, [...new Set(all)]).values()]).filter((cell) => !isLeft(cell));
   const [cells = [], others = []] = [true, false].map((isEligible) =>
     chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
   );

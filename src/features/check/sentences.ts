@@ -48,9 +48,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
     also: rangesText(details.filter((change) => !first.has(change))),
     /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`; in `titleOfAll`, `12 of 48 cells`. */
     title: titled(`${cells.length} cells`),
-    titleOfAll: titled(
-      all.length === cells.length ? `${cells.length} cells` : `${cells.length} of ${all.length} cells`,
-    ),
+    titleOfAll: titled(`${cells.length}${all.length === cells.length ? '' : ` of ${all.length}`} cells`),
   };
 }
 

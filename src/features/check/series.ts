@@ -5,13 +5,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import {
-  newestOfBranch,
-  newestOfSeries,
-  onOtherBranches,
-  seriesOf,
-  seriesUntil,
-} from '../../store/sweeps/find-sweeps.ts';
+import { newestOfSeries, onOtherBranches, seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
@@ -37,7 +31,6 @@ export interface SeriesOptions {
 /** The newest sweep of each series of the checked-out branch. @throws UsageError when there is none */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
   const { asOf, branch, names } = options;
-  if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
   const isDate = asOf !== undefined && DATE.test(asOf);
   if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
   const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
@@ -48,9 +41,8 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
     branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
   if (found.length > 0) return found;
-  if (isDate && newestOfSeries(db, null).length > 0) {
+  if (isDate && newestOfSeries(db, null).some((sweep) => branch === undefined || sweep.branch === branch))
     throw new UsageError(`--as-of ${asOf}: there was no sweep at that time`);
-  }
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }

@@ -129,13 +129,10 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
       numberColumn('runs', ({ runs }) => String(runs), 5),
       numberColumn('run ±', ({ runPercent }) => percentText(runPercent), 2),
       numberColumn('sweep ±', ({ sweepPercent }) => percentText(sweepPercent), 2),
-      ...SHOWN_RUNS.map((runs) =>
-        numberColumn<NoisyRow>(
-          count(runs, 'run'),
-          (row) => percentText(visibleWith(row, runs)),
-          runs === TYPICAL_RUNS ? 0 : 4,
-        ),
-      ),
+      ...SHOWN_RUNS.map((runs) => {
+        const textOf = (row: NoisyRow): string => percentText(visibleWith(row, runs));
+        return numberColumn(count(runs, 'run'), textOf, runs === TYPICAL_RUNS ? 0 : 4);
+      }),
     ],
     look,
   );

@@ -187,11 +187,12 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
 
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const all = Object.entries({ base, head }).flatMap(([side, runs]) => {
-    const byId = Map.groupBy(
-      runs.flatMap(({ flags }) => flags),
-      ({ id }) => id,
-    );
-    return [...byId].map(([id, flags]) => ({ id, flags, of: `${flags.length} of ${runs.length} runs of ${side}` }));
+    const ofSide = runs.flatMap(({ flags }) => flags);
+    return [...Map.groupBy(ofSide, ({ id }) => id)].map(([id, flags]) => ({
+      id,
+      flags,
+      of: `${flags.length} of ${runs.length} runs of ${side}`,
+    }));
   });
   return [...Map.groupBy(all, ({ id }) => id)].flatMap(([id, having]) => {
     const isDoubted = having.some(({ flags }) => flags.some(({ effect }) => effect === 'widened'));

@@ -76,13 +76,9 @@ export function compareCells(
     // Repeat until the detectable effect reaches the limit for "same", or the observed change.
     const isSmall = isSure && !isUnjudged && !isLarge(signed(cell, entry.judged));
     const wanted = isPrecise && isSure && !isUnjudged ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
-    const more =
-      isUnclear && !(isPrecise && isSmall)
-        ? moreRunsUntil(
-            { ...noise, runs, systematicError, sweepVariance },
-            (least, free) => detectable(least, free) <= wanted,
-          )
-        : null;
+    const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
+    const compared = { ...noise, runs, systematicError, sweepVariance };
+    const more = isUnclear && !(isPrecise && isSmall) ? moreRunsUntil(compared, isEnough) : null;
     const reasons: (string | null)[] = [];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);

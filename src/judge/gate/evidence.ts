@@ -86,7 +86,6 @@ export type JudgedCell = Immutable<z.infer<typeof judgedCellSchema>> & { readonl
 
 /** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
 export interface Candidate {
-  readonly group: readonly string[];
   /** The cell, or the three calmest cells of the group. */
   readonly cellKeys: readonly CellKey[];
   readonly metric: GatedMetricId;

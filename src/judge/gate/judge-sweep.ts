@@ -173,7 +173,7 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
     const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
     const cellKeys = calmest.flatMap((one) => one.cellKeys);
     const isUnsteady = calmest.some((one) => one.isUnsteady);
-    return calmest.slice(0, 1).map((first) => ({ ...first, group, cellKeys, isUnsteady }));
+    return calmest.slice(0, 1).map((first) => ({ ...first, cellKeys, isUnsteady }));
   });
   return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)];
 }
@@ -201,7 +201,6 @@ function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts:
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);
   return [
     {
-      group: [],
       cellKeys: [cellKey],
       metric,
       changePercent: rawChange(metric, change.log, 0).changePercent,

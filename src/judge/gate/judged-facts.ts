@@ -97,10 +97,8 @@ export class JudgedFacts {
     const timesOf = (values: readonly number[]): readonly number[] =>
       betterIs === 'lower' ? values : values.map((value) => 1 / value);
     const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
-    const judge = new MatrixJudge(
-      cells.map(({ of }) => this.words.of(of.cell.key)),
-      { ...TYPICAL_SD[metric], judgedTogether },
-    );
+    const words = cells.map(({ of }) => this.words.of(of.cell.key));
+    const judge = new MatrixJudge(words, { ...TYPICAL_SD[metric], judgedTogether });
     const controls = cells.map((one) => this.#controlsOf(one, timesOf));
     const next = cells.map(() => 0);
     const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));

@@ -61,28 +61,20 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
   });
   const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
   for (const cell of open) broken.delete(idOf(cell));
-  const byLimit = Map.groupBy(broken.values(), ({ limit }) => limit);
-  return [
-    ...continued,
-    ...[...byLimit.values()].map((own) =>
-      newFinding(
-        own.map(({ cell }) => cell),
-        evidence,
-        judged,
-      ),
-    ),
-  ];
+  const byLimit = [...Map.groupBy(broken.values(), ({ limit }) => limit).values()];
+  return [...continued, ...byLimit.map((own) => newFinding(own, evidence, judged))];
 }
 
 /** @param broken values beyond one limit, of one metric */
 function newFinding(
-  broken: readonly Finding['cells'][number][],
+  broken: ReturnType<typeof brokenLimits>,
   evidence: SweepEvidence,
   { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
 ): Finding {
   const { rules, sweeps } = evidence;
-  const keys = broken.map(({ cellKey }) => cellKey);
-  const metrics = broken.slice(0, 1).map(({ metric }) => metric);
+  const cells = broken.map(({ cell }) => cell);
+  const keys = cells.map(({ cellKey }) => cellKey);
+  const metrics = cells.slice(0, 1).map(({ metric }) => metric);
   const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
   const before = limitedValues(own, { ...rules, limited: metrics }, sweeps.length - 2);
   const isKept = before.length > 0 && brokenLimits(rules, before).length === 0;
@@ -90,7 +82,7 @@ function newFinding(
   return {
     findingId: hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() }),
     kind: 'limit',
-    isWarning: broken.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
+    isWarning: cells.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
     ...about,
     direction: 'slower',
     state: 'open',
@@ -103,6 +95,6 @@ function newFinding(
     lastBadSweepId: sweepId,
     reportedSweepId: sweepId,
     owner: rules.ownerOf(keys),
-    cells: broken,
+    cells,
   };
 }

@@ -35,7 +35,7 @@ export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: nu
 }
 
 /** A cell to measure in pairs, for itself or for its group. */
-export type Suspect = Omit<Candidate, 'cellKeys' | 'group'> & { readonly cellKey: CellKey };
+export type Suspect = Omit<Candidate, 'cellKeys'> & { readonly cellKey: CellKey };
 
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
 /** Number of suspects that get five pairs regardless of the budget. */
@@ -63,7 +63,7 @@ export function chooseSuspects(
   const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
   const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
   const all = new Map<CellKey, Suspect>();
-  for (const { cellKeys, group: _, ...candidate } of inOrder) {
+  for (const { cellKeys, ...candidate } of inOrder) {
     for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
   }
   let leftS = budgetS;

@@ -5,7 +5,6 @@ import type { Candidate } from '../../../../src/judge/gate/evidence.ts';
 
 function candidate(cellKeys: readonly string[], stated: Partial<Candidate> = {}): Candidate {
   return {
-    group: cellKeys.length > 1 ? ['fp8'] : [],
     cellKeys,
     metric: 'gpuComputeMs',
     changePercent: 3,
