@@ -202,7 +202,7 @@ export function judgedCell(
     const verdict = verdictOf(mark?.direction ?? 'same', changePercent);
     return { ...about, verdict, before, now: value, changePercent };
   }
-  const { change, detectable, isOnlyRunFarOff, levels, now, reference, verdict } = state;
+  const { change, detectable, farRuns, levels, now, reference, verdict } = state;
   // If pairs cleared a finding, the verdict of the sweep's runs does not hold.
   const isCleared = own.some(({ direction, pairs }) => pairs?.outcome === 'cleared' && direction === verdict);
   const before = accepted?.after ?? state.before;
@@ -221,7 +221,7 @@ export function judgedCell(
     mdePercent: 100 * Math.expm1(detectable),
     levels: levels === null ? null : [Math.exp(sign * levels[0]), Math.exp(sign * levels[1])],
     referenceSweeps: reference.sweeps,
-    notes: isOnlyRunFarOff ? ['its only run is far outside the expected range'] : [],
+    notes: farRuns === 0 ? [] : [`${farRuns} of ${about.runs} runs far outside the expected range`],
   };
 }
 

@@ -140,8 +140,8 @@ export interface CellJudgement {
   readonly detectable: number;
   /** Two levels between which the cell alternates, the lower one first. */
   readonly levels: readonly [number, number] | null;
-  /** True if the only run of this sweep is far off; a single such run is not a level yet. */
-  readonly isOnlyRunFarOff: boolean;
+  /** Number of runs of this sweep that are far off, if it is its only run or more than a quarter of them: no level yet. */
+  readonly farRuns: number;
 }
 
 export interface Control {
@@ -159,6 +159,8 @@ export interface CellSweep {
   readonly log: number;
   /** Its number of runs; `extra` is the variance in addition to that of a sweep with all repeats. */
   readonly runs: number;
+  /** Those of them that are far from the others, and no part of its center. */
+  readonly farRuns: number;
   readonly extra: number;
   readonly common: SweepEffect;
   /** Ratio of the tail probabilities in this matrix to those of the settings. */
