@@ -81,6 +81,7 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
 interface Margin {
   readonly share?: number;
   readonly difference?: number;
+  /** With fewer sweeps, only a change of more than `YOUNG_MARGINS` margins is reported. */
   readonly leastPast?: number;
 }
 
@@ -101,6 +102,7 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
 /** Range of the last sweeps, or of the first half of a level's first sweeps if that is lower: a drift does not raise it. */
 const REFERENCE_SWEEPS = 20;
 const LEAST_REFERENCE = 3;
+const YOUNG_MARGINS = 3;
 const BOUND = {
   /** The cell never had this bottleneck in this many sweeps before. */
   calmSweeps: 10,
@@ -168,8 +170,8 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   }
   if (isAgainst) past = [baseline];
   const last = past.at(-1);
-  const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
-  if (last === undefined || past.length < leastPast) return [];
+  if (last === undefined) return [];
+  const isYoung = !isAgainst && past.length < (MARGINS[metric]?.leastPast ?? 1);
   const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
   const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
   const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
@@ -179,7 +181,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
-  if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  if (!(margin > (isYoung ? YOUNG_MARGINS : 1)) || (!isMore && (now > edge || metric === 'buildS'))) return [];
   const levels = { before: median(values) ?? edge, after: now };
   const good = entries.findLast(({ value }) => !isMostlyLeft({ ...levels, metric }, value)) ?? last;
   const first = entries.find((entry) => entry.place > good.place);
