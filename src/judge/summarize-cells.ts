@@ -3,9 +3,7 @@ import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type Outcome, isFine, outcomeReason } from '../records/outcome.ts';
-import type { RunFlag } from '../records/run-flag.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { CellComparison } from '../records/verdict.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf } from './bound.ts';
@@ -54,26 +52,23 @@ export function summarizeCells(
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
-      others: otherOutcomes(all),
+      others: counted(
+        all.flatMap(({ outcome, role }) => (isFine(outcome) ? [] : [{ role, outcome }])),
+        ({ outcome, role }) => [role, outcome.kind, outcomeReason(outcome)].join(' '),
+      ),
       bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
-      flags: countFlags(timed.flatMap(({ flags }) => flags)),
+      flags: counted(
+        timed.flatMap(({ flags }) => flags.map(({ id, effect, evidence }) => ({ id, effect, evidence }))),
+        ({ id, effect }) => `${id} ${effect}`,
+      ),
     };
   });
 }
 
-function countFlags(flags: readonly RunFlag[]) {
-  const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
-  return [...byKind.values()].flatMap((same) =>
-    same.slice(0, 1).map(({ id, effect, evidence }) => ({ id, effect, evidence, times: same.length })),
-  );
-}
-
-function otherOutcomes(runs: readonly CellRun[]) {
-  const others = runs.filter(({ outcome }) => !isFine(outcome));
-  const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
-  return [...byReason.values()].flatMap((same) =>
-    same.slice(0, 1).map(({ outcome, role }) => ({ role, outcome, times: same.length })),
-  );
+/** The first item with each key, and the number of items with it. */
+function counted<Item extends object>(items: readonly Item[], keyOf: (item: Item) => string) {
+  const groups = [...Map.groupBy(items, keyOf).values()];
+  return groups.flatMap((same) => same.slice(0, 1).map((first) => ({ ...first, times: same.length })));
 }
 
 export interface SwitchedCell {
@@ -85,16 +80,7 @@ export interface SwitchedCell {
 /** A switch of a cell: a CUDA graph, the copies of its inputs and outputs, or a neighbor on the GPU (`with`). */
 export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor';
 
-export interface SwitchPair<Row extends SwitchedCell> {
-  readonly without: Row;
-  readonly with: Row;
-  readonly gainPercent: number;
-  readonly ciPercent: CellComparison['ciPercent'];
-  /** Change of the median latency; below 0 when it is shorter with the switch. */
-  readonly latencyChangePercent: number | null;
-  readonly verdict: CellComparison['verdict'];
-  readonly reasons: readonly string[];
-}
+export type SwitchPair<Row extends SwitchedCell> = NonNullable<ReturnType<typeof switchGains<Row>>>['pairs'][number];
 
 /** The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
@@ -109,29 +95,20 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
     { sameSweep: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
-  const pairs = twins.flatMap(({ off, on }): SwitchPair<Row>[] => {
+  const pairs = twins.flatMap(({ off, on }) => {
     const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
     if (before <= 0 || after <= 0) return [];
-    const comparison = judged.get(on.cell.key);
-    return [
-      {
-        without: off,
-        with: on,
-        gainPercent: comparison?.changePercent ?? (after / before - 1) * 100,
-        ciPercent: comparison?.ciPercent ?? null,
-        latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
-        verdict: comparison?.verdict ?? 'unclear',
-        reasons: comparison?.reasons ?? [],
-      },
-    ];
+    const { changePercent = null, ciPercent = null, reasons = [], verdict = 'unclear' } = judged.get(on.cell.key) ?? {};
+    const gainPercent = changePercent ?? (after / before - 1) * 100;
+    /** Of the median latency; below 0 when it is shorter with the switch. */
+    const latencyChangePercent =
+      !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100;
+    return [{ without: off, with: on, gainPercent, ciPercent, latencyChangePercent, verdict, reasons }];
   });
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
-  return medianPercent === null
-    ? null
-    : {
-        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'cudaGraph' ? 1 : -1)),
-        medianPercent,
-      };
+  if (medianPercent === null) return null;
+  const side = by === 'cudaGraph' ? 1 : -1;
+  return { pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * side), medianPercent };
 }
 
 function isOn(cell: KeyedCell, by: Switch): boolean | null {

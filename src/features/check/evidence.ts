@@ -182,22 +182,19 @@ function precisionHistories(
     return isRebuilt && before !== undefined ? [{ cell, before, now }] : [];
   });
   if (rebuilt.length === 0) return new Map();
-  const sharesAt = (side: 'before' | 'now'): ReadonlyMap<CellKey, Value> => {
+  const ofCells = rebuilt.map(({ cell }) => cell);
+  const sides = (['before', 'now'] as const).map((side) => {
     const own = rebuilt.map((one) => one[side].run);
-    const ofCells = rebuilt.map(({ cell }) => cell);
-    const real = realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]);
-    return new Map(
-      rebuilt.flatMap(({ cell, [side]: { place } }): [CellKey, Value][] => {
-        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
-        return share === null ? [] : [[cell.key, { place, value: 100 * (share.timeShare ?? share.layerShare) }]];
-      }),
-    );
-  };
-  const sides = [sharesAt('before'), sharesAt('now')];
+    return { side, real: realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]) };
+  });
   return new Map(
-    rebuilt.flatMap(({ cell: { key } }): [CellKey, MetricHistory][] => {
-      const values = sides.flatMap((shares) => shares.get(key) ?? []);
-      return values.length === 0 ? [] : [[key, historyOf('precisionSharePercent', values)]];
+    rebuilt.flatMap(({ cell, ...engines }): [CellKey, MetricHistory][] => {
+      const values = sides.flatMap(({ real, side }): Value[] => {
+        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
+        const { place } = engines[side];
+        return share === null ? [] : [{ place, value: 100 * (share.timeShare ?? share.layerShare) }];
+      });
+      return values.length === 0 ? [] : [[cell.key, historyOf('precisionSharePercent', values)]];
     }),
   );
 }

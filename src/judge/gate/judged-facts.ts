@@ -3,9 +3,8 @@ import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/g
 import type { SweepId } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
-import type { CellJudgement, Control } from '../sweep/sweep-effect.ts';
-import { MatrixJudge } from '../sweep/matrix-judge.ts';
+import { geometricMean, sharedNoise } from '../geometric-mean.ts';
+import { type CellJudgement, type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
 import {
@@ -257,9 +256,11 @@ export function meanChange(cells: readonly JudgedCell[], evidence: readonly Cell
     return { logRatio: Math.log(now / before), noise };
   });
   const keys = new Set(most.map(({ cellKey }) => cellKey));
-  const histories = evidence.flatMap(({ cell, metrics: [main] }) =>
-    main !== undefined && keys.has(cell.key) ? [valuesByPlace(main.history).slice(0, -1)] : [],
-  );
+  const mains = evidence.flatMap(({ cell, metrics: [main] }) => (keys.has(cell.key) ? (main?.history ?? []) : []));
+  const histories = mains.map(({ places, values }) => ({
+    places: places.slice(0, -1),
+    values: values.subarray(0, -1),
+  }));
   const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
   return geometricMean(ratios, sharedNoise(histories, sweeps));
 }

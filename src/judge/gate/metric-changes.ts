@@ -3,7 +3,7 @@ import { type GatedMetricId, gatedMetricOf, isJudgedOnly, isBoundShare } from '.
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { directionOf } from '../history/lasting-changes.ts';
-import type { CellJudgement } from '../sweep/sweep-effect.ts';
+import type { Change } from '../sweep/sweep-effect.ts';
 import type { PairResult, MetricHistory, SweepEvidence } from './evidence.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -72,7 +72,7 @@ export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   return { changePercent: percentOfLog(sign * log), ciPercent };
 }
 
-export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: CellJudgement['change']) {
+export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: Change) {
   const raw = rawChange(metric, log, reach);
   const after = before * (1 + raw.changePercent / 100);
   return { before, after, ...raw, margin: error > 0 ? Math.abs(log) / error : 1 };
@@ -115,10 +115,7 @@ export function isSteady(metric: GatedMetricId): boolean {
   return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
-interface Entry {
-  readonly place: number;
-  readonly value: number;
-}
+type Entry = { readonly place: number; readonly value: number };
 
 interface Reported {
   readonly evidence: Pick<SweepEvidence, 'baselinePlace'>;
@@ -192,12 +189,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
 }
 
 /** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */
-function boundChanges(
-  cellKey: CellKey,
-  metric: GatedMetricId,
-  entries: readonly Entry[],
-  baseline: Entry | undefined,
-): CellChange[] {
+function boundChanges(cellKey: CellKey, metric: GatedMetricId, entries: readonly Entry[], baseline: Entry | undefined) {
   for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
     const past = entries.slice(-count - BOUND.calmSweeps, -count);
     const [before, now] = [baseline === undefined ? past : [baseline], entries.slice(-count)];

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/cell-noise.ts';
-import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
-import type { CellJudgement, Control } from '../../../src/judge/sweep/sweep-effect.ts';
+import { type CellJudgement, type Control, MatrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -17,7 +16,7 @@ interface Scene {
   /** True time of a cell in a sweep, in ms; 1 unless said. */
   readonly time?: (cell: number, sweep: number) => number;
   readonly controls?: (cell: number, sweep: number) => Control | null;
-  readonly options?: MatrixOptions;
+  readonly options?: ConstructorParameters<typeof MatrixJudge>[1];
 }
 
 /** The judgements of each sweep, by sweep and cell. */
