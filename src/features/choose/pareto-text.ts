@@ -1,6 +1,6 @@
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { type NamedAxisName, namedWords } from '../../records/axis.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
@@ -45,11 +45,13 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
   const { notes, unmeasured, workloads, precisions } = output;
   const { style, columns } = look;
   const choices = withCells(workloads.flat(), details.cells);
+  const missing = shortList(
+    unmeasured.map(({ label }) => label),
+    MAX_LISTED,
+  );
   // None if there are too many, or too few points.
   const charts = workloads.filter((workload) => details.chart && workload.length > 2);
   const drawn = charts.length > MAX_CHARTS ? [] : charts.map((workload) => withCells(workload, details.cells));
-  const missing = unmeasured.slice(0, MAX_LISTED).map(({ label }) => `no measurement of ${printable(label)}`);
-  if (unmeasured.length > MAX_LISTED) missing.push(`and of ${unmeasured.length - MAX_LISTED} more`);
   return [
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
@@ -60,7 +62,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     '',
     ...precisions.flatMap((tally) => tallyLines(tally, look)),
     ...uncheckedLines(choices, look),
-    ...missing.map((line) => style.warn(truncate(line, columns))),
+    ...(missing === '' ? [] : wrapHanging(`no measurement of ${printable(missing)}`, columns, 2).map(style.warn)),
   ];
 }
 

@@ -1,8 +1,7 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 
 import { plainName } from '../../files/files.ts';
-import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
+import { keepRun, restateKept } from '../../artefacts/keep.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
@@ -11,7 +10,6 @@ import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts'
 import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
-import type { Outcome } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
@@ -39,27 +37,16 @@ export interface ImportContext extends RestoreContext {
   readonly signal: AbortSignal;
 }
 
-export interface ImportedSweep {
-  readonly sweep: Sweep;
-  stored: number;
-  alreadyStored: number;
-  readonly outcomes: Record<Outcome['kind'], number>;
-  readonly datesFrom: DateSource[];
-  /** Number of stored runs whose date changed. */
-  redated: number;
-}
+export type ImportedSweep = ReturnType<typeof emptySweep>;
 
-export interface NamedSource {
-  readonly source: RunSource;
-  /** Runs of one folder form one sweep of this name, unless they name another. */
-  readonly sweepName: string;
-}
+/** Runs of one folder form one sweep of this name, unless they name another. */
+export type NamedSource = ReturnType<typeof nameSources>[number];
 
 /**
  * Names the sweep of each source: the last two parts of the given path, then the path below it. `../logs/nights/1`
  * gives `nights/1` from any current folder.
  */
-export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
+export function nameSources(given: string, sources: readonly RunSource[]) {
   const root = resolve(given);
   return sources.map((source) => {
     const folder = dirname(resolve(source.path));
@@ -78,7 +65,6 @@ export const AHEAD_MS = 86_400_000;
 const PEEKED_RUNS = 200;
 /** Artefacts are compressed in parallel, and their runs are stored in one transaction. */
 const STORED_AT_ONCE = 64;
-const WAITING_BYTES = 16 << 20;
 
 export class GroupImport {
   private readonly context: ImportContext;
@@ -91,7 +77,6 @@ export class GroupImport {
   private readonly unnamed: string[] = [];
   private readonly impossibleDates: string[] = [];
   private readonly waiting = new Map<RunId, { readonly record: RunRecord; readonly kept: Promise<void> }>();
-  private waitingBytes = 0;
 
   constructor(context: ImportContext, name: string) {
     this.context = context;
@@ -99,12 +84,9 @@ export class GroupImport {
   }
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
-    if (sources.length > PEEKED_RUNS) keepHeapSmall();
     const peeked: ReadRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
-    // Check before anything of the group is stored, so that a rejected run leaves no empty sweep.
-    for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
       for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);
       for await (const runs of this.read(sources.slice(PEEKED_RUNS))) {
@@ -131,16 +113,28 @@ export class GroupImport {
     }
   }
 
+  /** The runs with what the options state. `run.json` takes precedence, and runs of bench itself keep their notes. */
   private stated(runs: readonly ReadRun[]): ReadRun[] {
     const { date, into, standalone, note, onNote } = this.context;
-    const name = into?.name ?? this.name;
+    const sweep = into?.name ?? this.name;
     return runs.map((found) => {
       const { log, notes, path } = found;
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
-      const run = withStatedCell(found, standalone.stated);
+      const run = this.withPossibleDate(withStatedCell(found, standalone.stated));
       if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
-      return withDate(withNote(this.withPossibleDate(inSweep(run, name)), note), date);
+      const { contentId, manifest } = run;
+      const { lone: single } = manifest;
+      // The same standalone number in another sweep is another run.
+      const isBare = single?.kind === 'report' && single.metric !== null;
+      const added = note === null || manifest.runId !== null ? [] : [note];
+      const startedAt = date !== null && statedStart(manifest) === null ? date : manifest.startedAt;
+      return {
+        ...run,
+        contentId: isBare ? hashOf({ run: contentId, sweep }) : contentId,
+        manifest: { ...manifest, startedAt, notes: [...added, ...manifest.notes] },
+        notes: [...added, ...run.notes],
+      };
     });
   }
 
@@ -174,16 +168,6 @@ export class GroupImport {
     }
     const ids = runs.map(({ contentId }) => contentId).toSorted();
     return hashOf({ import: ids.find((id) => sweepOfRun(db, id) === null) ?? ids[0] ?? '' });
-  }
-
-  /** @throws UsageError when the artefacts of another run are in its place */
-  private async refuseTaken(run: ReadRun, settled: string): Promise<void> {
-    const { artefactsFolder, writer } = this.context;
-    const { runId } = run.manifest;
-    // Equal content has an equal ID, so that artefacts kept by another store of this folder serve both.
-    if (runId === null || writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
-    const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
-    await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
   }
 
   private async take(run: ReadRun, settled: string): Promise<void> {
@@ -242,15 +226,13 @@ export class GroupImport {
     // A rejection is thrown later, in order.
     kept.catch(() => {});
     this.waiting.set(runId, { record, kept });
-    this.waitingBytes += run.artefacts.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (this.waiting.size >= STORED_AT_ONCE || this.waitingBytes >= WAITING_BYTES) await this.storeKept();
+    if (this.waiting.size >= STORED_AT_ONCE) await this.storeKept();
   }
 
   /** Stores a run only after its artefacts are kept and the runs before it are stored. */
   private async storeKept(): Promise<void> {
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
-    this.waitingBytes = 0;
     const results = await Promise.allSettled(waiting.map(({ kept }) => kept));
     const refused = results.findIndex(({ status }) => status === 'rejected');
     this.context.writer.saveRuns(waiting.slice(0, refused < 0 ? undefined : refused).map(({ record }) => record));
@@ -301,9 +283,11 @@ export class GroupImport {
   }
 }
 
-export function emptySweep(sweep: Sweep): ImportedSweep {
+/** What was imported into a sweep; `redated` counts stored runs whose date changed. */
+export function emptySweep(sweep: Sweep) {
+  const datesFrom: DateSource[] = [];
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
-  return { sweep, stored: 0, alreadyStored: 0, outcomes, datesFrom: [], redated: 0 };
+  return { sweep, stored: 0, alreadyStored: 0, outcomes, datesFrom, redated: 0 };
 }
 
 /** `run.json` takes precedence over hints. */
@@ -319,30 +303,10 @@ function logIndexOf({ index, manifest }: ReadRun): number | null {
   return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
-/** The same standalone number in another sweep is another run. */
-function inSweep(run: ReadRun, name: string): ReadRun {
-  const { lone: standalone } = run.manifest;
-  const isBare = standalone?.kind === 'report' && standalone.metric !== null;
-  return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
-}
-
-/** Adds a note; runs of bench itself keep theirs. */
-function withNote(run: ReadRun, note: string | null): ReadRun {
-  if (note === null || run.manifest.runId !== null) return run;
-  const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
-  return { ...run, manifest, notes: [note, ...run.notes] };
-}
-
 function dateSourceOf(run: ReadRun, date: string | null): DateSource | null {
   const { startedAt } = run.manifest;
   if (statedStart(run.manifest) !== null) return startedAt === date ? 'option' : 'runJson';
   return startOf(run) === null ? null : 'logStamps';
-}
-
-/** `run.json` takes precedence over hints, and hints take precedence over stamps of the log. */
-function withDate(run: ReadRun, date: string | null): ReadRun {
-  if (date === null || statedStart(run.manifest) !== null) return run;
-  return { ...run, manifest: { ...run.manifest, startedAt: date } };
 }
 
 async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
@@ -353,13 +317,4 @@ async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   const files = await folderFiles(run.path);
   files.delete(RUN_MANIFEST);
   return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
-}
-
-/**
- * Makes V8 collect the heap when it exceeds the used part by half, and keeps the young generation small. Otherwise a
- * loop over many files uses several times the memory that it needs.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=50');
 }
