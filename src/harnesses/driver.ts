@@ -213,10 +213,7 @@ export function jsonReport(value: unknown): JsonReport {
 const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
 
 /** Where a report has the mean of a time; percentiles are next to it, or under `percentiles`. In milliseconds. */
-export interface TimePaths {
-  readonly mean: string;
-  readonly percentiles: string;
-}
+export type TimePaths = Readonly<Record<'mean' | 'percentiles', string>>;
 
 /**
  * Numbers of a report of requests. Omits those that it lacks.

@@ -2,7 +2,7 @@ import { type RealPrecision, precisionShare } from '../layers/summarize-layers.t
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { type Outcome, isFine, outcomeReason } from '../records/outcome.ts';
+import { isFine, outcomeReason } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellComparison } from '../records/verdict.ts';
@@ -16,7 +16,7 @@ import { throughputsOf, valuesOf } from './value-rule.ts';
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly CellRun[],
-  withoutEngine: ReadonlyMap<string, Outcome>,
+  withoutEngine: ReadonlyMap<string, ReturnType<typeof outcomeReason>>,
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
   environments: ReadonlyMap<string, Environment>,
@@ -53,10 +53,10 @@ export function summarizeCells(
       tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
-      noEngine: withoutEngine.get(cell.key) ?? null,
-      others: otherOutcomes(all),
       bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
+      noEngine: withoutEngine.get(cell.key) ?? null,
+      others: otherOutcomes(all),
     };
   });
 }
@@ -72,7 +72,10 @@ function otherOutcomes(runs: readonly CellRun[]) {
   const others = runs.filter(({ outcome }) => !isFine(outcome));
   const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
   return [...byReason.values()].flatMap((same) =>
-    same.slice(0, 1).map(({ outcome, role }) => ({ role, outcome, times: same.length })),
+    same.slice(0, 1).map(({ outcome, role }) => {
+      const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
+      return { role, kind, reason: outcomeReason(outcome), times: same.length };
+    }),
   );
 }
 

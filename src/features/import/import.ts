@@ -79,7 +79,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       return prunedWords(path) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
-      throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
+      throw new UsageError(`${path}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
     return null;
@@ -234,14 +234,14 @@ function plugInKind(file: string, { cwd }: Io): string {
     addDriver(driver);
     return driver.kind;
   } catch (error) {
-    throw new UsageError(`--as ${printable(file)}: ${printable(plugInProblem(error))}`, { cause: error });
+    throw new UsageError(`--as ${file}: ${plugInProblem(error)}`, { cause: error });
   }
 }
 
 function checkOwner(as: string | undefined): void {
   const owners = [TRTEXEC, ENGINE_EXPLORER, ...knownDrivers().map(({ kind }) => kind)];
   if (as === undefined || owners.includes(as)) return;
-  throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
+  throw new UsageError(`--as ${as}${didYouMean(as, owners)}: is one of ${owners.join(', ')}`);
 }
 
 /** The driver for any command also reads custom metrics. */
@@ -253,7 +253,7 @@ function metricOfPattern(pattern: string): CustomMetricId {
   const metric = customMetricOf(name);
   if (metric !== null) return metric;
   throw new UsageError(
-    `--pattern: {${printable(name)}} does not say its unit: write {${printable(name)}_ms}, or add --metric NAME:lower|higher:UNIT`,
+    `--pattern: {${name}} does not say its unit: write {${name}_ms}, or add --metric NAME:lower|higher:UNIT`,
   );
 }
 
@@ -261,7 +261,7 @@ function metricOfPattern(pattern: string): CustomMetricId {
 function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
-    throw new UsageError(`--metric is for files of your own: reports of ${printable(as)} name their metrics`);
+    throw new UsageError(`--metric is for files of your own: reports of ${as} name their metrics`);
   }
   if (as === OWN_NUMBERS && metric === undefined) {
     throw new UsageError('which metric do they contain? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
@@ -308,7 +308,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
-  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
+  throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
 }
 
 /** Why a folder of artefacts is empty; null when it was not pruned. */
@@ -344,7 +344,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
   if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${printable(commit)}: commit not found here; give its full id`);
+    throw new UsageError(`--commit ${commit}: commit not found here; give its full id`);
   }
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }

@@ -111,7 +111,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
   if (file === '-') throw new UsageError('a zip file is binary: name a file, --bundle bug.zip');
   if (force !== true && existsSync(resolve(io.cwd, file))) {
-    throw new UsageError(`${printable(file)} exists: --force replaces it`);
+    throw new UsageError(`${file} exists: --force replaces it`);
   }
   return withStore(options, io, async (store) => {
     const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
@@ -157,7 +157,7 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   const sweepIds = base.sweeps.map(({ sweepId }) => sweepId);
   const timed = cellRunsOf(db, sweepIds, [base.cell.key]).find(isMeasured);
   const baseRun = base.runId ?? timed?.runId ?? engine?.runId;
-  if (baseRun === undefined) throw new UsageError(`--base ${printable(ref)}: nothing was measured there`);
+  if (baseRun === undefined) throw new UsageError(`--base ${ref}: nothing was measured there`);
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 

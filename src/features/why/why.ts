@@ -68,7 +68,7 @@ function askedSides(db: StoreDatabase, words: readonly string[], io: Io): { cell
   const finding = onlyOpenFinding(db);
   if (finding === null && refs !== null) {
     const line = shellLine(['bench', 'why', 'CELL', ...refs]);
-    throw new UsageError(`which cell? ${printable(line)}; see \`bench ls cells\``);
+    throw new UsageError(`which cell? ${line}; see \`bench ls cells\``);
   }
   if (finding === null) return { cell: null, refs };
   const own = sidesOfFinding(finding);
@@ -114,7 +114,7 @@ async function explain(
   if (explanation === null) {
     const isBase = sides.base.length === 0;
     const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]);
-    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${printable(reasons)}`);
+    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);
     const { ref, sweeps } = isBase ? base : head;
     const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
