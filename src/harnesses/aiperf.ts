@@ -1,68 +1,55 @@
 import * as z from 'zod';
 
 import type { MetricId } from '../records/metric.ts';
-import {
-  type JsonReport,
-  OUTPUT_THROUGHPUT,
-  REQUEST_LATENCY,
-  REQUEST_THROUGHPUT,
-  TTFT,
-  isStreaming,
-  latencyOf,
-  llmValues,
-  orAxis,
-  streamingSetting,
-} from './driver.ts';
-import {
-  countSetting,
-  defineHarness,
-  type FoundReport,
-  inJson,
-  limitSettings,
-  option,
-  partOf,
-  statedIdentity,
-  textSetting,
-} from './define-harness.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import { defineHarness, type FoundReport, inJson, type JsonReport, option, statedIdentity } from './define-harness.ts';
+import * as llm from './llm.ts';
+import * as setting from './settings.ts';
 
 const tokenSettings = z.strictObject({
-  mean: orAxis(z.number().int().min(1)),
-  stddev: orAxis(z.number().min(0)).optional(),
+  mean: setting.orAxis(z.number().int().min(1)),
+  stddev: setting.orAxis(z.number().min(0)).optional(),
 });
 
 const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
-    program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: textSetting('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
-    model: textSetting('The model, as the server calls it'),
-    endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
+    program: setting.text('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
+    url: setting.text('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
+    model: setting.text('The model, as the server calls it'),
+    endpointType: setting
+      .orAxis(z.string().regex(/^[a-z][a-z-]*$/))
       .describe('chat, completions, or another that AIPerf knows. Default: chat')
       .optional(),
-    streaming: streamingSetting.describe('Stream the tokens: needed for TTFT and ITL').optional(),
-    concurrency: countSetting(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
-    requestRate: orAxis(z.number().gt(0)).describe('Requests a second, whether or not the server keeps up').optional(),
-    requestCount: countSetting(1, 'Requests of one run'),
-    warmup: countSetting(0, 'Warm-up requests. Default: none').optional(),
+    streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and ITL').optional(),
+    concurrency: setting.count(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
+    requestRate: setting
+      .orAxis(z.number().gt(0))
+      .describe('Requests a second, whether or not the server keeps up')
+      .optional(),
+    requestCount: setting.count(1, 'Requests of one run'),
+    warmup: setting.count(0, 'Warm-up requests. Default: none').optional(),
     inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
     outputTokens: tokenSettings.describe('Requested tokens. Default: the model ends by itself').optional(),
-    seed: countSetting(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
-    tokenizer: textSetting(
-      'Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model',
-    ).optional(),
+    seed: setting.count(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
+    tokenizer: setting
+      .text('Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model')
+      .optional(),
     extraInputs: z
       .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
       .describe('Fields of each request: {ignore_eos: true}')
       .optional(),
-    config: textSetting(
-      "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
-    ).optional(),
+    config: setting
+      .text(
+        "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
+      )
+      .optional(),
     apiKey: z
       .unknown()
       .describe('Refused, because settings are stored. Put the key into a variable that config: names')
       .optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
-    ...limitSettings(60),
+    ...setting.limits(60),
   })
   .describe("A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)");
 
@@ -70,8 +57,8 @@ type AiperfSettings = z.infer<typeof aiperfSettings>;
 
 /** At a fixed request rate, throughput is an input, so the cell is judged by latency. */
 function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
-  if (hasRate) return isStreamed ? TTFT : REQUEST_LATENCY;
-  return areTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
+  if (hasRate) return isStreamed ? llm.TTFT : llm.REQUEST_LATENCY;
+  return areTokens ? llm.OUTPUT_THROUGHPUT : llm.REQUEST_THROUGHPUT;
 }
 
 /** A server with the OpenAI API, such as trtllm-serve, measured by NVIDIA's AIPerf. */
@@ -84,7 +71,7 @@ export const aiperfDriver = defineHarness({
   // Interpolated, the default of numpy. Source: metric_result_from_array in aiperf/metrics/metric_dicts.py.
   percentileRule: 'linear',
   transfers: true,
-  metric: REQUEST_THROUGHPUT,
+  metric: llm.REQUEST_THROUGHPUT,
   mark: /"aiperf_version"/,
   report: 'profile_export_aiperf.json',
   hashed: ({ config, tokenizer }) => [
@@ -93,19 +80,13 @@ export const aiperfDriver = defineHarness({
   ],
   refused,
   started: (settings, { hashes, resolve }) => ({
-    metric: judgedBy(isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
-    identity: {
-      served: settings.model,
-      ...workload(filled(settings), settings.requestCount, isStreaming(settings)),
-      tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
-      config: hashes['config'],
-      ...extraInputs(settings.extraInputs),
-    },
-    run: runOf(settings, resolve),
+    metric: judgedBy(setting.isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
+    identity: identityOf(filled(settings), hashes),
+    run: runOf(filled(settings), resolve),
   }),
   expected: (settings) => [
     ...(hasTokens(settings) ? ['outputThroughput'] : []),
-    ...(isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
+    ...(setting.isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
   ],
   found: inJson('is it a report of AIPerf 0.13?', /"aiperf_version"/, (report) => [reportOf(report)]),
 });
@@ -124,9 +105,31 @@ function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, stri
   return secret === undefined ? null : ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];
 }
 
+type FilledSettings = ReturnType<typeof filled>;
+
+function identityOf(settings: FilledSettings, hashes: Readonly<Record<string, string | undefined>>) {
+  const { inputTokens, outputTokens } = settings;
+  return {
+    served: settings.model,
+    endpoint: settings.endpointType,
+    streaming: setting.isStreaming(settings) ? '' : undefined,
+    concurrency: settings.concurrency,
+    requestRate: settings.requestRate,
+    requests: settings.requestCount,
+    inputTokens: inputTokens?.mean,
+    inputStddev: inputTokens?.stddev || undefined,
+    outputTokens: outputTokens?.mean,
+    outputStddev: outputTokens?.stddev || undefined,
+    seed: settings.seed,
+    tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
+    config: hashes['config'],
+    ...extraInputs(settings.extraInputs),
+  };
+}
+
 /** `aiperf profile` with the options of 0.13.0. */
-function runOf(settings: AiperfSettings, resolve: (path: string) => string): string[] {
-  const { concurrency, config, endpointType, inputTokens, outputTokens, program, seed, tokenizer } = filled(settings);
+function runOf(settings: FilledSettings, resolve: (path: string) => string): string[] {
+  const { concurrency, config, endpointType, inputTokens, outputTokens, program, seed, tokenizer } = settings;
   return [
     program,
     'profile',
@@ -134,7 +137,7 @@ function runOf(settings: AiperfSettings, resolve: (path: string) => string): str
     ...option('--model', settings.model),
     ...option('--url', settings.url),
     ...option('--endpoint-type', endpointType),
-    ...(isStreaming(settings) ? ['--streaming'] : []),
+    ...(setting.isStreaming(settings) ? ['--streaming'] : []),
     ...option('--concurrency', concurrency),
     ...option('--request-rate', settings.requestRate),
     ...option('--request-count', settings.requestCount),
@@ -145,10 +148,9 @@ function runOf(settings: AiperfSettings, resolve: (path: string) => string): str
     ...option('--output-tokens-stddev', outputTokens?.stddev),
     ...option('--random-seed', seed),
     ...option('--tokenizer', isFolder(tokenizer) ? resolve(tokenizer) : tokenizer),
-    ...Object.entries(settings.extraInputs ?? {}).flatMap(([name, value]) => [
-      '--extra-inputs',
-      `${name}:${String(value)}`,
-    ]),
+    ...Object.entries(settings.extraInputs ?? {}).flatMap(([name, value]) =>
+      option('--extra-inputs', `${name}:${value}`),
+    ),
     ...(settings.extraArgs ?? []),
     ...option('--artifact-dir', '{runFolder}'),
     ...option('--ui', 'none'),
@@ -202,24 +204,6 @@ function flawOf({ at, number }: JsonReport): string | null {
   return at('is_complete') === false ? 'not complete: some records are missing' : null;
 }
 
-const tokenCounts = z.object({ mean: z.number(), stddev: z.number().optional() });
-const inputConfig = z
-  .object({
-    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
-    endpoint: z
-      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
-      .partial(),
-    datasets: z.array(
-      z
-        .object({ random_seed: z.number(), prompts: z.object({ isl: tokenCounts, osl: tokenCounts }).partial() })
-        .partial(),
-    ),
-    phases: z.array(
-      z.object({ name: z.string(), requests: z.number(), concurrency: z.number(), rate: z.number() }).partial(),
-    ),
-  })
-  .partial();
-
 /**
  * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in
  * aiperf/common/models/export_models.py. It repeats its settings, which are nearly the cell of a matrix. Its start time
@@ -230,54 +214,40 @@ function reportOf(report: JsonReport): FoundReport {
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
   const has = (name: string): boolean => at(name) !== undefined;
-  const config = has('input_config') ? partOf(report, 'input_config', inputConfig) : inputConfig.parse({});
-  const { datasets: [dataset] = [], endpoint = {}, models, phases = [] } = config;
-  const phase = phases.find(({ name }) => name === 'profiling');
-  const warmUp = phases.find(({ name }) => name === 'warmup');
-  const asked = {
-    endpointType: endpoint.type,
-    concurrency: phase?.concurrency,
-    requestRate: phase?.rate,
-    inputTokens: dataset?.prompts?.isl,
-    outputTokens: dataset?.prompts?.osl,
-    seed: dataset?.random_seed,
-  };
+  const config = (path: string) => numberOrText(at(`input_config.${path}`));
+  const phase = (name: string) => `phases.${[0, 1].find((place) => config(`phases.${place}.name`) === name)}`;
+  const [rate, concurrency] = [config(`${phase('profiling')}.rate`), config(`${phase('profiling')}.concurrency`)];
+  const extra = at('input_config.endpoint.extra');
+  const prompts = 'datasets.0.prompts';
   return {
     harnessVersion: String(at('aiperf_version') ?? ''),
-    inFlight: phase?.concurrency ?? null,
-    warmUpRuns: has('input_config') ? (warmUp?.requests ?? 0) : null,
+    inFlight: concurrency === undefined ? null : Number(concurrency),
+    warmUpRuns: has('input_config') ? Number(config(`${phase('warmup')}.requests`) ?? 0) : null,
     timedRuns: number('request_count.avg'),
-    latencyMs: latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
-    values: llmValues(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
-    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), phase?.rate !== undefined),
+    latencyMs: llm.latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
+    values: llm.valuesOf(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
+    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), rate !== undefined),
     stated: {
-      model: models?.items[0]?.name ?? null,
+      model: String(config('models.items.0.name') ?? '') || null,
       identity: statedIdentity({
-        ...workload(asked, phase?.requests, endpoint.streaming === true),
-        ...extraInputs(endpoint.extra),
+        endpoint: config('endpoint.type'),
+        streaming: at('input_config.endpoint.streaming') === true ? '' : undefined,
+        concurrency,
+        requestRate: rate,
+        requests: config(`${phase('profiling')}.requests`),
+        inputTokens: config(`${prompts}.isl.mean`),
+        inputStddev: config(`${prompts}.isl.stddev`) || undefined,
+        outputTokens: config(`${prompts}.osl.mean`),
+        outputStddev: config(`${prompts}.osl.stddev`) || undefined,
+        seed: config('datasets.0.random_seed'),
+        ...extraInputs(isRecord(extra) ? extra : {}),
       }),
     },
   };
 }
 
-/** The workload for the server, from a matrix or from the report that repeats it. */
-function workload(
-  asked: Pick<AiperfSettings, 'concurrency' | 'endpointType' | 'inputTokens' | 'outputTokens' | 'requestRate' | 'seed'>,
-  requests: number | string | undefined,
-  isStreamed: boolean,
-) {
-  return {
-    endpoint: asked.endpointType,
-    streaming: isStreamed ? '' : undefined,
-    concurrency: asked.concurrency,
-    requestRate: asked.requestRate,
-    requests,
-    inputTokens: asked.inputTokens?.mean,
-    inputStddev: asked.inputTokens?.stddev || undefined,
-    outputTokens: asked.outputTokens?.mean,
-    outputStddev: asked.outputTokens?.stddev || undefined,
-    seed: asked.seed,
-  };
+function numberOrText(value: unknown): number | string | undefined {
+  return typeof value === 'number' || typeof value === 'string' ? value : undefined;
 }
 
 function extraInputs(extra: Readonly<Record<string, unknown>> = {}): Record<string, string> {

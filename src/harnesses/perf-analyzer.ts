@@ -3,15 +3,8 @@ import * as z from 'zod';
 
 import type { HarnessValue } from '../records/harness.ts';
 import { customMetric } from '../records/metric.ts';
-import {
-  argumentList,
-  countSetting,
-  defineHarness,
-  type FoundReport,
-  option,
-  programSettings,
-  textSetting,
-} from './define-harness.ts';
+import { defineHarness, type FoundReport, option } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 const P50 = customMetric('latencyP50', 'lower', 'ms');
 const INFERENCES = 'Inferences/Second';
@@ -35,12 +28,12 @@ export const perfAnalyzerDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('perf-analyzer'),
-      program: textSetting('Its name or path. Default: perf_analyzer').optional(),
-      serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
-      concurrency: countSetting(1, 'Concurrent requests: --concurrency-range'),
-      batch: countSetting(1, 'Samples in a request: -b').optional(),
-      args: argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
-      ...programSettings(30),
+      program: setting.text('Its name or path. Default: perf_analyzer').optional(),
+      serves: setting.text("The model's name on the server. Default: its name in this file").optional(),
+      concurrency: setting.count(1, 'Concurrent requests: --concurrency-range'),
+      batch: setting.count(1, 'Samples in a request: -b').optional(),
+      args: setting.argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
+      ...setting.program(30),
     })
     .describe("NVIDIA's perf_analyzer against a server that runs already"),
   defaultEstimateS: 30,

@@ -4,8 +4,9 @@ import { errorText } from '../errors.ts';
 import { harnessResultSchema, NO_METRIC } from '../records/harness.ts';
 import { customMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { defineDriver, type Driver, driverPlanSchema, faulty, orAxis, wrong } from './driver.ts';
-import { plannedProgram, programSettings } from './define-harness.ts';
+import { defineDriver, type Driver, driverPlanSchema, faulty, wrong } from './driver.ts';
+import { plannedProgram } from './define-harness.ts';
+import { orAxis, program as programSettings } from './settings.ts';
 
 /**
  * The API that a plug-in is called with, so that it needs no installed package. Only its types come from `trtbench`.

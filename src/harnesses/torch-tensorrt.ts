@@ -3,14 +3,8 @@ import * as z from 'zod';
 import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessValue, TimeStatistics } from '../records/harness.ts';
 import { customMetric, type CustomMetricId } from '../records/metric.ts';
-import {
-  defineHarness,
-  type FoundReport,
-  programSettings,
-  runSetting,
-  timerSetting,
-  warmUpRunsSetting,
-} from './define-harness.ts';
+import { defineHarness, type FoundReport } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
@@ -45,13 +39,13 @@ export const torchTensorrtDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('torch-tensorrt'),
-      run: runSetting(
+      run: setting.run(
         'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
       ),
-      timer: timerSetting,
+      timer: setting.timer,
       transfers: z.boolean().describe('Whether the times include copies between host and GPU, if known').optional(),
-      warmUpRuns: warmUpRunsSetting,
-      ...programSettings(60),
+      warmUpRuns: setting.warmUpRuns,
+      ...setting.program(60),
     })
     .describe('A Torch-TensorRT script that prints the block of latencies of the benchmarking guide'),
   defaultEstimateS: 60,

@@ -35,7 +35,7 @@ import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
-import { reproScript } from './script.ts';
+import { reproScript } from './repro.ts';
 
 /** Files that a bundle takes from a run folder besides its manifest and logs: names and numbers of layers and queries. */
 const TAKEN = ['layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
