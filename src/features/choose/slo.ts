@@ -9,14 +9,8 @@ import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../te
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
-import {
-  type ChosenDeployments,
-  aboutSweeps,
-  accuracyText,
-  chosenDeployments,
-  deploymentOutput,
-  sweepsLine,
-} from './deployments.ts';
+import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';
+import type { ChosenDeployments } from './deployments.ts';
 import { choicesOf, speedOf } from './pareto.ts';
 import { choiceTable, FITS } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';

@@ -6,12 +6,8 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
-import {
-  type OutputOf,
-  count as countSchema,
-  id as idSchema,
-  output as outputSchema,
-} from '../../records/output-parts.ts';
+import { count as countSchema, id as idSchema, output as outputSchema } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';

@@ -16,15 +16,8 @@ import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
-import {
-  AHEAD_MS,
-  GroupImport,
-  type ImportContext,
-  type ImportedSweep,
-  type NamedSource,
-  nameSources,
-  emptySweep,
-} from './import-group.ts';
+import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.ts';
+import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
 import { type ImportOutput, importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -36,14 +29,8 @@ import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import {
-  type LeftOut,
-  findRuns,
-  leftOutOutput,
-  nothingIn,
-  readNamed,
-  readingProblem,
-} from '../../selection/find-runs.ts';
+import { findRuns, leftOutOutput, nothingIn, readNamed, readingProblem } from '../../selection/find-runs.ts';
+import type { LeftOut } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';

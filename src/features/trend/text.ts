@@ -4,12 +4,8 @@ import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
 import { TREND_UNITS, type TrendStep, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
-import {
-  type OutputOf,
-  aboutCell,
-  outputOfVersion,
-  provenance as provenanceSchema,
-} from '../../records/output-parts.ts';
+import { aboutCell, outputOfVersion, provenance as provenanceSchema } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';

@@ -1,11 +1,6 @@
 import type { Explanation } from './text.ts';
-import {
-  type Cause,
-  type ExplainedMetric,
-  EXPLAINED_METRICS,
-  type FirstCause,
-  type ValueChange,
-} from '../../records/cause.ts';
+import { EXPLAINED_METRICS } from '../../records/cause.ts';
+import type { Cause, ExplainedMetric, FirstCause, ValueChange } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from './engine-causes.ts';
 import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest, type WhyContext } from './context.ts';
