@@ -11,22 +11,19 @@ const tokenSettings = z.strictObject({
   stddev: setting.orAxis(z.number().min(0)).optional(),
 });
 
+const endpoint = setting.orAxis(z.string().regex(/^[a-z][a-z-]*$/));
+const rate = setting.orAxis(z.number().gt(0));
+
 const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
     program: setting.text('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
     url: setting.text('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
     model: setting.text('The model, as the server calls it'),
-    endpointType: setting
-      .orAxis(z.string().regex(/^[a-z][a-z-]*$/))
-      .describe('chat, completions, or another that AIPerf knows. Default: chat')
-      .optional(),
+    endpointType: endpoint.describe('chat, completions, or another that AIPerf knows. Default: chat').optional(),
     streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and ITL').optional(),
     concurrency: setting.count(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
-    requestRate: setting
-      .orAxis(z.number().gt(0))
-      .describe('Requests a second, whether or not the server keeps up')
-      .optional(),
+    requestRate: rate.describe('Requests a second, whether or not the server keeps up').optional(),
     requestCount: setting.count(1, 'Requests of one run'),
     warmup: setting.count(0, 'Warm-up requests. Default: none').optional(),
     inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
@@ -81,7 +78,12 @@ export const aiperfDriver = defineHarness({
   refused,
   started: (settings, { hashes, resolve }) => ({
     metric: judgedBy(setting.isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
-    identity: identityOf(filled(settings), hashes),
+    identity: {
+      ...identityOf(([, , value]) => value(filled(settings))),
+      tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
+      config: hashes['config'],
+      ...extraInputs(settings.extraInputs),
+    },
     run: runOf(filled(settings), resolve),
   }),
   expected: (settings) => [
@@ -107,51 +109,51 @@ function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, stri
 
 type FilledSettings = ReturnType<typeof filled>;
 
-function identityOf(settings: FilledSettings, hashes: Readonly<Record<string, string | undefined>>) {
-  const { inputTokens, outputTokens } = settings;
-  return {
-    served: settings.model,
-    endpoint: settings.endpointType,
-    streaming: setting.isStreaming(settings) ? '' : undefined,
-    concurrency: settings.concurrency,
-    requestRate: settings.requestRate,
-    requests: settings.requestCount,
-    inputTokens: inputTokens?.mean,
-    inputStddev: inputTokens?.stddev || undefined,
-    outputTokens: outputTokens?.mean,
-    outputStddev: outputTokens?.stddev || undefined,
-    seed: settings.seed,
-    tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
-    config: hashes['config'],
-    ...extraInputs(settings.extraInputs),
-  };
+type OptionRow = readonly [cell: string | null, flag: string, value: (of: FilledSettings) => unknown, place?: string];
+
+/** Options of AIPerf 0.13.0: the name in the cell, the flag, the value, and where the `input_config` of a report has it. */
+const OPTIONS: readonly OptionRow[] = [
+  ['served', '--model', ({ model }) => model],
+  [null, '--url', ({ url }) => url],
+  ['endpoint', '--endpoint-type', ({ endpointType }) => endpointType, 'endpoint.type'],
+  ['streaming', '--streaming', setting.isStreaming, 'endpoint.streaming'],
+  ['concurrency', '--concurrency', ({ concurrency }) => concurrency, 'profiling.concurrency'],
+  ['requestRate', '--request-rate', ({ requestRate }) => requestRate, 'profiling.rate'],
+  ['requests', '--request-count', ({ requestCount }) => requestCount, 'profiling.requests'],
+  [null, '--warmup-request-count', ({ warmup }) => warmup],
+  ['inputTokens', '--synthetic-input-tokens-mean', ({ inputTokens: of }) => of?.mean, 'prompts.isl.mean'],
+  ['inputStddev', '--synthetic-input-tokens-stddev', ({ inputTokens: of }) => of?.stddev, 'prompts.isl.stddev'],
+  ['outputTokens', '--output-tokens-mean', ({ outputTokens: of }) => of?.mean, 'prompts.osl.mean'],
+  ['outputStddev', '--output-tokens-stddev', ({ outputTokens: of }) => of?.stddev, 'prompts.osl.stddev'],
+  ['seed', '--random-seed', ({ seed }) => seed, 'random_seed'],
+];
+
+/** The part of a cell that these options are. A spread of 0 is the default. */
+function identityOf(valueOf: (row: OptionRow) => unknown): Record<string, string> {
+  const stated = OPTIONS.map((row) => [row[0], textOf(valueOf(row))] as const);
+  const named = stated.filter(([cell, text]) => cell !== null && !(cell.endsWith('Stddev') && text === '0'));
+  return statedIdentity(Object.fromEntries(named));
 }
 
-/** `aiperf profile` with the options of 0.13.0. */
+/** Empty for a switch that is on. */
+function textOf(value: unknown): string | undefined {
+  if (value === true) return '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
 function runOf(settings: FilledSettings, resolve: (path: string) => string): string[] {
-  const { concurrency, config, endpointType, inputTokens, outputTokens, program, seed, tokenizer } = settings;
+  const { config, extraArgs = [], extraInputs: fields = {}, program, tokenizer } = settings;
   return [
     program,
     'profile',
     ...option('--config', config === undefined ? undefined : resolve(config)),
-    ...option('--model', settings.model),
-    ...option('--url', settings.url),
-    ...option('--endpoint-type', endpointType),
-    ...(setting.isStreaming(settings) ? ['--streaming'] : []),
-    ...option('--concurrency', concurrency),
-    ...option('--request-rate', settings.requestRate),
-    ...option('--request-count', settings.requestCount),
-    ...option('--warmup-request-count', settings.warmup),
-    ...option('--synthetic-input-tokens-mean', inputTokens?.mean),
-    ...option('--synthetic-input-tokens-stddev', inputTokens?.stddev),
-    ...option('--output-tokens-mean', outputTokens?.mean),
-    ...option('--output-tokens-stddev', outputTokens?.stddev),
-    ...option('--random-seed', seed),
+    ...OPTIONS.flatMap(([, flag, valueOf]) => {
+      const text = textOf(valueOf(settings));
+      return text === '' ? [flag] : option(flag, text);
+    }),
     ...option('--tokenizer', isFolder(tokenizer) ? resolve(tokenizer) : tokenizer),
-    ...Object.entries(settings.extraInputs ?? {}).flatMap(([name, value]) =>
-      option('--extra-inputs', `${name}:${value}`),
-    ),
-    ...(settings.extraArgs ?? []),
+    ...Object.entries(fields).flatMap(([name, value]) => option('--extra-inputs', `${name}:${value}`)),
+    ...extraArgs,
     ...option('--artifact-dir', '{runFolder}'),
     ...option('--ui', 'none'),
   ];
@@ -182,11 +184,11 @@ const UNITS = {
   total_token_throughput: 'tokens/sec',
   output_token_throughput_per_user: 'tokens/sec/user',
 };
-const time = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
+const ms = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
 const TIMES = {
-  requestLatency: time('request_latency'),
-  ttft: time('time_to_first_token'),
-  itl: time('inter_token_latency'),
+  requestLatency: ms('request_latency'),
+  ttft: ms('time_to_first_token'),
+  itl: ms('inter_token_latency'),
 };
 const TOKENS_PER_S = {
   outputThroughput: 'output_token_throughput.avg',
@@ -214,40 +216,28 @@ function reportOf(report: JsonReport): FoundReport {
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
   const has = (name: string): boolean => at(name) !== undefined;
-  const config = (path: string) => numberOrText(at(`input_config.${path}`));
-  const phase = (name: string) => `phases.${[0, 1].find((place) => config(`phases.${place}.name`) === name)}`;
-  const [rate, concurrency] = [config(`${phase('profiling')}.rate`), config(`${phase('profiling')}.concurrency`)];
-  const extra = at('input_config.endpoint.extra');
-  const prompts = 'datasets.0.prompts';
+  const phaseOf = (name: string) => [0, 1].find((place) => at(`input_config.phases.${place}.name`) === name);
+  const [timed, warmUp] = [phaseOf('profiling'), phaseOf('warmup')];
+  const config = (place: string): unknown => {
+    const found = place.replace(/^profiling/, `phases.${timed}`).replace(/^(?=prompts|random)/, 'datasets.0.');
+    return at(`input_config.${found}`);
+  };
+  const stated = identityOf(([, , , place]) => place && config(place));
+  const { concurrency, requestRate } = stated;
+  const [model, extra] = [config('models.items.0.name'), config('endpoint.extra')];
   return {
     harnessVersion: String(at('aiperf_version') ?? ''),
     inFlight: concurrency === undefined ? null : Number(concurrency),
-    warmUpRuns: has('input_config') ? Number(config(`${phase('warmup')}.requests`) ?? 0) : null,
+    warmUpRuns: has('input_config') ? Number(config(`phases.${warmUp}.requests`) ?? 0) : null,
     timedRuns: number('request_count.avg'),
     latencyMs: llm.latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
     values: llm.valuesOf(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
-    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), rate !== undefined),
+    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), requestRate !== undefined),
     stated: {
-      model: String(config('models.items.0.name') ?? '') || null,
-      identity: statedIdentity({
-        endpoint: config('endpoint.type'),
-        streaming: at('input_config.endpoint.streaming') === true ? '' : undefined,
-        concurrency,
-        requestRate: rate,
-        requests: config(`${phase('profiling')}.requests`),
-        inputTokens: config(`${prompts}.isl.mean`),
-        inputStddev: config(`${prompts}.isl.stddev`) || undefined,
-        outputTokens: config(`${prompts}.osl.mean`),
-        outputStddev: config(`${prompts}.osl.stddev`) || undefined,
-        seed: config('datasets.0.random_seed'),
-        ...extraInputs(isRecord(extra) ? extra : {}),
-      }),
+      model: typeof model === 'string' ? model : null,
+      identity: { ...stated, ...extraInputs(isRecord(extra) ? extra : {}) },
     },
   };
-}
-
-function numberOrText(value: unknown): number | string | undefined {
-  return typeof value === 'number' || typeof value === 'string' ? value : undefined;
 }
 
 function extraInputs(extra: Readonly<Record<string, unknown>> = {}): Record<string, string> {

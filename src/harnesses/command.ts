@@ -13,12 +13,11 @@ import { defineDriver, faulty, type HarnessFiles, NOTHING_STATED, wrong } from '
 import type { DriverPlace, DriverPlan } from './driver.ts';
 import { expressionOf } from './number-pattern.ts';
 
+const unitText = z.string().regex(/^[^\s:\p{C}]{1,20}$/u);
+
 const numberSetting = z
   .strictObject({
-    unit: z
-      .string()
-      .regex(/^[^\s:\p{C}]{1,20}$/u)
-      .describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
+    unit: unitText.describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
     better: z.enum(DIRECTIONS).describe('Which way is better'),
     path: setting.text('Where the number is in the JSON: a.b.c. Default: the name of the metric').optional(),
     pattern: setting.text('For output: text. A regular expression with one group around the number').optional(),

@@ -243,9 +243,7 @@ export function partOf<Part>({ at }: JsonReport, path: string, schema: z.ZodType
 }
 
 /** Requested settings as parts of a cell; unset ones are omitted. */
-export function statedIdentity(
-  requested: Readonly<Record<string, string | number | undefined>>,
-): Record<string, string> {
+export function statedIdentity(requested: Readonly<Record<string, string | number | undefined>>) {
   return Object.fromEntries(
     Object.entries(requested).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   );

@@ -38,13 +38,11 @@ const drivenCellSchema = z.object({
 /** One cell of a harness: how to start it, and what belongs to the cell. */
 export type DrivenCell = Immutable<z.infer<typeof drivenCellSchema>>;
 
+const propertyKey = z.union([z.string(), z.number(), z.symbol()]);
+
 export const driverPlanSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('planned'), cell: drivenCellSchema }),
-  z.object({
-    kind: z.literal('wrong'),
-    path: z.array(z.union([z.string(), z.number(), z.symbol()])),
-    problem: z.string(),
-  }),
+  z.object({ kind: z.literal('wrong'), path: z.array(propertyKey), problem: z.string() }),
 ]);
 
 export type DriverPlan = Immutable<z.infer<typeof driverPlanSchema>>;

@@ -1,4 +1,4 @@
-import type { HarnessValue, TimeStatistics } from '../records/harness.ts';
+import type { HarnessValue } from '../records/harness.ts';
 import { customMetric } from '../records/metric.ts';
 import type { JsonReport } from './define-harness.ts';
 
@@ -32,21 +32,16 @@ export function valuesOf(
     ...Object.entries(times)
       .filter(([, { mean }]) => at(mean) !== undefined)
       .flatMap(([name, { mean, percentiles }]) => {
-        const paths = PERCENTILES.map((percent) => [percent.toUpperCase(), `${percentiles}.${percent}`] as const);
-        return [['Mean', mean] as const, ...paths].map(([suffix, path]) => ({
-          metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
-          value: number(path),
-        }));
+        const ms = (suffix: string, path: string) => {
+          return { metric: customMetric(`${name}${suffix}`, 'lower', 'ms'), value: number(path) };
+        };
+        return [ms('Mean', mean), ...PERCENTILES.map((of) => ms(of.toUpperCase(), `${percentiles}.${of}`))];
       }),
   ];
 }
 
 /** @param names of the fields of the smallest and the largest time */
-export function latencyOf(
-  { number }: JsonReport,
-  path: string,
-  [min, max, mean]: readonly [string, string, string],
-): TimeStatistics {
+export function latencyOf({ number }: JsonReport, path: string, [min, max, mean]: readonly [string, string, string]) {
   const field = (name: string): number => number(`${path}.${name}`);
   const percentiles = { '90': field('p90'), '95': field('p95'), '99': field('p99') };
   return { min: field(min), max: field(max), mean: field(mean), median: field('p50'), percentiles };

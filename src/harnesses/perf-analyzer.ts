@@ -57,10 +57,8 @@ export const perfAnalyzerDriver = defineHarness({
     return rows.map((row, place) => {
       const load = row[loadColumn] ?? '';
       const values = header.flatMap((column, index) => valueOf(column, row[index] ?? '') ?? []);
-      return {
-        ...rowReport(LOADS[name], load, values, `line ${place + 2}`),
-        stated: { identity: { [LOADS[name]]: load } },
-      };
+      const found = rowReport(LOADS[name], load, values, `line ${place + 2}`);
+      return { ...found, stated: { identity: { [LOADS[name]]: load } } };
     });
   },
 });
@@ -78,10 +76,8 @@ function rowReport(kind: string, load: string, values: readonly HarnessValue[], 
   const p50 = values.find(({ metric }) => metric === P50);
   const isWhole = values.every(({ value }) => Number.isFinite(value)) && Number(load) > 0;
   if (p50 === undefined || !isWhole) return { problem: `${line}: not a load with the numbers of perf_analyzer` };
-  return {
-    ...(kind === 'concurrency' ? { inFlight: Number(load) } : {}),
-    values: [p50, ...values.filter((one) => one !== p50)],
-  };
+  const known = kind === 'concurrency' ? { inFlight: Number(load) } : {};
+  return { ...known, values: [p50, ...values.filter((one) => one !== p50)] };
 }
 
 function valueOf(column: string, text: string): HarnessValue | null {

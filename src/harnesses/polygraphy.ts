@@ -51,8 +51,6 @@ function statisticsOf(timesMs: readonly number[]): TimeStatistics {
     max: quantileSorted(sorted, 1),
     mean: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length,
     median: quantileSorted(sorted, 0.5),
-    percentiles: Object.fromEntries(
-      percents.map((percent) => [String(percent), quantileSorted(sorted, percent / 100)]),
-    ),
+    percentiles: Object.fromEntries(percents.map((percent) => [percent, quantileSorted(sorted, percent / 100)])),
   };
 }

@@ -16,12 +16,12 @@ export function count(least: number, description: string) {
   return orAxis(z.number().int().min(least)).describe(description);
 }
 
+const estimate = orAxis(z.number().min(0));
+
 export function limits(defaultEstimateS: number) {
   return {
     timeoutS: orAxis(z.number().min(1)).describe('Time limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0))
-      .describe(`Approximate time of one run. Default: ${defaultEstimateS}`)
-      .optional(),
+    estimateS: estimate.describe(`Approximate time of one run. Default: ${defaultEstimateS}`).optional(),
   };
 }
 

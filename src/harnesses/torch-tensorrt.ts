@@ -8,6 +8,7 @@ import * as setting from './settings.ts';
 
 const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
+const GRAPH = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/;
 const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
@@ -18,11 +19,7 @@ const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 const CONVERSION = [
   [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
   [customMetric('engineBuild', 'lower', 's'), /Build TRT engine elapsed time: (\S+)/g, secondsOf],
-  [
-    customMetric('engineMemory', 'lower', 'MiB'),
-    /TRT Engine uses: (\d+) bytes of Memory/g,
-    (text) => Number(text) / 2 ** 20,
-  ],
+  [customMetric('engineMemory', 'lower', 'MiB'), /TRT Engine uses: (\d+) bytes of Memory/g, mibOf],
   [customMetric('engines', 'lower', 'engines'), /Build TRT engine elapsed time: (\S+)/g, () => 1],
 ] as const satisfies readonly (readonly [CustomMetricId, RegExp, (text: string) => number])[];
 const ENGINE_BUILD = CONVERSION[1][0];
@@ -88,6 +85,10 @@ function conversionIn(text: string): HarnessValue[] {
   });
 }
 
+function mibOf(bytes: string): number {
+  return Number(bytes) / 2 ** 20;
+}
+
 /** Parses a duration as Python prints it: `0:01:12.345678`. */
 function secondsOf(text: string): number {
   return text.split(':').reduce((seconds, part) => 60 * seconds + Number(part), 0);
@@ -110,14 +111,9 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
   const ms = (name: string): number => rows.get(name) ?? Number.NaN;
   const wrong = ROWS.filter((name) => !(ms(name) >= 0 && Number.isFinite(ms(name))));
   if (wrong.length > 0) return `line ${header + 1}: the block of latencies has no time for ${wrong.join(', ')}`;
-  const percentiles = [...rows].filter(([name]) => /^P\d/.test(name)).map(([name, value]) => [name.slice(1), value]);
-  return {
-    min: ms('Min'),
-    max: ms('Max'),
-    mean: ms('Mean'),
-    median: ms('Median'),
-    percentiles: Object.fromEntries(percentiles),
-  };
+  const known = [...rows].filter(([name]) => /^P\d/.test(name)).map(([name, value]) => [name.slice(1), value]);
+  const percentiles: Record<string, number> = Object.fromEntries(known);
+  return { min: ms('Min'), max: ms('Max'), mean: ms('Mean'), median: ms('Median'), percentiles };
 }
 
 /** The cell according to the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
@@ -131,9 +127,7 @@ function statedIn(comments: readonly string[]): {
   const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));
   const [precision] = precisions;
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
-  const graph = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(
-    text,
-  );
+  const graph = GRAPH.exec(text);
   const word = graph?.[2] ?? graph?.[1];
   return {
     // Two precisions are ambiguous.

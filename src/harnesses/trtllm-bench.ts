@@ -6,6 +6,7 @@ import * as setting from './settings.ts';
 
 const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
+const share = setting.orAxis(z.number().gt(0).max(1));
 
 const trtllmSettings = z
   .strictObject({
@@ -38,8 +39,7 @@ const trtllmSettings = z
     maxBatchSize: setting.count(1, 'For mode: throughput').optional(),
     maxNumTokens: setting.count(1, 'For mode: throughput').optional(),
     maxSeqLen: setting.count(1, 'Not for backend: tensorrt').optional(),
-    kvCacheFraction: setting
-      .orAxis(z.number().gt(0).max(1))
+    kvCacheFraction: share
       .describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9')
       .optional(),
     config: setting.text('YAML with options of the LLM API; its content is part of the cell').optional(),

@@ -4,6 +4,7 @@ import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
 import { deploymentSchema } from '../../judge/deployment.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 import { count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { numberOrNull } from '../../records/scalars.ts';
 
 const deployment = z.strictObject({
   key: id,
@@ -33,7 +34,7 @@ export const pareto = output('bench choose --json', {
               referenceKey: id,
               ratio: z.number().describe('Ratio of the throughputs'),
               interval: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-              latencyRatio: z.number().nullable().describe('Above 1: lower latency than the reference'),
+              latencyRatio: numberOrNull.describe('Above 1: lower latency than the reference'),
               verdict: z.enum(VERDICTS),
               reasons: z.array(z.string()),
             })
@@ -82,11 +83,7 @@ const candidate = deployment
 
 export const slo = output('bench choose --json', {
   ...chosen,
-  limits: z.strictObject({
-    maxLatencyMs: z.number(),
-    metric: z.enum(['median', 'p99']),
-    minSqnrDb: z.number().nullable(),
-  }),
+  limits: z.strictObject({ maxLatencyMs: z.number(), metric: z.enum(['median', 'p99']), minSqnrDb: numberOrNull }),
   models: z.array(
     z.strictObject({
       model: z.string(),

@@ -37,9 +37,8 @@ export async function search(options: ChooseOptions & { readonly search: string 
     maxRepeats: 1,
     failOn: [...DEFAULT_FAIL_ON],
   };
-  return options.dryRun === true
-    ? showSearch(path, planned, io, request)
-    : startSweep(path, planned, io, null, request);
+  if (options.dryRun === true) return showSearch(path, planned, io, request);
+  return startSweep(path, planned, io, null, request);
 }
 
 function newestMatrix(options: ChooseOptions, io: Io): Promise<string> {

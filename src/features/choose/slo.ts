@@ -81,11 +81,7 @@ function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolea
   return batch !== null && Math.max(...batches) <= batch;
 }
 
-function sloText(
-  { notes, limits, models }: SloOutput,
-  { measured, planned, sweeps }: ChosenDeployments,
-  look: Look,
-): string[] {
+function sloText({ notes, limits, models }: SloOutput, { measured, planned, sweeps }: ChosenDeployments, look: Look) {
   const { style, columns } = look;
   const choices = withCells(choicesOf(measured).flat(), new Map(measured.map(({ cell }) => [cell.key, cell])));
   const marks = new Map(models.flatMap(({ fittingKeys }) => fittingKeys.map((key) => [key, FITS] as const)));

@@ -115,7 +115,10 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
   ];
   const values: readonly Column[] = [['value', '---', ({ message }) => markdown(message)]];
   const optional: readonly (readonly [isShown: boolean, column: Column])[] = [
-    [rows.some(({ ciPercent }) => ciPercent !== null), ['95 % interval', '--:', ciText]],
+    [
+      rows.some(({ ciPercent }) => ciPercent !== null),
+      ['95 % interval', '--:', ({ ciPercent: ci }) => (ci === null ? '–' : intervalText(ci).replace(' … ', ' to '))],
+    ],
     [rows.some((row) => trend(row) !== ''), [`last sweeps, ±${percent} %`, '---', trend]],
     [
       rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
@@ -146,10 +149,6 @@ function nameText({ name, runs }: Row): string {
 
 function levelText({ metric }: Row, value: number | null): string {
   return value === null ? '–' : `${formatNumber(value)} ${metric.unit}`;
-}
-
-function ciText({ ciPercent }: Row): string {
-  return ciPercent === null ? '–' : intervalText(ciPercent).replace(' … ', ' to ');
 }
 
 /** Each cause once, with the number of cells whose likeliest cause it is. */
@@ -185,15 +184,12 @@ export function githubAnnotations(report: ReportedSweep): string[] {
   const ofCells = rowsOf(report).flatMap(({ isRegression, message, name, owner, status }) => {
     const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
     if (level === null) return [];
-    return [`::${level} title=${property(name)}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
+    const title = data(name).replaceAll(':', '%3A').replaceAll(',', '%2C');
+    return [`::${level} title=${title}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
   });
   return [...ofFindings, ...shared, ...ofCells];
 }
 
 function data(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function property(text: string): string {
-  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

@@ -39,11 +39,7 @@ export function junitXml(report: ReportedSweep): string {
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-const KINDS: Readonly<Record<string, 'error' | 'skipped'>> = {
-  failed: 'error',
-  missing: 'skipped',
-  incomparable: 'skipped',
-};
+const KINDS: Record<string, 'error' | 'skipped'> = { failed: 'error', missing: 'skipped', incomparable: 'skipped' };
 
 function caseOf(row: ReportRow) {
   const { cause, cell, findings, gpu, kind, message, name, owner, runs } = row;

@@ -48,15 +48,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   });
 }
 
-/** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
-interface Track {
-  readonly name: string;
-  readonly slices: readonly Slice[];
-}
-
-/** About half a megabyte of text. */
-const CHUNK_EVENTS = 4096;
-
+/** Times are in milliseconds from the start of the trace. */
 interface Slice {
   readonly name: string;
   readonly startMs: number;
@@ -64,36 +56,41 @@ interface Slice {
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
+const CHUNK_CHARACTERS = 500_000;
+
 /**
- * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
- * In chunks, because a run may have millions of events.
+ * Chrome's Trace Event Format (JSON object form), with times in microseconds. In chunks, because a run may have millions
+ * of events.
  */
 function* chromeTrace({ facts, groups }: Pick<ReturnType<typeof runTrace>, 'facts' | 'groups'>): Generator<string> {
-  yield `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[\n`;
-  for (const [place, group] of groups.entries()) {
-    const pid = place + 1;
-    const metadata = [
-      { ph: 'M', name: 'process_name', pid, args: { name: group.name } },
-      { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } },
-    ];
-    yield (place === 0 ? '' : ',\n') + metadata.map(jsonLine).join(',\n');
-    for (const [trackPlace, track] of group.tracks.entries()) {
-      const tid = trackPlace + 1;
-      const names = [
-        { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } },
-        { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } },
-      ];
-      yield `,\n${names.map(jsonLine).join(',\n')}`;
-      for (let from = 0; from < track.slices.length; from += CHUNK_EVENTS) {
-        const events = track.slices.slice(from, from + CHUNK_EVENTS).map(({ endMs, facts: args, name, startMs }) => {
-          const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
-          return { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur, args };
-        });
-        yield `,\n${events.map(jsonLine).join(',\n')}`;
+  let chunk = `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[`;
+  let separator = '\n';
+  for (const event of traceEvents(groups)) {
+    chunk += separator + jsonLine(event);
+    separator = ',\n';
+    if (chunk.length < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield `${chunk}\n]}\n`;
+}
+
+/** Metadata (`M`) and complete events (`X`). */
+function* traceEvents(groups: ReturnType<typeof runTrace>['groups']) {
+  for (const [group, { name, tracks }] of groups.entries()) {
+    const pid = group + 1;
+    yield { ph: 'M', name: 'process_name', pid, args: { name } };
+    yield { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } };
+    for (const [place, track] of tracks.entries()) {
+      const tid = place + 1;
+      yield { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } };
+      yield { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } };
+      for (const { endMs, facts: args, name: part, startMs } of track.slices) {
+        const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
+        yield { ph: 'X', name: part, cat: 'trtexec', pid, tid, ts, dur, args };
       }
     }
   }
-  yield '\n]}\n';
 }
 
 /** Rounds to nanoseconds; the rest is conversion noise. */
@@ -179,7 +176,7 @@ const PARTS: readonly QueryPart[] = [
  * Each part of a query has its own track. Overlapping queries (several streams) get more tracks. Empty if the export
  * has no stamps.
  */
-export function queryTracks({ columns }: QueryTimes): Track[] {
+export function queryTracks({ columns }: QueryTimes) {
   return PARTS.flatMap(([name, start, end, duration]) => {
     const [stamps, lengths] = [columns[end], duration === undefined ? undefined : columns[duration]];
     const slices = Array.from(columns[start] ?? [], (startMs, query) => {
@@ -190,7 +187,7 @@ export function queryTracks({ columns }: QueryTimes): Track[] {
   });
 }
 
-function tracksOf(name: string, slices: readonly Slice[]): Track[] {
+function tracksOf(name: string, slices: readonly Slice[]) {
   const tracks: Slice[][] = [];
   for (const slice of slices.toSorted((a, b) => a.startMs - b.startMs)) {
     const latest = slice.startMs + roundingMs(slice.startMs);

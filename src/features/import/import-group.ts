@@ -112,9 +112,8 @@ export class GroupImport {
   private async *read(sources: readonly NamedSource[]): AsyncGenerator<ReadRun[]> {
     const { signal, standalone } = this.context;
     for (let at = 0; at < sources.length; at += READ_AT_ONCE) {
-      const reading = sources
-        .slice(at, at + READ_AT_ONCE)
-        .map(({ source }) => readSource(source, standalone, { signal }));
+      const next = sources.slice(at, at + READ_AT_ONCE);
+      const reading = next.map(({ source }) => readSource(source, standalone, { signal }));
       for (const runs of await Promise.allSettled(reading)) {
         signal.throwIfAborted();
         if (runs.status === 'rejected') throw runs.reason;

@@ -19,7 +19,7 @@ import { takeAttached } from '../../artefacts/attached.ts';
 import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.ts';
 import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import { type ImportOutput, importText } from './text.ts';
+import { importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
@@ -63,7 +63,8 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       const runs =
         findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
       const words = as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
-      return prunedWords(path) ?? words;
+      const lost = 'the artefacts of these runs were pruned; only their original store has their results';
+      return readPrunedNotes(path).length === 0 ? words : `${printable(path)}: ${lost} (bench db merge copies them)`;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${path}: can be read only once; save it to a file first`);
@@ -103,9 +104,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
   const output = { schemaVersion: 1 as const, sweeps: imported.map(outputOf), ...leftOutOutput(leftOut) };
-  const code = printResult<ImportOutput>(io, options, output, (shown, look) =>
-    importText(shown, store.path, redated, look),
-  );
+  const code = printResult(io, options, output, (shown, look) => importText(shown, store.path, redated, look));
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
@@ -139,12 +138,7 @@ function contextOf(db: StoreDatabase, artefactsFolder: string, io: Io, stated: P
  * Stores the content of artefacts and writes nothing next to them.
  * @param folders folders of sweeps, within the artefacts folder
  */
-export async function restoreArtefacts(
-  { db }: OpenStore,
-  artefactsFolder: string,
-  folders: readonly string[],
-  io: Io,
-): Promise<void> {
+export async function restoreArtefacts({ db }: OpenStore, artefactsFolder: string, folders: readonly string[], io: Io) {
   const hints = hintsOf({});
   const unkept = { standalone: standaloneOf({}, hints), onNote: () => {}, keeps: false };
   const context = contextOf(db, artefactsFolder, io, unkept);
@@ -175,11 +169,7 @@ function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined
 }
 
 /** Restores sweeps without runs, whose cells were planned and are missing. */
-async function restoreOthers(
-  context: ImportContext,
-  found: readonly FoundSweep[],
-  imported: readonly ImportedSweep[],
-): Promise<ImportedSweep[]> {
+async function restoreOthers(context: ImportContext, found: readonly FoundSweep[], imported: readonly ImportedSweep[]) {
   const taken = new Set(imported.map(({ sweep }) => sweep.sweepId));
   const others: ImportedSweep[] = [];
   for (const each of found) {
@@ -296,12 +286,6 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
   throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
-}
-
-/** Why a folder of artefacts is empty; null when it was not pruned. */
-function prunedWords(path: string): string | null {
-  if (readPrunedNotes(path).length === 0) return null;
-  return `${printable(path)}: the artefacts of these runs were pruned; only their original store has their results (bench db merge copies them)`;
 }
 
 /** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */

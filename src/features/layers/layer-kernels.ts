@@ -73,9 +73,7 @@ export function readKernels(file: string, engine: ProfiledEngine | null): Captur
   const work = readNsysExport(file);
   const layers = engine === null ? [] : layerFactsOf(engine.layers);
   const nodesOf = (kernel: string): string[] => {
-    const named = layers.filter(
-      ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
-    );
+    const named = layers.filter(({ tactic }) => tactic && (kernel.startsWith(tactic) || tactic.startsWith(kernel)));
     return [...new Set(named.flatMap(({ nodes }) => nodes))];
   };
   return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name) })) };
@@ -164,8 +162,6 @@ function regexOf(pattern: string): RegExp {
     return new RegExp(pattern, 'isu');
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {
-      cause: error,
-    });
+    throw new UsageError(`--select ${pattern}: not a regular expression: ${reason}`, { cause: error });
   }
 }

@@ -59,10 +59,8 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
         const runId = runByPrefix(db, name);
         const point = runId === null ? await resolvePoint(db, name, options.at ?? null, io) : null;
         const ids = options.at === undefined ? null : (point?.sweeps.map(({ sweepId }) => sweepId) ?? null);
-        const found =
-          runId === null
-            ? point && profiledCell(db, point.cell, ids, options.at ?? name)
-            : profiledRun(db, runId, name);
+        const at = options.at ?? name;
+        const found = runId === null ? point && profiledCell(db, point.cell, ids, at) : profiledRun(db, runId, name);
         const engine = required(found, name);
         return { found: engine, known: await storedCircumstances(db, engine, point?.cell ?? null, model) };
       });
@@ -156,7 +154,10 @@ function layersOutput(
   const totalMs = sumMs(layers);
   const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;
   const together = isTimed ? { totalMs, sharePercent, ...spread(layers) } : NO_TIMES;
-  const groups = groupBy === undefined ? null : groupLayers(layers, groupBy, depth);
+  const groups = groupBy === undefined ? undefined : groupLayers(layers, groupBy, depth);
+  const grouped = groups?.map((group) => {
+    return { ...group, layers: group.layers.map(({ index }) => index), ...spread(group.layers) };
+  });
   return {
     schemaVersion: 1,
     ...engineOutput(engine),
@@ -166,9 +167,7 @@ function layersOutput(
     layers,
     efficiency,
     aggregate: agg === true ? { layers: layers.length, ...together } : null,
-    groups:
-      groups?.map((group) => ({ ...group, layers: group.layers.map(({ index }) => index), ...spread(group.layers) })) ??
-      null,
+    groups: grouped ?? null,
   };
 }
 

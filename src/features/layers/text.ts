@@ -135,6 +135,7 @@ function percent(share: number): string {
   return formatPercent(share * 100, false);
 }
 
+const QUANTIZED = ['fp8', 'int8', 'fp4', 'int4'];
 const OVERHEAD = ['reformat', 'quantize', 'cast', 'shape'] as const;
 
 function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): string[] {
@@ -149,7 +150,9 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     const shares = precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
     lines.push(`time by input type: ${shares.join(', ')}`);
     const [largest] = islands;
-    if (largest !== undefined && isQuantized(report.summary)) {
+    // Layers of a quantized network that stay in a wider type are worth a look.
+    const isQuantized = precisionShares.some(({ precision, share }) => QUANTIZED.includes(precision) && share >= 0.2);
+    if (largest !== undefined && isQuantized) {
       const more = islands.length > 1 ? `, ${islands.length - 1} more` : '';
       lines.push(`not quantized, and worth a look: ${timed(printable(largest.key), largest.totalMs)}${more}`);
     }
@@ -163,11 +166,6 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     lines.push(`${share} of the time is in kernels for GPUs older than sm${newestArchitecture}`);
   }
   return lines;
-}
-
-/** Layers of a quantized network that stay in a wider type are worth a look. */
-function isQuantized({ precisionShares }: Summary): boolean {
-  return precisionShares.some(({ precision, share }) => /^(?:fp8|int8|fp4|int4)$/.test(precision) && share >= 0.2);
 }
 
 /** Maximum number of kinds of layers that are named. */

@@ -20,7 +20,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
 import { cellLabel, labelIn } from '../../records/cell-label.ts';
-import { describeCommit } from '../../terminal/words.ts';
+import { describeCommit, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { groupText, newestBatch } from '../check/index.ts';
 import type { CellsOptions, FindingsOptions, MachinesOptions, SweepsOptions } from './command.ts';
@@ -46,22 +46,17 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** An unfinished sweep without a process was interrupted. */
-function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
-  return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
-}
-
 export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
     const ids = found.map(({ sweepId }) => sweepId);
     const numbers = sweepNumbers(store.db, ids);
     const artefacts = artefactsFolderOf(store.path);
-    const listed = found.map((sweep) => ({
-      ...sweep,
-      state: stateOf(sweep, artefacts),
-      ...(numbers.get(sweep.sweepId) ?? NO_SWEEP_NUMBERS),
-    }));
+    // An unfinished sweep without a process was interrupted.
+    const stateOf = ({ state, sweepId }: Sweep): SweepState =>
+      state === 'running' && sweepLockHolder(artefacts, sweepId) === null ? 'interrupted' : state;
+    const numbersOf = ({ sweepId }: Sweep) => numbers.get(sweepId) ?? NO_SWEEP_NUMBERS;
+    const listed = found.map((sweep) => ({ ...sweep, state: stateOf(sweep), ...numbersOf(sweep) }));
     return printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
       sweepsText(output, countSweeps(store.db), plannedRuns(store.db, listed), look),
     );
@@ -78,28 +73,24 @@ function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<S
   );
 }
 
-function sweepsText(
-  { sweeps }: SweepsOutput,
-  stored: number,
-  planned: ReturnType<typeof plannedRuns>,
-  look: Look,
-): string[] {
+function sweepsText({ sweeps }: SweepsOutput, stored: number, planned: ReturnType<typeof plannedRuns>, look: Look) {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const style = () => look.style.warn;
+  const measuredText = (row: ListedSweep) =>
+    runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs });
+  // Experiments are known by name rather than by matrix.
+  const matrixText = ({ branch, matrix, name }: ListedSweep) =>
+    printable(branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? ''));
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
       textColumn('started', ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), 1),
-      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8 },
+      { header: 'matrix', text: matrixText, minWidth: 8 },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       numberColumn('cells', (row) => String(row.cells), 8),
-      textColumn(
-        'measured',
-        (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
-        5,
-      ),
+      textColumn('measured', measuredText, 5),
       numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, { style }),
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style },
     ],
@@ -108,15 +99,6 @@ function sweepsText(
   );
   const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
   return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
-}
-
-/** Experiments are known by name rather than by matrix. */
-function matrixText({ branch, matrix, name }: ListedSweep): string {
-  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
-}
-
-function provenanceText({ provenance, recordingSet }: ListedSweep): string {
-  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
 }
 
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
@@ -178,12 +160,14 @@ type Marks = ReturnType<typeof acknowledgementsOf>;
 
 function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
+  const ageText = ({ reportedAt: at }: ListedFinding) =>
+    at === null ? '' : count(Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / DAY_MS)), 'day');
   return renderTable<ListedFinding>(
     [
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
       { header: 'state', text: ({ state }) => state },
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
-      numberColumn('age', ({ reportedAt }) => ageText(reportedAt, now), 3),
+      numberColumn('age', ageText, 3),
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },
       textColumn('matrix', ({ branch, matrix }) => printable([matrix, branch].filter(Boolean).join(' · ')), 6),
       textColumn('metrics', ({ metrics }) => metrics.map((id) => printable(gatedMetricOf(id).label)).join(', '), 5, {
@@ -203,11 +187,6 @@ function cellsOfFinding({ group, labels }: ListedFinding): string {
 }
 
 const DAY_MS = 86_400_000;
-
-function ageText(instant: string | null, now: Date): string {
-  if (instant === null) return '';
-  return count(Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / DAY_MS)), 'day');
-}
 
 type ListedMachine = MachinesOutput['machines'][number];
 
@@ -233,11 +212,10 @@ function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: Machin
   const keys = filter === undefined ? null : cellsOfSweeps(db, ids, filter).map(({ key }) => key);
   const rows = runsByEnvironment(db, ids, keys);
   const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
-  const known = rows.map((row) => ({
-    ...row,
-    environment: environments.get(row.environmentId) ?? UNKNOWN_ENVIRONMENT,
-  }));
-  const groups = [...Map.groupBy(known, ({ environment }) => identityOf(environment)).values()];
+  const environmentOf = (id: string) => environments.get(id) ?? UNKNOWN_ENVIRONMENT;
+  const known = rows.map((row) => ({ ...row, environment: environmentOf(row.environmentId) }));
+  const byMachine = Map.groupBy(known, ({ environment: of }) => JSON.stringify([of.host, of.gpuName, of.gpuUuid]));
+  const groups = [...byMachine.values()];
   const hosts = groups.map(([first]) => first?.environment.host ?? null);
   const machines = groups.flatMap((own): ListedMachine[] => {
     const [last] = own.toSorted((a, b) => compareTexts(b.lastAt ?? '', a.lastAt ?? ''));
@@ -251,10 +229,6 @@ function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: Machin
   });
   const sorted = machines.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || compareTexts(a.name, b.name));
   return { schemaVersion: 1, provenance: newest.provenance, machines: sorted };
-}
-
-function identityOf({ gpuName, gpuUuid, host }: Environment): string {
-  return JSON.stringify([host, gpuName, gpuUuid]);
 }
 
 const SHORT_UUID = 12;

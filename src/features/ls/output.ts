@@ -20,16 +20,10 @@ export const sweepsOutput = output('bench ls sweeps --json', {
   ),
 });
 
+const cellNumbers = { measured: count, sweeps: count, lastAt: instant.nullable(), provenances: z.array(provenance) };
+
 export const cellsOutput = output('bench ls cells --json', {
-  cells: z.array(
-    cell.extend({
-      label: z.string(),
-      measured: count,
-      sweeps: count,
-      lastAt: instant.nullable(),
-      provenances: z.array(provenance),
-    }),
-  ),
+  cells: z.array(cell.extend({ label: z.string(), ...cellNumbers })),
 });
 
 export const findingsOutput = outputOfVersion(2, 'bench ls findings --json', {

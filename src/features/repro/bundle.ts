@@ -110,9 +110,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   const { base: ref, force, maxMib, reduce: layer, script } = options;
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
   if (file === '-') throw new UsageError('a zip file is binary: name a file, --bundle bug.zip');
-  if (force !== true && existsSync(resolve(io.cwd, file))) {
-    throw new UsageError(`${file} exists: --force replaces it`);
-  }
+  if (force !== true && existsSync(resolve(io.cwd, file))) throw new UsageError(`${file} exists: --force replaces it`);
   return withStore(options, io, async (store) => {
     const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
     const made = layer === undefined ? null : await reduceModel(layer, found[0], found[1], options, io);

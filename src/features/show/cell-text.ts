@@ -37,13 +37,11 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly Key
   const newest = measured.at(-1);
   const ofNewest = measured.filter((run) => run.sweepId === newest?.sweepId);
   const [environment] = findEnvironments(db, newest === undefined ? [] : [newest.environmentId]).values();
+  const bound = newest === undefined ? null : boundOf(cell, ofNewest, environment?.gpuName);
   return {
     schemaVersion: 1 as const,
     cell,
-    bound:
-      newest === undefined
-        ? null
-        : remediedBound(db, newest.sweepId, cell, boundOf(cell, ofNewest, environment?.gpuName)),
+    bound: newest === undefined ? null : remediedBound(db, newest.sweepId, cell, bound),
     runs: listed.map((run) => {
       const { outcome = run.outcome, values } = runs.get(run.runId) ?? {};
       const { gpuComputeMs = null, throughputQps = null } = values ?? {};

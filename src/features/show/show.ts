@@ -136,13 +136,11 @@ export async function attach(run: string, files: readonly string[], options: Sho
       const { kind, sha256, bytes, attachedAt } = await attachFile(context, runId, resolve(io.cwd, file), name);
       attached.push({ name, kind, sha256, bytes, attachedAt });
     }
-    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
+    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, () =>
+      attached.map(({ name, bytes, sha256 }) => {
+        const facts = `${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)}`;
+        return `run ${runId.slice(0, 8)} has ${printable(name)} (${facts})`;
+      }),
+    );
   });
-}
-
-function attachText({ runId, attached }: AttachOutput): string[] {
-  return attached.map(
-    ({ name, bytes, sha256 }) =>
-      `run ${runId.slice(0, 8)} has ${printable(name)} (${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)})`,
-  );
 }

@@ -1,6 +1,6 @@
 import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
-import { type Switch, summarizeCells, switchGains } from '../../judge/summarize-cells.ts';
+import { type Switch, summarizeCells, switchGains, type SwitchPair } from '../../judge/summarize-cells.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
 import { batchOf } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -35,7 +35,7 @@ import {
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
-import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
+import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
 import { remediesIn } from './next-steps.ts';
@@ -68,18 +68,11 @@ export function sweepReport(
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   ).map((row) => ({ key: row.cell.key, label: cellLabel(row.cell), ...row, bound: remedied(row.cell, row.bound) }));
-  const gainsOf = (by: Switch): ShownSweep['graphGains'] => {
+  type Pair = SwitchPair<(typeof summaries)[number]>;
+  const keyed = ({ without, with: one, ...gain }: Pair) => ({ withoutKey: without.key, withKey: one.key, ...gain });
+  const gainsOf = (by: Switch) => {
     const gains = switchGains(summaries, by);
-    return (
-      gains && {
-        ...gains,
-        pairs: gains.pairs.map(({ without, with: one, ...numbers }) => ({
-          withoutKey: without.key,
-          withKey: one.key,
-          ...numbers,
-        })),
-      }
-    );
+    return gains && { ...gains, pairs: gains.pairs.map(keyed) };
   };
   const output: ShownSweep = {
     schemaVersion: 1,
@@ -135,7 +128,7 @@ export function sweepText(
   mapped: readonly MappedCell[] | null = null,
   axes?: MapAxes,
 ): string[] {
-  const { counts, failures, matrix, name, provenance, recordingSet } = shown;
+  const { counts, failures, matrix, name } = shown;
   const { style } = look;
   const again = counts.replaced === 0 ? '' : `, ${counts.replaced} of them measured again`;
   const parts = [
@@ -145,12 +138,8 @@ export function sweepText(
     ...(counts.failed > 0 ? [style.bad(`${counts.failed} failed`)] : []),
     ...(counts.skipped > 0 ? [style.warn(`${counts.skipped} skipped`)] : []),
   ];
-  const about = dotted([
-    `sweep ${shown.sweepId.slice(0, 8)}`,
-    printable(matrix ?? name ?? ''),
-    recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
-    describeCommit(shown),
-  ]);
+  const title = printable(matrix ?? name ?? '');
+  const about = dotted([`sweep ${shown.sweepId.slice(0, 8)}`, title, provenanceText(shown), describeCommit(shown)]);
   return [
     style.strong(parts.join(', ')),
     ...[about, ...shown.importNotes].flatMap((line) => wrapHanging(line, look.columns, 2).map(style.dim)),
@@ -274,10 +263,9 @@ function boundSection(cells: readonly CellRow[], look: Look): string[] {
       ? []
       : [{ ...bound, advice: `${label}: ${bound.advice}`, key: `${bound.by} ${bound.advice}` }],
   );
-  return [...Map.groupBy(unflagged, ({ key }) => key).values()].flatMap((same) => {
-    const times = same.length === 1 ? '' : ` (${same.length} cells; this is one of them)`;
-    return same.slice(0, 1).flatMap((bound) => boundLines(bound, [], look, times));
-  });
+  return onePerKind(unflagged, ({ key }) => key).flatMap(({ first: bound, same: { length } }) =>
+    boundLines(bound, [], look, length === 1 ? '' : ` (${length} cells; this is one of them)`),
+  );
 }
 
 /** One flag of each kind, with evidence and advice. */
@@ -285,13 +273,14 @@ function flagSection(cells: readonly CellRow[], look: Look): string[] {
   const all = cells.flatMap(({ bound, flags, label }) =>
     flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
   );
-  const byKind = Map.groupBy(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`);
-  return [...byKind.values()].flatMap((same) => {
+  return onePerKind(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`).flatMap(({ first, same }) => {
     const runs = same.reduce((sum, { times }) => sum + times, 0);
+    const [advice = '', ...remedies] = first.advice;
     const times = runs === 1 ? '' : ` (${runs} runs; this is one of them)`;
-    return same.slice(0, 1).flatMap((first) => {
-      const [advice = '', ...remedies] = first.advice;
-      return flagLines(first, look, [`${first.label}: ${advice}`, ...remedies], times);
-    });
+    return flagLines(first, look, [`${first.label}: ${advice}`, ...remedies], times);
   });
+}
+
+function onePerKind<Item>(items: readonly Item[], kindOf: (item: Item) => string) {
+  return [...Map.groupBy(items, kindOf).values()].flatMap((same) => same.slice(0, 1).map((first) => ({ first, same })));
 }

@@ -25,29 +25,28 @@ export function trendText(
   look: Look,
 ): string[] {
   if (together === true || output.cells.length > MAX_CHARTS) return rowsText(output, cells, look);
-  return output.cells.flatMap((series, place) => [
-    ...(place === 0 ? [] : ['']),
-    ...wrapHanging(titleOf(series, output), look.columns, 2).map(
-      series.barred.length === 0 ? look.style.strong : look.style.bad,
-    ),
-    ...chartOf(series, height, look),
-  ]);
-}
-
-function titleOf(series: TrendSeries, { provenance }: TrendOutput): string {
-  const { by, label, metric } = series;
-  return dotted([printable(label), metricOf(metric).label, `by ${by}`, provenance, flagsText(series)]);
+  return output.cells.flatMap((series, place) => {
+    const { by, label, metric } = series;
+    const title = [printable(label), metricOf(metric).label, `by ${by}`, output.provenance, flagsText(series)];
+    const style = series.barred.length === 0 ? look.style.strong : look.style.bad;
+    const gap = place === 0 ? [] : [''];
+    return [...gap, ...wrapHanging(dotted(title), look.columns, 2).map(style), ...chartOf(series, height, look)];
+  });
 }
 
 function flagsText({ barred }: Pick<TrendSeries, 'barred'>): string {
   return barred.length === 0 ? '' : `✗ ${barred.map((id) => FLAG_LABELS[id]).join(', ')}`;
 }
 
+function valuesOf({ points }: TrendSeries) {
+  return points.map(({ value }) => value);
+}
+
 function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   const { by, marks, points } = series;
   const chart = {
     ...series,
-    values: points.map(({ value }) => value),
+    values: valuesOf(series),
     labels: labelsOf(points, by),
     marks: marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` })),
     starts: sweepStarts(points),
@@ -88,16 +87,8 @@ function changeLine(series: TrendSeries): string {
 }
 
 /** One line per cell, as in `bench check`. */
-function rowsText(
-  { cells: all, provenance }: TrendOutput,
-  cells: ReadonlyMap<string, KeyedCell>,
-  look: Look,
-): string[] {
-  const rows = withCells(all, cells).map((row): CellRow => ({
-    ...row,
-    values: row.points.map(({ value }) => value),
-    flags: flagsText(row),
-  }));
+function rowsText({ cells: all, provenance }: TrendOutput, cells: ReadonlyMap<string, KeyedCell>, look: Look) {
+  const rows = withCells(all, cells).map((row): CellRow => ({ ...row, values: valuesOf(row), flags: flagsText(row) }));
   const metrics = [...new Set(all.map(({ metric }) => metricOf(metric).label))];
   const units = [...new Set(all.map(({ by }) => by))];
   const title = dotted([count(rows.length, 'cell'), metrics.join(', '), `by ${units.join(', ')}`, provenance]);

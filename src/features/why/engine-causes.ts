@@ -176,14 +176,8 @@ function costingGroups(context: WhyContext, layers: WhyLayers) {
     const [costMs, gainedMs] = [costOf(counted), -costOf(gaining)];
     const isNamed = kind === 'newLayers' ? costMs > LEAST_NET_SHARE * ofProfile : shareOf(costMs) >= LEAST_SHARE;
     if (!isNamed || rows.length === 0) return [];
-    return [
-      {
-        kind: kind === 'newLayers' ? ('fusion' as const) : kind,
-        rows,
-        share: shareOf(costMs),
-        gained: shareOf(gainedMs),
-      },
-    ];
+    const named = kind === 'newLayers' ? ('fusion' as const) : kind;
+    return [{ kind: named, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
   });
 }
 

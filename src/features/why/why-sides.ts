@@ -84,6 +84,8 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
+const noted = (side: string, { notes }: ProfiledEngine) => notes.map((note) => `layers of ${side}: ${note}`);
+
 /** The layers of both sides; null if those of one are unknown, or for the same engine. */
 export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint) {
   const before = profiledCell(db, base.cell, base.sweepIds, base.name);
@@ -105,10 +107,7 @@ export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint)
   return {
     layers: { diff, rows: changeRows(diff), isTimed, otherCell },
     profiles: [before, after] as const,
-    notes: [
-      ...before.notes.map((note) => `layers of base: ${note}`),
-      ...after.notes.map((note) => `layers of head: ${note}`),
-    ],
+    notes: [...noted('base', before), ...noted('head', after)],
   };
 }
 
