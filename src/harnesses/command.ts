@@ -9,7 +9,7 @@ import { median } from '../statistics/order-statistics.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { parsedJson, plannedProgram } from './define-harness.ts';
 import * as setting from './settings.ts';
-import { defineDriver, faulty, type HarnessFiles, NOTHING_STATED, wrong } from './driver.ts';
+import { defineDriver, faulty, type HarnessFiles, NONE_STATED, wrong } from './driver.ts';
 import type { DriverPlace, DriverPlan } from './driver.ts';
 import { expressionOf } from './number-pattern.ts';
 
@@ -66,7 +66,7 @@ export const commandDriver = defineDriver({
   reports: (text, _, metric = null, pattern = null) => {
     if (metric === null) return [];
     const harness = { name: 'command', timer: 'unknown', metric } as const;
-    return [{ ...NOTHING_STATED, harness, result: readNumbers(text, metric, pattern) }];
+    return [{ ...NONE_STATED, harness, result: readNumbers(text, metric, pattern) }];
   },
 });
 

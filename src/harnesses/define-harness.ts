@@ -4,7 +4,7 @@ import { toDotPath } from 'zod/v4/core';
 import type { HarnessResult, HarnessValue, Method, TimeStatistics } from '../records/harness.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { defineDriver, faulty, NOTHING_STATED, wrong } from './driver.ts';
+import { defineDriver, faulty, NONE_STATED, wrong } from './driver.ts';
 import type { DrivenCell, Driver, DriverPlace, DriverPlan, StandaloneReport } from './driver.ts';
 import * as setting from './settings.ts';
 
@@ -172,7 +172,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
     reports: (text) => {
       const found = row.mark === undefined ? [] : (row.found(text, true) ?? []);
       return found.map((one) => ({
-        ...NOTHING_STATED,
+        ...NONE_STATED,
         ...one.stated,
         harness: { name: kind, timer: row.timer, metric: one.metric ?? usual },
         result: resultOf(one, {}),

@@ -66,14 +66,14 @@ export interface StandaloneReport {
 }
 
 /** The cell of a standalone report that states nothing. */
-export const NOTHING_STATED = {
+export const NONE_STATED = {
   model: null,
   precision: null,
   shapes: null,
   cudaGraph: null,
   identity: {},
   startedAt: null,
-} as const satisfies Partial<StandaloneReport>;
+};
 
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 

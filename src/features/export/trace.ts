@@ -118,19 +118,18 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   }
   const source = `run ${engine?.runId.slice(0, 8)} (${engine?.provenance}), no timeline`;
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of ${source}`;
+  const layerTracks = layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }];
   const groups = [
     { name: `queries of ${label} (${provenance})`, tracks },
-    { name: means, tracks: layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }] },
+    { name: means, tracks: layerTracks },
   ];
+  const lacking = tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : [];
   return {
     runId,
     facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
     groups: groups.filter((group) => group.tracks.length > 0),
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
-    notes: [
-      ...(layers.length === 0 ? [] : (engine?.notes ?? [])),
-      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
-    ],
+    notes: [...(layers.length === 0 ? [] : (engine?.notes ?? [])), ...lacking],
   };
 }
 

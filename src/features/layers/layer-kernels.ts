@@ -4,7 +4,6 @@ import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
@@ -36,8 +35,7 @@ export async function showKernels(named: string | undefined, kernels: string | t
   const notes = engine?.notes ?? [];
   const output: LayersKernelsOutput = { schemaVersion: 1, label, file, notes, ...read, kernels: chosen };
   const top = options.all === true ? Infinity : options.top;
-  printResult(io, options, output, (_, look) => kernelsText(output, top, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => kernelsText(output, top, look));
 }
 
 async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io) {
@@ -134,13 +132,11 @@ function sumOf(rows: readonly { readonly count: number; readonly ms: number }[])
   return rows.reduce((sum, row) => ({ count: sum.count + row.count, ms: sum.ms + row.ms }), { count: 0, ms: 0 });
 }
 
-type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
-
 /**
  * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
  * @throws UsageError for an invalid regular expression
  */
-export function selectLayers<Layer extends Selectable>(
+export function selectLayers<Layer extends Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>>(
   layers: readonly Layer[],
   pattern: string | undefined,
   isRegex: boolean,

@@ -1,7 +1,7 @@
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
@@ -84,8 +84,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const output = layersOutput(found, all, rated, efficiency.engine, options);
   const top = options.all === true ? Infinity : options.top;
   const details = { islands: precisionIslands(all), alignment: unalignedLayers(all), top };
-  printResult(io, options, output, (_, look) => layersText(output, details, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => layersText(output, details, look));
 }
 
 async function showDiff(name: string | undefined, refs: readonly [string, string], options: LayersOptions, io: Io) {
@@ -107,8 +106,7 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
   await yieldToEventLoop(io);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff);
   const top = options.all === true ? Infinity : options.top;
-  printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
 }
 
 /** Notes that a profile without a CUDA graph includes the gaps between launches in its times. */
@@ -121,9 +119,7 @@ export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): Profi
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
-  throw new UsageError(
-    `${printable(ref)}: no layer times are stored; \`bench run --profile\` records them, in addition to the timed runs`,
-  );
+  throw new UsageError(`${ref}: no layer times are stored; \`bench run --profile\` records them in a run of its own`);
 }
 
 const ORDERS = {
@@ -175,11 +171,7 @@ const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null,
 
 function spread(layers: readonly LayerFacts[]) {
   const times = layers.map(({ averageMs }) => averageMs);
-  return {
-    minMs: times.reduce((least, time) => Math.min(least, time), Infinity),
-    meanMs: sumMs(layers) / layers.length,
-    maxMs: times.reduce((most, time) => Math.max(most, time), 0),
-  };
+  return { minMs: Math.min(...times), meanMs: sumMs(layers) / layers.length, maxMs: Math.max(0, ...times) };
 }
 
 function engineOutput(engine: ProfiledEngine) {

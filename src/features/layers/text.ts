@@ -60,14 +60,12 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
   const rows = layers.slice(0, top).map((layer) => rowOf(layer, layer.averageMs, printable(layerLabel(layer))));
   if (rest.length > 0) rows.push(rowOf(null, sumMs(rest), `${rest.length} more (--top, --all)`));
   type Row = (typeof rows)[number];
-  const times = [
-    numberColumn<Row>('mean', ({ ms }) => formatMs(ms)),
-    numberColumn<Row>('share', ({ ms }) => sharePercent(ms, summary)),
-    numberColumn<Row>('so far', ({ upTo }) => sharePercent(upTo, summary), 4),
-  ];
+  const timed = (text: string) => (totalMs === null ? '' : text);
   return renderTable<Row>(
     [
-      ...(totalMs === null ? [] : times),
+      numberColumn('mean', ({ ms }) => timed(formatMs(ms))),
+      numberColumn('share', ({ ms }) => timed(sharePercent(ms, summary))),
+      numberColumn('so far', ({ upTo }) => timed(sharePercent(upTo, summary)), 4),
       numberColumn('GFLOP', ({ work }) => (work?.flops ? formatNumber(work.flops / 1e9, 3) : ''), 4.6),
       numberColumn('of peak', ({ work }) => shown(work?.peakShare, percent), 2.4),
       numberColumn('of DRAM', ({ work }) => shown(work?.bandwidthShare, percent), 2.6),
@@ -96,22 +94,16 @@ function precisionText(layer: LayerFacts | null): string {
 type GroupRow = Omit<NonNullable<LayersOutput['aggregate']>, 'sharePercent'> & { readonly key: string };
 
 function groupTable(groups: readonly GroupRow[], report: LayersOutput, top: number, look: Look): string[] {
-  const isTimed = report.totalMs !== null;
+  const timed = (text: string) => (report.totalMs === null ? '' : text);
   const rest = groups.slice(top);
-  const times = [
-    numberColumn<GroupRow>('total', ({ totalMs }) => formatMs(totalMs)),
-    numberColumn<GroupRow>('share', ({ totalMs }) => sharePercent(totalMs ?? 0, report.summary)),
-  ];
-  const spreads = [
-    numberColumn<GroupRow>('min', ({ minMs }) => formatNumber(minMs ?? 0, 3), 2),
-    numberColumn<GroupRow>('mean', ({ meanMs }) => formatNumber(meanMs ?? 0, 3), 1),
-    numberColumn<GroupRow>('max', ({ maxMs }) => formatNumber(maxMs ?? 0, 3), 2),
-  ];
   return renderTable<GroupRow>(
     [
-      ...(isTimed ? times : []),
+      numberColumn('total', ({ totalMs }) => timed(formatMs(totalMs))),
+      numberColumn('share', ({ totalMs }) => timed(sharePercent(totalMs ?? 0, report.summary))),
       numberColumn('layers', ({ layers }) => String(layers)),
-      ...(isTimed ? spreads : []),
+      numberColumn('min', ({ minMs }) => timed(formatNumber(minMs ?? 0, 3)), 2),
+      numberColumn('mean', ({ meanMs }) => timed(formatNumber(meanMs ?? 0, 3)), 1),
+      numberColumn('max', ({ maxMs }) => timed(formatNumber(maxMs ?? 0, 3)), 2),
       { header: 'group', text: ({ key }) => printable(key), minWidth: 16 },
     ],
     rest.length === 0 ? groups : [...groups.slice(0, top), restOf(rest)],

@@ -168,6 +168,10 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   const isExplained = own.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const dash = (row: CellRow, text: string | null): string => (isDriven(row) ? '' : (text ?? '–'));
   const time = (row: CellRow, ms: number | null): string => dash(row, streamMs(ms, row.cell.streams));
+  const flagStyle = ({ flags }: CellRow) =>
+    isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim;
+  const othersStyle = ({ others, noEngine }: CellRow) =>
+    noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn;
   const table = cellTable<CellRow>(
     cells,
     [
@@ -192,17 +196,8 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
       ),
       numberColumn('latency p99', (row) => time(row, row.p99Ms), 3),
       numberColumn('runs', ({ measured }) => String(measured), 4),
-      textColumn('flags', flagsText, FLAGS_RANK, {
-        style: ({ flags }) =>
-          isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
-        minWidth: 10,
-      }),
-      textColumn('', othersText, 0, {
-        style: ({ others, noEngine }) =>
-          noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn,
-        minWidth: 10,
-        isSentence: true,
-      }),
+      textColumn('flags', flagsText, FLAGS_RANK, { style: flagStyle, minWidth: 10 }),
+      textColumn('', othersText, 0, { style: othersStyle, minWidth: 10, isSentence: true }),
     ],
     look,
   );

@@ -114,13 +114,11 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
   switch (explained.outcome) {
     case 'noDifference': {
       const [first] = explained.changes;
-      const changed = explained.causes.map(
-        ({ title }) => `  changed, without a detectable effect: ${printable(title)}`,
+      const changed = explained.causes.map(({ title }) =>
+        style.dim(truncate(`  changed, without a detectable effect: ${printable(title)}`, columns)),
       );
-      return [
-        ...wrapWords(`no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`, columns),
-        ...changed.map((line) => style.dim(truncate(line, columns))),
-      ];
+      const basis = first === undefined ? '' : ` (${first.basis})`;
+      return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
     }
     case 'notExplained': {
       const why =
