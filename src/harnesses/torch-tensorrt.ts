@@ -63,13 +63,9 @@ export const torchTensorrtDriver = defineHarness({
       if (runs === undefined) return [];
       const comments = commentsAbove(lines, place);
       const latencyMs = statisticsBelow(lines, place);
-      return [
-        {
-          ...(typeof latencyMs === 'string' ? { problem: latencyMs } : { latencyMs }),
-          timedRuns: Number(runs),
-          stated: { ...statedIn(comments), notes: notesIn(comments) },
-        },
-      ];
+      const found = typeof latencyMs === 'string' ? { problem: latencyMs } : { latencyMs };
+      const stated = { ...statedIn(comments), notes: notesIn(comments) };
+      return [{ ...found, timedRuns: Number(runs), stated }];
     });
     if (values.length === 0) return blocks;
     const last = blocks.at(-1);

@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure } from '../../errors.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
@@ -37,16 +37,12 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   const byId = new Map([...named, ...newest.values()].map((sweep) => [sweep.sweepId, sweep]));
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
-  if (provenances.length > 1) {
-    throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
-  }
+  ensure(provenances.length < 2, `these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   const sweepIds = [...byId.keys()];
   const own = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned, ...newest.keys()]));
   const all = cellsOfSweeps(db, sweepIds, filter);
   const cells = inLabelOrder(all.filter((cell) => own.has(cell.key) && !isColdStart(cell)));
-  if (cells.length === 0) {
-    throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
-  }
+  ensure(cells.length > 0, 'no cell of these sweeps matches the filter; see `bench ls cells`');
   const keys = cells.map(({ key }) => key);
   const found = cellRunsOf(db, sweepIds, keys).filter(
     ({ cellKey, sweepId }) => at !== undefined || (newest.get(cellKey) ?? named[0])?.sweepId === sweepId,

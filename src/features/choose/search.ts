@@ -29,14 +29,8 @@ export async function search(options: ChooseOptions & { readonly search: string 
     maxRuns: maxRuns ?? null,
     maxRepeats: maxRepeats ?? null,
   };
-  const planned = {
-    ...options,
-    builds: 1,
-    profile: false,
-    telemetry: true,
-    maxRepeats: 1,
-    failOn: [...DEFAULT_FAIL_ON],
-  };
+  const failOn = [...DEFAULT_FAIL_ON];
+  const planned = { ...options, builds: 1, profile: false, telemetry: true, maxRepeats: 1, failOn };
   if (options.dryRun === true) return showSearch(path, planned, io, request);
   return startSweep(path, planned, io, null, request);
 }

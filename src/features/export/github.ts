@@ -131,11 +131,8 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
     ...(rows.some(({ changePercent }) => changePercent !== null) ? changes : values),
     ...optional.flatMap(([isShown, column]) => (isShown ? [column] : [])),
   ];
-  const texts = [
-    columns.map(([header]) => header),
-    columns.map(([, rule]) => rule),
-    ...rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row))),
-  ];
+  const body = rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row)));
+  const texts = [columns.map(([header]) => header), columns.map(([, rule]) => rule), ...body];
   const more = rows.length > most ? ['', `and ${count(rows.length - most, 'more cell', 'more cells')}`] : [];
   return [...texts.map((line) => `| ${line.join(' | ')} |`), ...more];
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { count as countSchema, id as idSchema, output as outputSchema } from '../../records/output-parts.ts';
@@ -23,12 +23,8 @@ import type { ExportOptions } from './command.ts';
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
   const file = output === undefined || output === '-' ? null : output;
-  if (file === null && json === true) {
-    throw new UsageError('only one thing can go to standard output: name a file with --output');
-  }
-  if (file !== null && redact === true) {
-    throw new UsageError('--redact hides names in what is printed: leave --output out');
-  }
+  ensure(file !== null || json !== true, 'only one thing can go to standard output: name a file with --output');
+  ensure(file === null || redact !== true, '--redact hides names in what is printed: leave --output out');
   return withStore(options, io, async (store) => {
     const { notes, runId, slices, ...trace } = runTrace(store.db, namedRun(store.db, name));
     const chunks = chromeTrace(trace);

@@ -132,18 +132,15 @@ export class GroupImport {
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
       const run = this.withPossibleDate(withStatedCell(found, standalone.stated));
       if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
-      const { contentId, manifest } = run;
+      const { manifest } = run;
       const { lone: single } = manifest;
       // The same standalone number in another sweep is another run.
       const isBare = single?.kind === 'report' && single.metric !== null;
       const added = note === null || manifest.runId !== null ? [] : [note];
       const startedAt = date !== null && statedStart(manifest) === null ? date : manifest.startedAt;
-      return {
-        ...run,
-        contentId: isBare ? hashOf({ run: contentId, sweep }) : contentId,
-        manifest: { ...manifest, startedAt, notes: [...added, ...manifest.notes] },
-        notes: [...added, ...run.notes],
-      };
+      const contentId = isBare ? hashOf({ run: run.contentId, sweep }) : run.contentId;
+      const stated = { ...manifest, startedAt, notes: [...added, ...manifest.notes] };
+      return { ...run, contentId, manifest: stated, notes: [...added, ...run.notes] };
     });
   }
 

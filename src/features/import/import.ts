@@ -5,7 +5,7 @@ import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
 import { readFindings, readPrunedNotes, takeFindings } from '../../artefacts/sweep-notes.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
@@ -42,9 +42,8 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const sources: NamedSource[] = [];
   const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
-  if (options.into !== undefined && options.sweep !== undefined) {
-    throw new UsageError('--sweep names a new sweep, --into an existing one: give only one');
-  }
+  const isOne = options.into === undefined || options.sweep === undefined;
+  ensure(isOne, '--sweep names a new sweep, --into an existing one: give only one');
   checkOwner(options.as);
   const hints = hintsOf(options);
   const leftOut: LeftOut = {};
@@ -237,12 +236,10 @@ function metricOfPattern(pattern: string): CustomMetricId {
 /** @throws UsageError if a metric is required but missing, or given but not needed */
 function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
-  if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
-    throw new UsageError(`--metric is for files of your own: reports of ${as} name their metrics`);
-  }
-  if (as === OWN_NUMBERS && metric === undefined) {
-    throw new UsageError('which metric do they contain? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
-  }
+  const isOwn = as === undefined || as === OWN_NUMBERS;
+  ensure(isOwn || metric === undefined, `--metric is for files of your own: reports of ${as} name their metrics`);
+  const example = '--metric NAME:lower|higher:UNIT, as e2e:lower:ms';
+  ensure(as !== OWN_NUMBERS || metric !== undefined, `which metric do they contain? Add ${example}`);
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
 }
 

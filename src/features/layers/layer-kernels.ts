@@ -83,6 +83,7 @@ const SHOWN_CALLS = 4;
 export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, top: number, look: Look): string[] {
   const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
   const { columns, style } = look;
+  const noted = notes.map((note) => `note: ${printable(note)}`);
   const wrapped = (indent: number, lines: readonly string[]): string[] =>
     lines.flatMap((line) => wrapHanging(line, columns, indent));
   const all = sumOf(kernels);
@@ -98,10 +99,7 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
   return [
     ...wrapped(2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
     ...wrapped(2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
-    ...wrapped(
-      2,
-      notes.map((note) => `note: ${printable(note)}`),
-    ).map(style.warn),
+    ...wrapped(2, noted).map(style.warn),
     '',
     ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [

@@ -1,6 +1,6 @@
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
@@ -27,31 +27,24 @@ import type { LayersDiffOutput, LayersOutput } from './output.ts';
 import { layersText } from './text.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
-  if (options.regex === true && options.select === undefined) {
-    throw new UsageError("--regex needs --select: --select 'blocks\\.\\d+' --regex");
+  const { agg, diff, groupBy, kernels, regex, select } = options;
+  const sums = groupBy !== undefined || agg === true;
+  ensure(regex !== true || select !== undefined, "--regex needs --select: --select 'blocks\\.\\d+' --regex");
+  if (kernels !== undefined) {
+    ensure(diff === undefined && !sums, '--kernels shows layers one by one: leave --diff, --group-by, --agg out');
+    return (await import('./layer-kernels.ts')).showKernels(name, kernels, options, io);
   }
-  if (options.kernels !== undefined) {
-    if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
-      throw new UsageError('--kernels shows layers one by one: leave --diff, --group-by, --agg out');
-    }
-    const { showKernels } = await import('./layer-kernels.ts');
-    return showKernels(name, options.kernels, options, io);
-  }
-  if (options.agg === true && (options.diff !== undefined || options.groupBy !== undefined)) {
-    throw new UsageError('--agg sums all chosen layers up: leave --diff and --group-by out');
-  }
-  if (options.diff === undefined) return showLayers(name, options, io);
-  const [a, b, ...more] = options.diff;
-  if (a === undefined || b === undefined || more.length > 0) {
-    throw new UsageError('--diff takes two sides, after the cell: bench layers CELL --diff BASE HEAD, or two folders');
-  }
+  const isAlone = diff === undefined && groupBy === undefined;
+  ensure(agg !== true || isAlone, '--agg sums all chosen layers up: leave --diff and --group-by out');
+  if (diff === undefined) return showLayers(name, options, io);
+  const [a, b, ...more] = diff;
+  const order = 'after the cell: bench layers CELL --diff BASE HEAD, or two folders';
+  ensure(a !== undefined && b !== undefined && more.length === 0, `--diff takes two sides, ${order}`);
   return showDiff(name, [a, b], options, io);
 }
 
 async function showLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
-  if (name === undefined) {
-    throw new UsageError('name a cell, a run, or a folder with profile.json: bench layers CELL');
-  }
+  ensure(name !== undefined, 'name a cell, a run, or a folder with profile.json: bench layers CELL');
   const model = options.onnx === undefined ? null : await namedModel(options.onnx, io.cwd);
   const stored = isPath(name, io)
     ? null

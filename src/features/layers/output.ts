@@ -51,12 +51,8 @@ export type LayersOutput = OutputOf<typeof layers>;
 
 const milliseconds = numberOrNull.describe('Null without a profile on both sides');
 const times = { baseMs: milliseconds, headMs: milliseconds, deltaMs: milliseconds };
-const side = z.strictObject({
-  ...engine,
-  layers: count,
-  totalMs: milliseconds,
-  listedMs: milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed'),
-});
+const listedMs = milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed');
+const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds, listedMs });
 const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),
@@ -99,11 +95,8 @@ export const captured = capturedWorkSchema.extend({
 
 export type Captured = OutputOf<typeof captured>;
 
-export const layersKernels = output('bench layers --kernels --json', {
-  label: z.string().nullable(),
-  file: z.string(),
-  notes: z.array(z.string()),
-  ...captured.shape,
-});
+const capture = { label: z.string().nullable(), file: z.string(), notes: z.array(z.string()) };
+
+export const layersKernels = output('bench layers --kernels --json', { ...capture, ...captured.shape });
 
 export type LayersKernelsOutput = OutputOf<typeof layersKernels>;

@@ -24,6 +24,7 @@ type Summary = LayersOutput['summary'];
 export function layersText(report: LayersOutput, { alignment, islands, top }: LayersDetails, look: Look): string[] {
   const { aggregate, groups, iterations, layers, notes, provenance, runId, summary, totalMs } = report;
   const { style, columns } = look;
+  const noted = notes.map((note) => `note: ${printable(note)}`);
   const wrapped = (indent: number, lines: readonly string[]): string[] =>
     lines.flatMap((line) => wrapHanging(line, columns, indent));
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
@@ -37,10 +38,7 @@ export function layersText(report: LayersOutput, { alignment, islands, top }: La
   return [
     ...wrapped(2, [`layers of ${printable(report.label ?? report.ref)}`]).map(style.strong),
     ...wrapped(2, [about]),
-    ...wrapped(
-      2,
-      notes.map((note) => `note: ${printable(note)}`),
-    ).map(style.warn),
+    ...wrapped(2, noted).map(style.warn),
     '',
     ...(rows === null ? layerTable(report, top, look) : groupTable(rows, report, top, look)),
     ...(isSelected ? [style.dim(`${count(layers.length, 'layer')} of ${summary.layers} chosen${chosen}`)] : []),

@@ -35,11 +35,8 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
     const found = chooseCells(store.db, allCells(store.db), options.filter);
     const keys = found.map(({ key }) => key);
     const numbers = cellNumbers(store.db, keys);
-    const listed = found.map((cell) => ({
-      ...cell,
-      label: cellLabel(cell),
-      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
-    }));
+    const none = { measured: 0, sweeps: 0, lastAt: null, provenances: [] };
+    const listed = found.map((cell) => ({ ...cell, label: cellLabel(cell), ...(numbers.get(cell.key) ?? none) }));
     return printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
       cellsText(output, options.filter !== undefined, look),
     );

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { hashModel } from '../../files/hashes.ts';
 import type { Io } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { type ChangedLayers, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
@@ -68,9 +68,7 @@ export async function reduceModel(
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
   const [part] = found;
-  if (part === undefined) {
-    throw new UsageError(`--reduce ${name}: neither build has this layer or ONNX node`);
-  }
+  ensure(part !== undefined, `--reduce ${name}: neither build has this layer or ONNX node`);
   const path = modelPath(head.repro, named, io);
   const { shapes: run } = head.point.cell;
   const shapes = [run, ...limitsOf(head.repro, run), ...limitsOf(base.repro, run)];

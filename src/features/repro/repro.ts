@@ -2,7 +2,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { namedRun } from '../../selection/by-name.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -18,13 +18,11 @@ import { lockOf } from '../../machine/requests.ts';
 
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
-  if (options.base !== undefined || options.reduce !== undefined || options.model !== undefined) {
-    throw new UsageError('--base, --reduce and --model need --bundle FILE.zip');
-  }
+  const isPlain = [options.base, options.reduce, options.model].every((each) => each === undefined);
+  ensure(isPlain, '--base, --reduce and --model need --bundle FILE.zip');
   const file = script === undefined || script === true || script === '-' ? null : script;
-  if (json === true && script !== undefined && file === null) {
-    throw new UsageError('only one thing can go to standard output: name a file, --script repro.sh');
-  }
+  const isBoth = json === true && script !== undefined && file === null;
+  ensure(!isBoth, 'only one thing can go to standard output: name a file, --script repro.sh');
   return withStore(options, io, async (store) => {
     const found = await gatherReproduction(store, namedRun(store.db, name), io.cwd);
     const text = script === undefined ? '' : reproScript(found);

@@ -4,7 +4,7 @@ import { attachFile } from '../../artefacts/attached.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { remediedBound } from './next-steps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
@@ -123,9 +123,7 @@ function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptio
 
 /** `bench show RUN --attach FILE...`: attaches files to a run, by their hash. */
 export async function attach(run: string, files: readonly string[], options: ShowOptions, io: Io): Promise<ExitCode> {
-  if (options.name !== undefined && files.length > 1) {
-    throw new UsageError('--name is the name of one file: attach them one by one');
-  }
+  ensure(options.name === undefined || files.length < 2, '--name is the name of one file: attach them one by one');
   return withStoreToWrite(options, io, async ({ db, path }) => {
     const runId = namedRun(db, run);
     const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };

@@ -44,14 +44,9 @@ function valuesOf({ points }: TrendSeries) {
 
 function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   const { by, marks, points } = series;
-  const chart = {
-    ...series,
-    values: valuesOf(series),
-    labels: labelsOf(points, by),
-    marks: marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` })),
-    starts: sweepStarts(points),
-    height,
-  };
+  const named = marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` }));
+  const [labels, starts] = [labelsOf(points, by), sweepStarts(points)];
+  const chart = { ...series, values: valuesOf(series), labels, marks: named, starts, height };
   const { legend, lines } = cellChart(chart, look);
   const { strip } = series;
   const what = strip && metricOf(strip.metric).label;

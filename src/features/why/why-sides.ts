@@ -104,11 +104,8 @@ export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint)
   const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
   /** False if a side only lists its layers; the times in `diff` and `rows` are then meaningless. */
   const isTimed = before.iterations !== null && after.iterations !== null;
-  return {
-    layers: { diff, rows: changeRows(diff), isTimed, otherCell },
-    profiles: [before, after] as const,
-    notes: [...noted('base', before), ...noted('head', after)],
-  };
+  const notes = [...noted('base', before), ...noted('head', after)];
+  return { layers: { diff, rows: changeRows(diff), isTimed, otherCell }, profiles: [before, after] as const, notes };
 }
 
 /** Layer times at another batch cannot explain a change. */
