@@ -3,7 +3,7 @@ import { checkLogs } from './logs.ts';
 import { writeMatrix } from './matrices.ts';
 import { checkBack, checkQuiet, checkSlower, findingText, GATE, pairLines, writeSlowerResnet } from './referee.ts';
 import { type Contender, startContender } from './sharing.ts';
-import type { Visit } from './visit.ts';
+import { NEWEST_SWEEP, type Visit } from './visit.ts';
 
 /** Sweeps before a change. */
 const HISTORY = 3;
@@ -47,19 +47,15 @@ async function checkBusyPairs(visit: Visit): Promise<void> {
   const args = ['run', writeMatrix(visit, { ...GATE, changes: { resnet: { onnx } } }, 'gate-contended'), '--confirm'];
   const from = visit.place.clock();
   const child = visit.start(args);
-  let contender: Contender | null = null;
+  const contenders: Contender[] = [];
   child.stderr?.on('data', (piece: Buffer) => {
-    if (contender === null && piece.includes('(pair 1')) contender = startContender(visit);
+    if (contenders.length === 0 && piece.includes('(pair 1')) contenders.push(startContender(visit));
   });
   const { stderr } = visit.ended(args, from, await child);
-  await stop(contender);
-  visit.check('there were pairs', contender !== null, `${stderr.split('(pair ').length - 1} runs of pairs`);
+  await Promise.all(contenders.map((contender) => contender.stop()));
+  visit.check('there were pairs', contenders.length > 0, `${stderr.split('(pair ').length - 1} runs of pairs`);
   const { cells } = await visit.json(OUTPUTS.compare, ['compare', 'latest~1', 'latest']);
   await checkNotBlamed(visit, Math.max(...cells.map(({ changePercent }) => changePercent ?? 0)), pairLines(stderr));
-}
-
-async function stop(contender: Contender | null): Promise<void> {
-  await contender?.stop();
 }
 
 /**
@@ -69,8 +65,11 @@ async function stop(contender: Contender | null): Promise<void> {
  */
 async function checkNotBlamed(visit: Visit, percent: number, lines: readonly string[]): Promise<void> {
   const { findings, series } = await visit.json(OUTPUTS.check, ['check']);
+  // A sweep that was stopped is not judged, so that check shows what the sweep before it reported.
+  const isNewest = `SELECT count(*) n FROM sweeps WHERE sweep_id = ? AND ${NEWEST_SWEEP}`;
   const fresh = findings.filter(
-    ({ cause, state, direction }) => state === 'new' && cause !== 'machine' && direction === 'slower',
+    ({ cause, direction, reportedSweepId }) =>
+      visit.count(isNewest, reportedSweepId) > 0 && cause !== 'machine' && direction === 'slower',
   );
   const sizes = fresh.map(({ metrics, pairs }) => pairs?.changePercent ?? metrics[0]?.changePercent ?? 0);
   const { contended, runs } = visit.contended();

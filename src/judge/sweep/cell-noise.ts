@@ -20,13 +20,15 @@ const SHARE_LOGS = SHARES.map(Math.log);
 const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
 /** Sd, on the log scale, that a timer leaves in runs that print the same number. */
 const TIMER_SD = 5e-5;
+/** Log of the prior share of cells with normal tails, and with heavy ones. */
+const TAIL_LOGS = Float64Array.of(Math.log(1 - RULES.heavyShare), Math.log(RULES.heavyShare));
 
 /** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
 
 export class NoisePrior {
   readonly typicalSd: number;
-  readonly sds = new Float64Array(STEPS);
+  readonly sdLogs = new Float64Array(STEPS);
   readonly squares = new Float64Array(STEPS);
   readonly squareLogs = new Float64Array(STEPS);
   readonly logs = new Float64Array(STEPS);
@@ -37,8 +39,9 @@ export class NoisePrior {
     this.typicalSd = typicalSd;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
-      this.sds[i] = typicalSd * ratio;
-      this.squares[i] = at(this.sds, i) ** 2;
+      const sd = typicalSd * ratio;
+      this.sdLogs[i] = Math.log(sd);
+      this.squares[i] = sd ** 2;
       this.squareLogs[i] = Math.log(at(this.squares, i));
       this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
     }
@@ -116,15 +119,12 @@ export class CellNoise {
     this.#stale = 0;
     this.#judgeRuns();
     const weights = this.#weights;
-    const { logs, sds } = this.#prior;
+    const { logs, sdLogs } = this.#prior;
     let top = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < STEPS; i += 1) {
-      for (let heavy = 0; heavy < 2; heavy += 1) {
-        const share = Math.log(heavy === 1 ? RULES.heavyShare : 1 - RULES.heavyShare);
-        const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, i);
-        weights[2 * i + heavy] = weight;
-        top = Math.max(top, weight);
-      }
+    for (let i = 0; i < 2 * STEPS; i += 1) {
+      const ofSd = at(logs, i >> 1) + at(this.#within, i >> 1);
+      weights[i] = at(this.#logLikelihood, i) + at(TAIL_LOGS, i & 1) + ofSd;
+      top = Math.max(top, at(weights, i));
     }
     let sum = 0;
     let mean = 0;
@@ -132,7 +132,7 @@ export class CellNoise {
       const weight = Math.exp(at(weights, i) - top);
       weights[i] = weight;
       sum += weight;
-      mean += weight * Math.log(at(sds, i >> 1));
+      mean += weight * at(sdLogs, i >> 1);
     }
     for (let i = 0; i < 2 * STEPS; i += 1) weights[i] = at(weights, i) / sum;
     this.sd = Math.exp(mean / sum);

@@ -191,13 +191,15 @@ export class JudgedCell {
     const { common, share } = sweep;
     let least = RULES.windowP * share;
     let best: { readonly window: number; readonly mean: number } | null = null;
-    noise.refresh(true);
-    const { sd } = noise;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
       const scale = 1 / window + 1 / (level.count - window);
-      const mean = level.meanOfNewest(window, RULES.clipSd * sd);
-      if (Math.abs(mean) < 2.5 * sd * Math.sqrt(scale)) continue;
-      if (Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(sd, common.sd)) continue;
+      const isFar = (sds: number): boolean =>
+        Math.abs(level.meanOfNewest(window, RULES.clipSd * noise.sd)) >= sds * noise.sd * Math.sqrt(scale);
+      // The posterior is computed for likely windows alone.
+      if (!isFar(2)) continue;
+      noise.refresh(true);
+      const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
+      if (!isFar(2.5) || Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(noise.sd, common.sd)) continue;
       const p = noise.tail(mean, scale, common.variance / window, window);
       if (p >= least) continue;
       least = p;
