@@ -134,16 +134,9 @@ function resultOf(
   timedRuns: number | null,
   { inFlight, timer = 'unknown', version, warmUpRuns }: Partial<CommandSettings> = {},
 ): HarnessResult {
-  const method = {
-    harness: 'command',
-    harnessVersion: version ?? null,
-    timer,
-    inFlight: inFlight ?? null,
-    percentileRule: 'unknown',
-    transfers: null,
-    warmUpRuns: warmUpRuns ?? null,
-    timedRuns,
-  } as const;
+  const counts = { inFlight: inFlight ?? null, warmUpRuns: warmUpRuns ?? null, timedRuns };
+  const how = { timer, percentileRule: 'unknown', transfers: null } as const;
+  const method = { harness: 'command', harnessVersion: version ?? null, ...how, ...counts };
   return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 

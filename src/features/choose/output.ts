@@ -22,6 +22,13 @@ export type DeploymentOutput = OutputOf<typeof deployment>;
 
 const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes: z.array(z.string()) };
 
+const judged = { verdict: z.enum(VERDICTS), reasons: z.array(z.string()) };
+const pairCounts = { pairs: count, slower: count, faster: count, unclear: count };
+const ratios = { leastRatio: z.number(), mostRatio: z.number() };
+const tally = z.strictObject({ precision: z.string(), reference: z.string(), ...pairCounts, ...ratios });
+const batches = { fromKey: id, toKey: id, fromBatch: count, toBatch: count };
+const step = z.strictObject({ ...batches, itemsPerSChangePercent: z.number(), ...judged });
+
 export const pareto = output('bench choose --json', {
   ...chosen,
   workloads: z
@@ -35,39 +42,15 @@ export const pareto = output('bench choose --json', {
               ratio: z.number().describe('Ratio of the throughputs'),
               interval: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
               latencyRatio: numberOrNull.describe('Above 1: lower latency than the reference'),
-              verdict: z.enum(VERDICTS),
-              reasons: z.array(z.string()),
+              ...judged,
             })
             .nullable(),
         }),
       ),
     )
     .describe('Deployments of one model, measured in the same way'),
-  precisions: z.array(
-    z.strictObject({
-      precision: z.string(),
-      reference: z.string(),
-      pairs: count,
-      slower: count,
-      faster: count,
-      unclear: count,
-      leastRatio: z.number(),
-      mostRatio: z.number(),
-    }),
-  ),
-  scaling: z
-    .array(
-      z.strictObject({
-        fromKey: id,
-        toKey: id,
-        fromBatch: count,
-        toBatch: count,
-        itemsPerSChangePercent: z.number(),
-        verdict: z.enum(VERDICTS),
-        reasons: z.array(z.string()),
-      }),
-    )
-    .describe('Pairs of cells that differ only in batch, from each batch to the next'),
+  precisions: z.array(tally),
+  scaling: z.array(step).describe('Pairs of cells that differ only in batch, from each batch to the next'),
   unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
 });
 

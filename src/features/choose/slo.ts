@@ -57,15 +57,11 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): Answ
   const [nearest = null] = candidates.toSorted(
     (a, b) => Number(b.accuracyLimit === 'kept') - Number(a.accuracyLimit === 'kept') || a.limitedMs - b.limitedMs,
   );
-  return {
-    model: example.cell.model,
-    candidates: candidates.length,
-    fitting: fitting.length,
-    fittingKeys: fitting.map(({ key }) => key),
-    winner: fitting[0] ?? null,
-    runnerUp: fitting[1] ?? null,
-    nearest: fitting.length === 0 ? nearest : null,
-  };
+  const [winner = null, runnerUp = null] = fitting;
+  const fittingKeys = fitting.map(({ key }) => key);
+  const counts = { candidates: candidates.length, fitting: fitting.length };
+  const missed = winner === null ? nearest : null;
+  return { model: example.cell.model, ...counts, fittingKeys, winner, runnerUp, nearest: missed };
 }
 
 function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): Candidate['accuracyLimit'] {

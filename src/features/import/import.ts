@@ -79,13 +79,9 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const imported: ImportedSweep[] = [];
   const note = (text: string): void => io.err(`note: ${text}\n`);
   const work = async (): Promise<void> => {
-    const context = contextOf(store.db, artefactsFolder, io, {
-      git,
-      date: dateOf(options, io),
-      standalone,
-      note: options.note ?? null,
-      into: options.into === undefined ? null : importedSweep(store.db, options.into),
-    });
+    const into = options.into === undefined ? null : importedSweep(store.db, options.into);
+    const hinted = { git, date: dateOf(options, io), standalone, note: options.note ?? null, into };
+    const context = contextOf(store.db, artefactsFolder, io, hinted);
     const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
     for (const [name, group] of groups) {
       io.signal.throwIfAborted();

@@ -67,6 +67,7 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
   const timed = (text: string) => (isTimed(diff) ? text : '');
   const changeStyle = ({ deltaMs, isCause }: DiffRow) =>
     !isCause ? style.dim : deltaMs !== null && deltaMs > 0 ? style.bad : style.good;
+  const sidesText = ({ baseMs, headMs }: DiffRow) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`;
   const layersText = ({ baseLayers, headLayers }: DiffRow): string =>
     baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`;
   const how = ({ change, detail }: DiffRow): string => (change === 'otherHash' ? '' : printable(detail ?? ''));
@@ -74,11 +75,7 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
     [
       numberColumn('change', ({ deltaMs }) => timed(signedMs(deltaMs)), 0, { style: changeStyle }),
       numberColumn('of all', ({ deltaMs }) => timed(shareOf(deltaMs, diff)), 3),
-      numberColumn(
-        'base → head, ms',
-        (row) => timed(`${formatNumber(row.baseMs, 3)} → ${formatNumber(row.headMs, 3)}`),
-        5,
-      ),
+      numberColumn('base → head, ms', (row) => timed(sidesText(row)), 5),
       numberColumn('layers', layersText, 2),
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },

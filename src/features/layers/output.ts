@@ -19,6 +19,7 @@ const engine = {
   gpuComputeMs: numberOrNull.describe('Median GPU compute time, without the profiler'),
   notes: z.array(z.string()),
 };
+const range = { minMs: numberOrNull, meanMs: numberOrNull, maxMs: numberOrNull };
 const spread = { totalMs: z.number(), minMs: z.number(), meanMs: z.number(), maxMs: z.number() };
 
 export const layers = output('bench layers --json', {
@@ -36,9 +37,7 @@ export const layers = output('bench layers --json', {
       layers: count,
       totalMs: numberOrNull.describe('Null without a profile'),
       sharePercent: numberOrNull.describe('Share of the time of all layers'),
-      minMs: numberOrNull,
-      meanMs: numberOrNull,
-      maxMs: numberOrNull,
+      ...range,
     })
     .nullable()
     .describe('With --agg: total of all selected layers'),
@@ -85,13 +84,10 @@ export const layersDiff = output('bench layers --diff --json', {
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 
-export const captured = capturedWorkSchema.extend({
-  kernels: z.array(
-    capturedWorkSchema.shape.kernels.element.extend({
-      nodes: z.array(z.string()).describe('ONNX nodes of the profiled layers with this kernel as tactic'),
-    }),
-  ),
-});
+const nodes = z.array(z.string()).describe('ONNX nodes of the profiled layers with this kernel as tactic');
+const kernel = capturedWorkSchema.shape.kernels.element.extend({ nodes });
+
+export const captured = capturedWorkSchema.extend({ kernels: z.array(kernel) });
 
 export type Captured = OutputOf<typeof captured>;
 

@@ -183,13 +183,9 @@ function knownOf(repro: ReproOutput): ReproOutput {
   const variables = Object.entries(start?.env ?? {});
   const unknown = variables.flatMap(([name]) => (isStoredVariable(name) ? [] : [name]));
   const env = Object.fromEntries(variables.filter(([name]) => isStoredVariable(name)));
-  return {
-    ...repro,
-    environment: { ...environment, container: null },
-    git: { ...git, branch: null },
-    start: start && { ...start, env, withheld: [...start.withheld, ...unknown] },
-    withheld: repro.withheld + unknown.length,
-  };
+  const known = start && { ...start, env, withheld: [...start.withheld, ...unknown] };
+  const anonymous = { environment: { ...environment, container: null }, git: { ...git, branch: null } };
+  return { ...repro, ...anonymous, start: known, withheld: repro.withheld + unknown.length };
 }
 
 /** Adds what was run and how, the layers of the engines, and the files of each run once. */

@@ -49,15 +49,9 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
   const ladder = cell === null || isUnmeasured ? [] : ladderOf(db, run, cell, isProfiled);
   const isHelped = cell !== null && cell.harness === undefined && run.measurement !== null;
   const remedies = isHelped ? [...(run.bound?.remedies ?? []), tunedShape(db, run, cell), ...overlap(run, cell)] : [];
-  return {
-    schemaVersion: 1,
-    runId,
-    label: cell === null ? null : cellLabel(cell),
-    provenance,
-    findings: findingsOf(run, layers, remedies),
-    next: ladder.find(({ state }) => state === 'next') ?? null,
-    ladder,
-  };
+  const [label, findings] = [cell === null ? null : cellLabel(cell), findingsOf(run, layers, remedies)];
+  const next = ladder.find(({ state }) => state === 'next') ?? null;
+  return { schemaVersion: 1, runId, label, provenance, findings, next, ladder };
 }
 
 const TOOLS: Readonly<Record<ProfilerStep['tool'], { readonly name: string; readonly says: string }>> = {

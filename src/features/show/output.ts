@@ -26,17 +26,14 @@ const switchGains = z
   })
   .nullable();
 
+const counts = { measured: part.count, unfit: part.count, failed: part.count, skipped: part.count, kept: part.count };
+const timeShare = numberOrNull.describe('Null without a profile of the cell');
+const share = z.strictObject({ asked: z.string(), timeShare, layerShare: z.number(), isReal: z.boolean() });
+
 export const shownSweep = part.output('bench run --json, and bench show SWEEP --json', {
   ...part.sweep.shape,
   importNotes: z.array(z.string()).describe('What is said of imported numbers (`bench import --note`)'),
-  counts: z.strictObject({
-    measured: part.count,
-    unfit: part.count,
-    failed: part.count,
-    skipped: part.count,
-    kept: part.count,
-    replaced: part.count.describe('Unfit runs that bench measured again'),
-  }),
+  counts: z.strictObject({ ...counts, replaced: part.count.describe('Unfit runs that bench measured again') }),
   graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
   transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),
   neighborCosts: switchGains.describe('Throughput change by a neighbor, for cells measured with and without'),
@@ -76,15 +73,7 @@ export const shownSweep = part.output('bench run --json, and bench show SWEEP --
       p99Ms: numberOrNull,
       tunedBatch: part.count.nullable().describe('Batch in opt of its optimization profile'),
       spreadPercent: numberOrNull,
-      precisionShare: z
-        .strictObject({
-          asked: z.string(),
-          timeShare: numberOrNull.describe('Null without a profile of the cell'),
-          layerShare: z.number(),
-          isReal: z.boolean(),
-        })
-        .nullable()
-        .describe('Actual precision: shares in the precision of the cell, from 0 to 1'),
+      precisionShare: share.nullable().describe('Actual precision: shares in the precision of the cell, from 0 to 1'),
       bound: cellBoundSchema,
       noEngine: part.reason.describe('Why the build of its engine failed'),
       others: z.array(
@@ -99,19 +88,10 @@ export const shownSweep = part.output('bench run --json, and bench show SWEEP --
 
 export type ShownSweep = part.OutputOf<typeof shownSweep>;
 
-const outcome = z.strictObject({
-  kind: z.enum(OUTCOME_KINDS),
-  reason: part.reason.optional(),
-  evidence: z.array(part.evidence),
-});
-const listedRun = z.strictObject({
-  runId: part.id,
-  sweepId: part.id,
-  role: part.role,
-  repeat: part.count,
-  startedAt: part.instant.nullable(),
-  outcome,
-});
+const reasoned = { reason: part.reason.optional(), evidence: z.array(part.evidence) };
+const outcome = z.strictObject({ kind: z.enum(OUTCOME_KINDS), ...reasoned });
+const ids = { runId: part.id, sweepId: part.id, role: part.role };
+const listedRun = z.strictObject({ ...ids, repeat: part.count, startedAt: part.instant.nullable(), outcome });
 export const shownCell = part.output('bench show CELL --json', {
   cell: part.cell,
   bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),

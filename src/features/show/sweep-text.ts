@@ -100,14 +100,10 @@ function countsOf(
   const kinds = [...runs.map(({ outcome }) => outcome), ...failures.filter(({ role }) => role === 'build')];
   const times = (wanted: string): number => kinds.filter(({ kind }) => kind === wanted).length;
   const disturbed = plan === null ? [] : disturbedCells(runs, plan.repeats);
-  return {
-    measured: times('measured'),
-    unfit: times('unfit'),
-    failed: times('failed'),
-    skipped: plan === null ? 0 : skippedRuns(db, sweep, plan),
-    kept: 0,
-    replaced: disturbed.reduce((sum, cell) => sum + cell.replaced, 0),
-  };
+  const skipped = plan === null ? 0 : skippedRuns(db, sweep, plan);
+  const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
+  const [measured, unfit, failed] = [times('measured'), times('unfit'), times('failed')];
+  return { measured, unfit, failed, skipped, kept: 0, replaced };
 }
 
 /** Planned runs whose engine could not be built. */
@@ -168,6 +164,9 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   const isExplained = own.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const dash = (row: CellRow, text: string | null): string => (isDriven(row) ? '' : (text ?? '–'));
   const time = (row: CellRow, ms: number | null): string => dash(row, streamMs(ms, row.cell.streams));
+  const boundRank = BOUND_RANKS[isExplained ? 'explained' : 'compute'];
+  const boundStyle = ({ bound }: CellRow) =>
+    bound === null || bound.by === 'compute' ? style.dim : (text: string) => text;
   const flagStyle = ({ flags }: CellRow) =>
     isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim;
   const othersStyle = ({ others, noEngine }: CellRow) =>
@@ -188,12 +187,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
       numberColumn('qps', (row) => dash(row, row.throughputQps === null ? null : formatNumber(row.throughputQps)), 1),
       numberColumn('items/s', (row) => itemsText(row, isDriven(row), hasBatches), 5),
       numberColumn('opt×', (row) => (isTunedElsewhere ? optText(row) : ''), 5.5),
-      textColumn(
-        'bound by',
-        (row) => dash(row, row.bound?.by ?? null),
-        BOUND_RANKS[isExplained ? 'explained' : 'compute'],
-        { style: ({ bound }) => (bound === null || bound.by === 'compute' ? style.dim : (text) => text) },
-      ),
+      textColumn('bound by', (row) => dash(row, row.bound?.by ?? null), boundRank, { style: boundStyle }),
       numberColumn('latency p99', (row) => time(row, row.p99Ms), 3),
       numberColumn('runs', ({ measured }) => String(measured), 4),
       textColumn('flags', flagsText, FLAGS_RANK, { style: flagStyle, minWidth: 10 }),

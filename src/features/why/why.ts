@@ -111,12 +111,8 @@ async function explain(db: StoreDatabase, { cell, paths, refs }: Asked, { metric
     const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
-  return {
-    schemaVersion: 1 as const,
-    base: sideOutput(base, sides.base),
-    head: sideOutput(head, sides.head),
-    ...explanation,
-  };
+  const named = { base: sideOutput(base, sides.base), head: sideOutput(head, sides.head) };
+  return { schemaVersion: 1 as const, ...named, ...explanation };
 }
 
 function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
@@ -124,13 +120,8 @@ function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
 }
 
 function sideOutput({ ref, cell, sweeps, note }: CellPoint, runs: WhySides['base']): WhyOutput['base'] {
-  return {
-    ref: sweeps[0]?.name ?? ref,
-    key: cell.key,
-    label: cellLabel(cell),
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
-    boundBy: usualBound(runs.map(({ boundBy }) => boundBy)),
-    note,
-  };
+  const sweepIds = sweeps.map(({ sweepId }) => sweepId);
+  const provenance = [...new Set(sweeps.map((sweep) => sweep.provenance))];
+  const boundBy = usualBound(runs.map((run) => run.boundBy));
+  return { ref: sweeps[0]?.name ?? ref, key: cell.key, label: cellLabel(cell), sweepIds, provenance, boundBy, note };
 }
