@@ -232,3 +232,8 @@ export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' |
   // The two sweeps differ in the commit, which a narrow column must not truncate.
   return branch === COMPARE_BRANCH ? `${short} ${branch}` : `${printable(branch)} ${short}`;
 }
+
+/** `recorded (h200)`: the provenance, with the set of a replay. */
+export function provenanceText({ provenance, recordingSet }: Pick<Sweep, 'provenance' | 'recordingSet'>): string {
+  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
+}
