@@ -1,7 +1,7 @@
 import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 
-import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
-import { type Execute, execute } from './cli/execute.ts';
+import { type DefinedCommand, defineGroup, type Execute } from './cli/define-command.ts';
+import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { removedLine, wrongUseLine } from './cli/wrong-use.ts';
@@ -123,7 +123,7 @@ export function makeProgram(io: Io, start: Execute): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({
-      groupItems: commonLast,
+      groupItems: firstScreenAsOne,
       minWidthToWrap: 20,
       subcommandTerm: withoutOptions,
       visibleCommands: firstScreen,
@@ -164,18 +164,15 @@ function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpt
   return FIRST_SCREEN.flatMap((name) => visible.find((each) => each.name() === name) ?? []);
 }
 
-function commonLast<Item extends Command | Option>(
+/** The first screen shows its commands as one group. */
+function firstScreenAsOne<Item extends Command | Option>(
   this: Help,
   unsorted: Item[],
   visible: Item[],
   groupOf: (item: Item) => string,
 ): Map<string, Item[]> {
   const isFirst = visible.length === FIRST_SCREEN.length && visible.every((item) => FIRST_SCREEN.includes(item.name()));
-  const groups = [...Help.prototype.groupItems(unsorted, visible, isFirst ? () => 'Commands:' : groupOf)];
-  return new Map([
-    ...groups.filter(([heading]) => heading !== COMMON_OPTIONS),
-    ...groups.filter(([heading]) => heading === COMMON_OPTIONS),
-  ]);
+  return Help.prototype.groupItems(unsorted, visible, isFirst ? () => 'Commands:' : groupOf);
 }
 
 function withoutOptions(command: Command): string {

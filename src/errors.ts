@@ -23,6 +23,11 @@ export class UsageError extends BenchError {
   readonly exitCode = EXIT_CODES.wrongUse;
 }
 
+/** @throws UsageError with this problem unless the condition holds */
+export function ensure(holds: unknown, problem: string): asserts holds {
+  if (!holds) throw new UsageError(problem);
+}
+
 /** A file larger than any real one. Reading it would fill the memory or take hours. */
 export class TooLargeError extends UsageError {}
 

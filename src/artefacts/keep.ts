@@ -72,7 +72,7 @@ export async function keepRun(
 }
 
 /** @throws UsageError if another run is stored in this folder */
-export async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
+async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
   const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
   if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
   const artefacts = printable(dirname(dirname(target)));

@@ -2,16 +2,20 @@ import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } fro
 import type * as z from 'zod';
 
 import type { ExitCode } from '../exit-codes.ts';
-import type { Execute } from './execute.ts';
 import type { Io } from './io.ts';
 
 export type CommonOptions = {
   readonly json?: true;
   readonly db?: string;
-  readonly color: boolean;
+  readonly color?: boolean;
   readonly redact?: true;
   readonly quiet?: true;
 };
+
+/** The options of a command that concern its output. */
+export type OutputOptions = Partial<CommonOptions> & { readonly failOn?: readonly string[]; readonly redact?: boolean };
+
+export type Execute = (options: OutputOptions, start: (io: Io) => Promise<ExitCode>) => Promise<void>;
 
 export type PlainCommand = Command<[], CommonOptions>;
 
@@ -55,9 +59,10 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
 ): DefinedCommand {
   const { name, run } = definition;
   return (parent, execute) => {
-    const base = newCommand(name, definition.isPlain === true);
+    const base = new Command(name);
     describe(base, definition);
     const command = definition.define(base);
+    addCommonOptions(command, definition.isPlain === true);
     if (definition.outputs !== undefined) OUTPUTS.set(command, definition.outputs);
     command.copyInheritedSettings(parent).action(() => {
       const options = command.opts();
@@ -98,8 +103,9 @@ export function defineGroup(definition: Group): DefinedCommand {
   };
 }
 
-function newCommand(name: string, isPlain: boolean): PlainCommand {
-  return new Command(name)
+/** The last group of the help of each command. */
+function addCommonOptions(command: CommandUnknownOpts, isPlain: boolean): void {
+  command
     .optionsGroup(COMMON_OPTIONS)
     .addOption(new Option('--json', 'one documented JSON object on standard output').hideHelp(isPlain))
     .addOption(

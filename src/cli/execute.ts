@@ -4,21 +4,12 @@ import { type Io, withoutColor } from './io.ts';
 import { BenchError, errorText, SYSTEM_PROBLEMS } from '../errors.ts';
 import { asciiText } from '../terminal/text-width.ts';
 import { printable } from '../text/printable.ts';
+import type { OutputOptions } from './define-command.ts';
 import { withNamedStore } from './name-store.ts';
 import { sqliteProblem } from '../store/file/store-file.ts';
 
-export interface CommonOptions {
-  readonly color?: boolean;
-  readonly db?: string;
-  readonly failOn?: readonly string[];
-  readonly redact?: boolean;
-  readonly quiet?: boolean;
-}
-
-export type Execute = (options: CommonOptions, start: (io: Io) => Promise<ExitCode>) => Promise<void>;
-
 export async function execute(
-  options: CommonOptions,
+  options: OutputOptions,
   given: Io,
   start: (io: Io) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -38,7 +29,7 @@ export async function execute(
   }
 }
 
-function shown(io: Io, { color, db, quiet }: CommonOptions): Io {
+function shown(io: Io, { color, db, quiet }: OutputOptions): Io {
   const named = db === undefined ? io : { ...io, db, err: (text: string) => io.err(withNamedStore(text, db)) };
   const signs = named.errLook.isAscii ? { ...named, err: (text: string) => named.err(asciiText(text)) } : named;
   const plain = color === false ? withoutColor(signs) : signs;

@@ -1,5 +1,4 @@
 import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
 import type { GitState } from '../records/sweep.ts';
 import { ciBranch, readGitState, resolveRevision } from '../tools/git/git.ts';
 import type { Io } from './io.ts';
@@ -19,7 +18,7 @@ export async function gitStateOf(
   const isInRepository = state.dirty !== null;
   if (commit === null && (isInRepository || !/^[0-9a-f]{7,64}$/.test(options.commit))) {
     throw new UsageError(
-      `--commit ${printable(options.commit)}: ${isInRepository ? 'commit not found in this repository' : 'there is no git repository here; give the id of a commit'}`,
+      `--commit ${options.commit}: ${isInRepository ? 'commit not found in this repository' : 'there is no git repository here; give the id of a commit'}`,
     );
   }
   return { commit: commit ?? options.commit, branch, dirty: false };

@@ -89,13 +89,8 @@ export function processIo(): Io {
   };
 }
 
-interface OutputStream {
-  readonly columns?: number;
-  readonly isTTY?: boolean;
-}
-
 /** Takes width and color from the terminal, whose width may change, or from the environment. */
-export function lookOf(stream: OutputStream, env: Io['env']): Look {
+export function lookOf(stream: { readonly columns?: number; readonly isTTY?: boolean }, env: Io['env']): Look {
   const isTty = stream.isTTY === true;
   return makeLook(() => columnsOf(stream.columns, env), wantsColour(env, isTty), isAscii(env, isTty));
 }

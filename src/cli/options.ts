@@ -207,13 +207,6 @@ export const numberPattern = parser(
   'must be text with one name in braces, such as "latency: {ms} ms".',
 );
 
-/** A program and its arguments, run without a shell. */
-export function commandLine(text: string): readonly string[] {
-  const words = commandWords(text);
-  if (typeof words === 'string') throw new InvalidArgumentError(`It ${words}.`);
-  return words;
-}
-
 export const noteText = parser((text) => {
   const line = foldedNote(text);
   return line !== '' && line.length <= LONGEST_NOTE ? line : null;
@@ -284,35 +277,18 @@ export function watchOptions<A extends unknown[], O extends OptionValues>(watchi
     .addOption(every('--late-files <time>', 'how long to wait for files of finished jobs', 75, '75s'));
 }
 
-/** Words that only a shell understands. */
-const OF_SHELL = new Set(['&&', '||', '|', ';', '&', '>', '>>', '<', '2>&1']);
+const OF_SHELL = /(?<=^|\s)(?:&&|\|\||[|;&<>]|>>|2>&1|[^\s;]+;)(?=\s|$)/;
 
-/**
- * Splits a command line into words like a shell: by blanks, with '…', "…" and a backslash. Expands nothing.
- * @returns a text for a problem: no words, an open quote, or something for a shell
- */
-export function commandWords(text: string): readonly string[] | string {
-  const words: string[] = [];
-  const shellWords: string[] = [];
-  const word = /\s*((?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+)/gsy;
-  let read = 0;
-  for (let match = word.exec(text); match !== null; match = word.exec(text)) {
-    const raw = match[1] ?? '';
-    read = word.lastIndex;
-    if (OF_SHELL.has(raw) || /[^;];$/.test(raw)) shellWords.push(raw);
-    words.push(unquoted(raw));
+/** A program and its arguments, run without a shell. Blanks separate words, except between '…' or "…". */
+export function commandLine(text: string): readonly string[] {
+  const unquoted = text.replaceAll(/'[^']*'|"[^"]*"/g, '_');
+  const [forShell] = OF_SHELL.exec(unquoted) ?? [];
+  const hint = `runs without a shell, which "${forShell}" is for: put it into a script, or sh -c '...'`;
+  if (unquoted.trim() === '') throw new InvalidArgumentError('It is empty.');
+  if (/['"\\]/.test(unquoted)) {
+    throw new InvalidArgumentError('It has a quote that is not closed, or a backslash: use quotes instead.');
   }
-  if (text.slice(read).trim() !== '') return 'has a quote that is not closed';
-  if (words.length === 0 || words[0] === '') return 'is empty';
-  const [first] = shellWords;
-  if (first !== undefined) return `runs without a shell, which "${first}" is for: put it into a script, or sh -c '...'`;
-  return words;
-}
-
-function unquoted(raw: string): string {
-  return raw.replaceAll(
-    /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/gs,
-    (_, single?: string, double?: string, escaped?: string) =>
-      single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped ?? '',
-  );
+  if (forShell !== undefined) throw new InvalidArgumentError(`It ${hint}.`);
+  const words = text.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  return words.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
 }

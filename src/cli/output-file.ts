@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 
 import { temporaryPath } from '../files/layout.ts';
 import { EnvironmentLackingError, errorCode, SYSTEM_PROBLEMS } from '../errors.ts';
-import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
 /**
@@ -60,7 +59,5 @@ async function placeOf(path: string) {
 export function cannotWrite(file: string, error: unknown, advice?: string): EnvironmentLackingError {
   const code = errorCode(error);
   const why = code === 'ENOENT' ? 'the folder does not exist' : (SYSTEM_PROBLEMS[code] ?? (code || 'unknown'));
-  return new EnvironmentLackingError(
-    `${printable(file)} cannot be written: ${why}${advice === undefined ? '' : `; ${advice}`}`,
-  );
+  return new EnvironmentLackingError(`${file} cannot be written: ${why}${advice === undefined ? '' : `; ${advice}`}`);
 }

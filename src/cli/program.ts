@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 
 import { UsageError } from '../errors.ts';
 import type { Matrix } from '../matrix/load.ts';
-import { printable } from '../text/printable.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readRecordingSet, type RecordingSet } from '../trtexec/replay/recording-set.ts';
 import { type TrtexecProgram, findTrtexec } from '../trtexec/program/find-trtexec.ts';
@@ -59,6 +58,6 @@ function findSet(name: string, io: Io): RecordingSet {
   if (existsSync(join(folder, 'manifest.json'))) return readRecordingSet(folder);
   const names = existsSync(shipped) ? readdirSync(shipped).toSorted() : [];
   throw new UsageError(
-    `--replay ${printable(name)}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
+    `--replay ${name}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
   );
 }

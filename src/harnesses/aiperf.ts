@@ -1,68 +1,52 @@
 import * as z from 'zod';
 
 import type { MetricId } from '../records/metric.ts';
-import {
-  type JsonReport,
-  OUTPUT_THROUGHPUT,
-  REQUEST_LATENCY,
-  REQUEST_THROUGHPUT,
-  TTFT,
-  isStreaming,
-  latencyOf,
-  llmValues,
-  orAxis,
-  streamingSetting,
-} from './driver.ts';
-import {
-  countSetting,
-  defineHarness,
-  type FoundReport,
-  inJson,
-  limitSettings,
-  option,
-  partOf,
-  statedIdentity,
-  textSetting,
-} from './define-harness.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import { defineHarness, type FoundReport, inJson, type JsonReport, option, statedIdentity } from './define-harness.ts';
+import * as llm from './llm.ts';
+import * as setting from './settings.ts';
 
 const tokenSettings = z.strictObject({
-  mean: orAxis(z.number().int().min(1)),
-  stddev: orAxis(z.number().min(0)).optional(),
+  mean: setting.orAxis(z.number().int().min(1)),
+  stddev: setting.orAxis(z.number().min(0)).optional(),
 });
+
+const endpoint = setting.orAxis(z.string().regex(/^[a-z][a-z-]*$/));
+const rate = setting.orAxis(z.number().gt(0));
 
 const aiperfSettings = z
   .strictObject({
     kind: z.literal('aiperf'),
-    program: textSetting('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: textSetting('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
-    model: textSetting('The model, as the server calls it'),
-    endpointType: orAxis(z.string().regex(/^[a-z][a-z-]*$/))
-      .describe('chat, completions, or another that AIPerf knows. Default: chat')
-      .optional(),
-    streaming: streamingSetting.describe('Stream the tokens: needed for TTFT and ITL').optional(),
-    concurrency: countSetting(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
-    requestRate: orAxis(z.number().gt(0)).describe('Requests a second, whether or not the server keeps up').optional(),
-    requestCount: countSetting(1, 'Requests of one run'),
-    warmup: countSetting(0, 'Warm-up requests. Default: none').optional(),
+    program: setting.text('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
+    url: setting.text('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
+    model: setting.text('The model, as the server calls it'),
+    endpointType: endpoint.describe('chat, completions, or another that AIPerf knows. Default: chat').optional(),
+    streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and ITL').optional(),
+    concurrency: setting.count(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
+    requestRate: rate.describe('Requests a second, whether or not the server keeps up').optional(),
+    requestCount: setting.count(1, 'Requests of one run'),
+    warmup: setting.count(0, 'Warm-up requests. Default: none').optional(),
     inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
     outputTokens: tokenSettings.describe('Requested tokens. Default: the model ends by itself').optional(),
-    seed: countSetting(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
-    tokenizer: textSetting(
-      'Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model',
-    ).optional(),
+    seed: setting.count(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
+    tokenizer: setting
+      .text('Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model')
+      .optional(),
     extraInputs: z
       .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
       .describe('Fields of each request: {ignore_eos: true}')
       .optional(),
-    config: textSetting(
-      "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
-    ).optional(),
+    config: setting
+      .text(
+        "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
+      )
+      .optional(),
     apiKey: z
       .unknown()
       .describe('Refused, because settings are stored. Put the key into a variable that config: names')
       .optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
-    ...limitSettings(60),
+    ...setting.limits(60),
   })
   .describe("A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)");
 
@@ -70,8 +54,8 @@ type AiperfSettings = z.infer<typeof aiperfSettings>;
 
 /** At a fixed request rate, throughput is an input, so the cell is judged by latency. */
 function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
-  if (hasRate) return isStreamed ? TTFT : REQUEST_LATENCY;
-  return areTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
+  if (hasRate) return isStreamed ? llm.TTFT : llm.REQUEST_LATENCY;
+  return areTokens ? llm.OUTPUT_THROUGHPUT : llm.REQUEST_THROUGHPUT;
 }
 
 /** A server with the OpenAI API, such as trtllm-serve, measured by NVIDIA's AIPerf. */
@@ -84,7 +68,7 @@ export const aiperfDriver = defineHarness({
   // Interpolated, the default of numpy. Source: metric_result_from_array in aiperf/metrics/metric_dicts.py.
   percentileRule: 'linear',
   transfers: true,
-  metric: REQUEST_THROUGHPUT,
+  metric: llm.REQUEST_THROUGHPUT,
   mark: /"aiperf_version"/,
   report: 'profile_export_aiperf.json',
   hashed: ({ config, tokenizer }) => [
@@ -93,19 +77,18 @@ export const aiperfDriver = defineHarness({
   ],
   refused,
   started: (settings, { hashes, resolve }) => ({
-    metric: judgedBy(isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
+    metric: judgedBy(setting.isStreaming(settings), hasTokens(settings), settings.requestRate !== undefined),
     identity: {
-      served: settings.model,
-      ...workload(filled(settings), settings.requestCount, isStreaming(settings)),
+      ...identityOf(([, , value]) => value(filled(settings))),
       tokenizer: hashes['tokenizer'] ?? settings.tokenizer,
       config: hashes['config'],
       ...extraInputs(settings.extraInputs),
     },
-    run: runOf(settings, resolve),
+    run: runOf(filled(settings), resolve),
   }),
   expected: (settings) => [
     ...(hasTokens(settings) ? ['outputThroughput'] : []),
-    ...(isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
+    ...(setting.isStreaming(settings) ? ['ttftMean', 'itlMean'] : []),
   ],
   found: inJson('is it a report of AIPerf 0.13?', /"aiperf_version"/, (report) => [reportOf(report)]),
 });
@@ -124,32 +107,53 @@ function refused({ apiKey, extraArgs = [], url }: AiperfSettings): [string, stri
   return secret === undefined ? null : ['extraArgs', `${secret}: bench stores command lines: ${KEY_PLACE}`];
 }
 
-/** `aiperf profile` with the options of 0.13.0. */
-function runOf(settings: AiperfSettings, resolve: (path: string) => string): string[] {
-  const { concurrency, config, endpointType, inputTokens, outputTokens, program, seed, tokenizer } = filled(settings);
+type FilledSettings = ReturnType<typeof filled>;
+
+type OptionRow = readonly [cell: string | null, flag: string, value: (of: FilledSettings) => unknown, place?: string];
+
+/** Options of AIPerf 0.13.0: the name in the cell, the flag, the value, and where the `input_config` of a report has it. */
+const OPTIONS: readonly OptionRow[] = [
+  ['served', '--model', ({ model }) => model],
+  [null, '--url', ({ url }) => url],
+  ['endpoint', '--endpoint-type', ({ endpointType }) => endpointType, 'endpoint.type'],
+  ['streaming', '--streaming', setting.isStreaming, 'endpoint.streaming'],
+  ['concurrency', '--concurrency', ({ concurrency }) => concurrency, 'profiling.concurrency'],
+  ['requestRate', '--request-rate', ({ requestRate }) => requestRate, 'profiling.rate'],
+  ['requests', '--request-count', ({ requestCount }) => requestCount, 'profiling.requests'],
+  [null, '--warmup-request-count', ({ warmup }) => warmup],
+  ['inputTokens', '--synthetic-input-tokens-mean', ({ inputTokens: of }) => of?.mean, 'prompts.isl.mean'],
+  ['inputStddev', '--synthetic-input-tokens-stddev', ({ inputTokens: of }) => of?.stddev, 'prompts.isl.stddev'],
+  ['outputTokens', '--output-tokens-mean', ({ outputTokens: of }) => of?.mean, 'prompts.osl.mean'],
+  ['outputStddev', '--output-tokens-stddev', ({ outputTokens: of }) => of?.stddev, 'prompts.osl.stddev'],
+  ['seed', '--random-seed', ({ seed }) => seed, 'random_seed'],
+];
+
+/** The part of a cell that these options are. A spread of 0 is the default. */
+function identityOf(valueOf: (row: OptionRow) => unknown): Record<string, string> {
+  const stated = OPTIONS.map((row) => [row[0], textOf(valueOf(row))] as const);
+  const named = stated.filter(([cell, text]) => cell !== null && !(cell.endsWith('Stddev') && text === '0'));
+  return statedIdentity(Object.fromEntries(named));
+}
+
+/** Empty for a switch that is on. */
+function textOf(value: unknown): string | undefined {
+  if (value === true) return '';
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function runOf(settings: FilledSettings, resolve: (path: string) => string): string[] {
+  const { config, extraArgs = [], extraInputs: fields = {}, program, tokenizer } = settings;
   return [
     program,
     'profile',
     ...option('--config', config === undefined ? undefined : resolve(config)),
-    ...option('--model', settings.model),
-    ...option('--url', settings.url),
-    ...option('--endpoint-type', endpointType),
-    ...(isStreaming(settings) ? ['--streaming'] : []),
-    ...option('--concurrency', concurrency),
-    ...option('--request-rate', settings.requestRate),
-    ...option('--request-count', settings.requestCount),
-    ...option('--warmup-request-count', settings.warmup),
-    ...option('--synthetic-input-tokens-mean', inputTokens?.mean),
-    ...option('--synthetic-input-tokens-stddev', inputTokens?.stddev),
-    ...option('--output-tokens-mean', outputTokens?.mean),
-    ...option('--output-tokens-stddev', outputTokens?.stddev),
-    ...option('--random-seed', seed),
+    ...OPTIONS.flatMap(([, flag, valueOf]) => {
+      const text = textOf(valueOf(settings));
+      return text === '' ? [flag] : option(flag, text);
+    }),
     ...option('--tokenizer', isFolder(tokenizer) ? resolve(tokenizer) : tokenizer),
-    ...Object.entries(settings.extraInputs ?? {}).flatMap(([name, value]) => [
-      '--extra-inputs',
-      `${name}:${String(value)}`,
-    ]),
-    ...(settings.extraArgs ?? []),
+    ...Object.entries(fields).flatMap(([name, value]) => option('--extra-inputs', `${name}:${value}`)),
+    ...extraArgs,
     ...option('--artifact-dir', '{runFolder}'),
     ...option('--ui', 'none'),
   ];
@@ -180,11 +184,11 @@ const UNITS = {
   total_token_throughput: 'tokens/sec',
   output_token_throughput_per_user: 'tokens/sec/user',
 };
-const time = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
+const ms = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
 const TIMES = {
-  requestLatency: time('request_latency'),
-  ttft: time('time_to_first_token'),
-  itl: time('inter_token_latency'),
+  requestLatency: ms('request_latency'),
+  ttft: ms('time_to_first_token'),
+  itl: ms('inter_token_latency'),
 };
 const TOKENS_PER_S = {
   outputThroughput: 'output_token_throughput.avg',
@@ -202,24 +206,6 @@ function flawOf({ at, number }: JsonReport): string | null {
   return at('is_complete') === false ? 'not complete: some records are missing' : null;
 }
 
-const tokenCounts = z.object({ mean: z.number(), stddev: z.number().optional() });
-const inputConfig = z
-  .object({
-    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
-    endpoint: z
-      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
-      .partial(),
-    datasets: z.array(
-      z
-        .object({ random_seed: z.number(), prompts: z.object({ isl: tokenCounts, osl: tokenCounts }).partial() })
-        .partial(),
-    ),
-    phases: z.array(
-      z.object({ name: z.string(), requests: z.number(), concurrency: z.number(), rate: z.number() }).partial(),
-    ),
-  })
-  .partial();
-
 /**
  * `profile_export_aiperf.json` of AIPerf 0.13.0, schema 1.4. Source: `JsonExportData` in
  * aiperf/common/models/export_models.py. It repeats its settings, which are nearly the cell of a matrix. Its start time
@@ -230,53 +216,27 @@ function reportOf(report: JsonReport): FoundReport {
   const flaw = flawOf(report);
   if (flaw !== null) return { problem: flaw };
   const has = (name: string): boolean => at(name) !== undefined;
-  const config = has('input_config') ? partOf(report, 'input_config', inputConfig) : inputConfig.parse({});
-  const { datasets: [dataset] = [], endpoint = {}, models, phases = [] } = config;
-  const phase = phases.find(({ name }) => name === 'profiling');
-  const warmUp = phases.find(({ name }) => name === 'warmup');
-  const asked = {
-    endpointType: endpoint.type,
-    concurrency: phase?.concurrency,
-    requestRate: phase?.rate,
-    inputTokens: dataset?.prompts?.isl,
-    outputTokens: dataset?.prompts?.osl,
-    seed: dataset?.random_seed,
+  const phaseOf = (name: string) => [0, 1].find((place) => at(`input_config.phases.${place}.name`) === name);
+  const [timed, warmUp] = [phaseOf('profiling'), phaseOf('warmup')];
+  const config = (place: string): unknown => {
+    const found = place.replace(/^profiling/, `phases.${timed}`).replace(/^(?=prompts|random)/, 'datasets.0.');
+    return at(`input_config.${found}`);
   };
+  const stated = identityOf(([, , , place]) => place && config(place));
+  const { concurrency, requestRate } = stated;
+  const [model, extra] = [config('models.items.0.name'), config('endpoint.extra')];
   return {
     harnessVersion: String(at('aiperf_version') ?? ''),
-    inFlight: phase?.concurrency ?? null,
-    warmUpRuns: has('input_config') ? (warmUp?.requests ?? 0) : null,
+    inFlight: concurrency === undefined ? null : Number(concurrency),
+    warmUpRuns: has('input_config') ? Number(config(`phases.${warmUp}.requests`) ?? 0) : null,
     timedRuns: number('request_count.avg'),
-    latencyMs: latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
-    values: llmValues(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
-    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), phase?.rate !== undefined),
+    latencyMs: llm.latencyOf(report, 'request_latency', ['min', 'max', 'avg']),
+    values: llm.valuesOf(report, 'request_throughput.avg', TIMES, TOKENS_PER_S),
+    metric: judgedBy(has('time_to_first_token'), has('output_token_throughput'), requestRate !== undefined),
     stated: {
-      model: models?.items[0]?.name ?? null,
-      identity: statedIdentity({
-        ...workload(asked, phase?.requests, endpoint.streaming === true),
-        ...extraInputs(endpoint.extra),
-      }),
+      model: typeof model === 'string' ? model : null,
+      identity: { ...stated, ...extraInputs(isRecord(extra) ? extra : {}) },
     },
-  };
-}
-
-/** The workload for the server, from a matrix or from the report that repeats it. */
-function workload(
-  asked: Pick<AiperfSettings, 'concurrency' | 'endpointType' | 'inputTokens' | 'outputTokens' | 'requestRate' | 'seed'>,
-  requests: number | string | undefined,
-  isStreamed: boolean,
-) {
-  return {
-    endpoint: asked.endpointType,
-    streaming: isStreamed ? '' : undefined,
-    concurrency: asked.concurrency,
-    requestRate: asked.requestRate,
-    requests,
-    inputTokens: asked.inputTokens?.mean,
-    inputStddev: asked.inputTokens?.stddev || undefined,
-    outputTokens: asked.outputTokens?.mean,
-    outputStddev: asked.outputTokens?.stddev || undefined,
-    seed: asked.seed,
   };
 }
 

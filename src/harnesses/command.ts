@@ -7,42 +7,27 @@ import type { HarnessResult, HarnessValue } from '../records/harness.ts';
 import { customMetric, type CustomMetricId, DIRECTIONS, metricOf } from '../records/metric.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import {
-  parsedJson,
-  plannedProgram,
-  programSettings,
-  runSetting,
-  textSetting,
-  timerSetting,
-  warmUpRunsSetting,
-} from './define-harness.ts';
-import {
-  defineDriver,
-  type DriverPlace,
-  type DriverPlan,
-  faulty,
-  type HarnessFiles,
-  NOTHING_STATED,
-  wrong,
-} from './driver.ts';
+import { parsedJson, plannedProgram } from './define-harness.ts';
+import * as setting from './settings.ts';
+import { defineDriver, faulty, type HarnessFiles, NONE_STATED, wrong } from './driver.ts';
+import type { DriverPlace, DriverPlan } from './driver.ts';
 import { expressionOf } from './number-pattern.ts';
+
+const unitText = z.string().regex(/^[^\s:\p{C}]{1,20}$/u);
 
 const numberSetting = z
   .strictObject({
-    unit: z
-      .string()
-      .regex(/^[^\s:\p{C}]{1,20}$/u)
-      .describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
+    unit: unitText.describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
     better: z.enum(DIRECTIONS).describe('Which way is better'),
-    path: textSetting('Where the number is in the JSON: a.b.c. Default: the name of the metric').optional(),
-    pattern: textSetting('For output: text. A regular expression with one group around the number').optional(),
+    path: setting.text('Where the number is in the JSON: a.b.c. Default: the name of the metric').optional(),
+    pattern: setting.text('For output: text. A regular expression with one group around the number').optional(),
   })
   .describe('A number that the program prints');
 
 const commandSettings = z
   .strictObject({
     kind: z.literal('command'),
-    run: runSetting(
+    run: setting.run(
       'The program and its arguments; no shell reads them. {batch} is replaced by the value of an axis, {runFolder} by the folder of the run',
     ),
     output: z
@@ -62,10 +47,10 @@ const commandSettings = z
       .record(z.string().regex(/^[A-Za-z][\w.-]{0,59}$/), numberSetting)
       .refine((metrics) => Object.keys(metrics).length > 0, 'name at least one metric')
       .describe('Its metrics, by name. Verdicts use the first one'),
-    timer: timerSetting.optional(),
+    timer: setting.timer.optional(),
     inFlight: z.number().min(1).describe('Concurrent queries, if known').optional(),
-    warmUpRuns: warmUpRunsSetting,
-    ...programSettings(10),
+    warmUpRuns: setting.warmUpRuns,
+    ...setting.program(10),
   })
   .describe('Any program that prints numbers');
 
@@ -81,7 +66,7 @@ export const commandDriver = defineDriver({
   reports: (text, _, metric = null, pattern = null) => {
     if (metric === null) return [];
     const harness = { name: 'command', timer: 'unknown', metric } as const;
-    return [{ ...NOTHING_STATED, harness, result: readNumbers(text, metric, pattern) }];
+    return [{ ...NONE_STATED, harness, result: readNumbers(text, metric, pattern) }];
   },
 });
 
@@ -149,16 +134,9 @@ function resultOf(
   timedRuns: number | null,
   { inFlight, timer = 'unknown', version, warmUpRuns }: Partial<CommandSettings> = {},
 ): HarnessResult {
-  const method = {
-    harness: 'command',
-    harnessVersion: version ?? null,
-    timer,
-    inFlight: inFlight ?? null,
-    percentileRule: 'unknown',
-    transfers: null,
-    warmUpRuns: warmUpRuns ?? null,
-    timedRuns,
-  } as const;
+  const counts = { inFlight: inFlight ?? null, warmUpRuns: warmUpRuns ?? null, timedRuns };
+  const how = { timer, percentileRule: 'unknown', transfers: null } as const;
+  const method = { harness: 'command', harnessVersion: version ?? null, ...how, ...counts };
   return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 

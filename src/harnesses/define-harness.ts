@@ -1,65 +1,12 @@
 import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 
-import { type HarnessResult, type HarnessValue, type Method, TIMERS, type TimeStatistics } from '../records/harness.ts';
+import type { HarnessResult, HarnessValue, Method, TimeStatistics } from '../records/harness.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
-import {
-  defineDriver,
-  type DrivenCell,
-  type Driver,
-  type DriverPlace,
-  type DriverPlan,
-  faulty,
-  type JsonReport,
-  jsonReport,
-  NOTHING_STATED,
-  orAxis,
-  ReportFault,
-  type StandaloneReport,
-  wrong,
-} from './driver.ts';
-
-/** A setting with text that is not empty. */
-export function textSetting(description: string) {
-  return z.string().min(1).describe(description);
-}
-
-export function countSetting(least: number, description: string) {
-  return orAxis(z.number().int().min(least)).describe(description);
-}
-
-export function limitSettings(defaultEstimateS: number) {
-  return {
-    timeoutS: orAxis(z.number().min(1)).describe('Time limit of one run. Default: 3600').optional(),
-    estimateS: orAxis(z.number().min(0))
-      .describe(`Approximate time of one run. Default: ${defaultEstimateS}`)
-      .optional(),
-  };
-}
-
-export const argumentList = z.array(z.union([z.string(), z.number()]));
-
-export function runSetting(description: string) {
-  return argumentList.min(1).describe(description);
-}
-
-export const timerSetting = z
-  .enum(TIMERS)
-  .describe('The timer: wall or cudaEvent. Runs with another timer have another history');
-
-export const warmUpRunsSetting = z.number().int().min(0).describe('Warm-up runs, if known').optional();
-
-export function programSettings(defaultEstimateS: number) {
-  return {
-    version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
-    cwd: textSetting('Working folder of the program. Default: the folder of this file').optional(),
-    env: z
-      .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
-      .describe('Environment variables in addition to those of bench; null removes one')
-      .optional(),
-    ...limitSettings(defaultEstimateS),
-  };
-}
+import { isRecord } from '../text/unknown-values.ts';
+import { defineDriver, faulty, NONE_STATED, wrong } from './driver.ts';
+import type { DrivenCell, Driver, DriverPlace, DriverPlan, StandaloneReport } from './driver.ts';
+import * as setting from './settings.ts';
 
 export function option(flag: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [flag, String(value)];
@@ -144,8 +91,8 @@ interface HarnessRow<Settings extends z.ZodObject>
 
 const commonSettings = z
   .object({
-    ...programSettings(0),
-    timer: timerSetting,
+    ...setting.program(0),
+    timer: setting.timer,
     transfers: z.boolean(),
     warmUpRuns: z.number(),
     inFlight: z.number(),
@@ -200,8 +147,8 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
     needs: row.needs ?? [],
     files: (settings) => row.hashed?.(settings).flatMap(([, file]) => file ?? []) ?? [],
     plan: (settings, { model, resolve, sha256Of }): DriverPlan => {
-      const [setting, problem] = row.refused?.(settings) ?? [];
-      if (setting !== undefined && problem !== undefined) return wrong([setting], problem);
+      const [refused, problem] = row.refused?.(settings) ?? [];
+      if (refused !== undefined && problem !== undefined) return wrong([refused], problem);
       const common = commonSettings.parse(settings);
       const { extraArgs = [], timer = row.timer } = common;
       const hashes: Record<string, string> = {};
@@ -225,7 +172,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
     reports: (text) => {
       const found = row.mark === undefined ? [] : (row.found(text, true) ?? []);
       return found.map((one) => ({
-        ...NOTHING_STATED,
+        ...NONE_STATED,
         ...one.stated,
         harness: { name: kind, timer: row.timer, metric: one.metric ?? usual },
         result: resultOf(one, {}),
@@ -244,6 +191,27 @@ export function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+class ReportFault extends Error {}
+
+export type JsonReport = ReturnType<typeof jsonReport>;
+
+/** A JSON report, read by paths such as `request_latency.avg` or `phases.0.name`. */
+function jsonReport(value: unknown) {
+  const at = (path: string): unknown =>
+    path.split('.').reduce<unknown>((inner, step) => {
+      if (Array.isArray(inner)) return inner[Number(step)];
+      return isRecord(inner) ? inner[step] : undefined;
+    }, value);
+  const typed =
+    <Value>(schema: z.ZodType<Value>, kind: string) =>
+    (path: string): Value => {
+      const { data, success } = schema.safeParse(at(path));
+      if (success) return data;
+      throw new ReportFault(at(path) === undefined ? `field ${path} is missing` : `${path} is not a ${kind}`);
+    };
+  return { at, number: typed(z.number(), 'number'), text: typed(z.string(), 'text') };
 }
 
 /**
@@ -275,9 +243,7 @@ export function partOf<Part>({ at }: JsonReport, path: string, schema: z.ZodType
 }
 
 /** Requested settings as parts of a cell; unset ones are omitted. */
-export function statedIdentity(
-  requested: Readonly<Record<string, string | number | undefined>>,
-): Record<string, string> {
+export function statedIdentity(requested: Readonly<Record<string, string | number | undefined>>) {
   return Object.fromEntries(
     Object.entries(requested).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   );

@@ -2,17 +2,9 @@ import * as z from 'zod';
 import { toDotPath } from 'zod/v4/core';
 
 import type { Shapes } from '../records/cell.ts';
-import {
-  type CellHarness,
-  cellHarnessSchema,
-  type HarnessResult,
-  type HarnessValue,
-  NO_METRIC,
-  type TimeStatistics,
-} from '../records/harness.ts';
-import { type CustomMetricId, type MetricId, customMetric, isMetric } from '../records/metric.ts';
+import { type CellHarness, cellHarnessSchema, type HarnessResult, NO_METRIC } from '../records/harness.ts';
+import { type CustomMetricId, isMetric, type MetricId } from '../records/metric.ts';
 import type { Immutable } from '../records/scalars.ts';
-import { isRecord } from '../text/unknown-values.ts';
 
 export interface DriverPlace {
   readonly model: string;
@@ -46,13 +38,11 @@ const drivenCellSchema = z.object({
 /** One cell of a harness: how to start it, and what belongs to the cell. */
 export type DrivenCell = Immutable<z.infer<typeof drivenCellSchema>>;
 
+const propertyKey = z.union([z.string(), z.number(), z.symbol()]);
+
 export const driverPlanSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('planned'), cell: drivenCellSchema }),
-  z.object({
-    kind: z.literal('wrong'),
-    path: z.array(z.union([z.string(), z.number(), z.symbol()])),
-    problem: z.string(),
-  }),
+  z.object({ kind: z.literal('wrong'), path: z.array(propertyKey), problem: z.string() }),
 ]);
 
 export type DriverPlan = Immutable<z.infer<typeof driverPlanSchema>>;
@@ -76,14 +66,14 @@ export interface StandaloneReport {
 }
 
 /** The cell of a standalone report that states nothing. */
-export const NOTHING_STATED = {
+export const NONE_STATED = {
   model: null,
   precision: null,
   shapes: null,
   cudaGraph: null,
   identity: {},
   startedAt: null,
-} as const satisfies Partial<StandaloneReport>;
+};
 
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 
@@ -125,33 +115,37 @@ interface DriverParts<Settings extends z.ZodObject>
 }
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
-  const { kind, settings: schema, files, plan, read, metrics } = parts;
-  const settingsOf = (stated: unknown) => {
-    const { data, error } = schema.safeParse(stated);
+  const { kind, settings, files, plan, read, metrics } = parts;
+  const checked = <Value>(
+    stated: unknown,
+    use: (checkedSettings: z.infer<Settings>) => Value,
+    otherwise: (path: readonly PropertyKey[], problem: string) => Value,
+  ): Value => {
+    const { data, error } = settings.safeParse(stated);
     const [issue] = error?.issues ?? [];
-    return { data, path: issue?.path ?? [], problem: issue?.message ?? 'invalid' };
+    return data === undefined ? otherwise(issue?.path ?? [], issue?.message ?? 'invalid') : use(data);
   };
+  const notRead = (path: readonly PropertyKey[], problem: string) =>
+    faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`);
   return {
     reports: () => [],
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) => {
-      const { data } = settingsOf(stated);
-      return data === undefined ? null : (metrics?.(data) ?? null);
-    },
-    files: (stated) => {
-      const { data } = settingsOf(stated);
-      return data === undefined ? [] : (files?.(data) ?? []);
-    },
-    plan: (stated, place) => {
-      const { data, path, problem } = settingsOf(stated);
-      return data === undefined ? wrong(path, problem) : plan(data, place);
-    },
-    read: (stated, left) => {
-      const { data, path, problem } = settingsOf(stated);
-      return data === undefined ? faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`) : read(data, left);
-    },
+    metrics: (stated) =>
+      checked<readonly MetricId[] | null>(
+        stated,
+        (own) => metrics?.(own) ?? null,
+        () => null,
+      ),
+    files: (stated) =>
+      checked<readonly string[]>(
+        stated,
+        (own) => files?.(own) ?? [],
+        () => [],
+      ),
+    plan: (stated, place) => checked(stated, (own) => plan(own, place), wrong),
+    read: (stated, left) => checked<HarnessResult>(stated, (own) => read(own, left), notRead),
   };
 }
 
@@ -161,98 +155,4 @@ export function wrong(path: readonly PropertyKey[], problem: string): DriverPlan
 
 export function faulty(problem: string): Extract<HarnessResult, { readonly kind: 'faulty' }> {
   return { kind: 'faulty', problem };
-}
-
-/** A value, or the axis that supplies it: `"{concurrency}"`. Axes are filled in before use. */
-export function orAxis<Schema extends z.ZodType>(schema: Schema) {
-  return z.union([schema, z.string().regex(/^\{[A-Za-z_]\w*\}$/)]);
-}
-
-/** Metrics of language model harnesses. One name has the same meaning in all of them. */
-export const OUTPUT_THROUGHPUT = customMetric('outputThroughput', 'higher', 'tok/s');
-export const REQUEST_THROUGHPUT = customMetric('requestThroughput', 'higher', 'req/s');
-export const REQUEST_LATENCY = customMetric('requestLatencyMean', 'lower', 'ms');
-export const TTFT = customMetric('ttftMean', 'lower', 'ms');
-
-/** Whether tokens are sent as they are generated. */
-export const streamingSetting = orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]));
-
-export function isStreaming({ streaming }: { readonly streaming?: boolean | string | undefined }): boolean {
-  return streaming === true || streaming === 'on';
-}
-
-/** A JSON report, read by paths such as `request_latency.avg`. */
-export interface JsonReport {
-  readonly at: (path: string) => unknown;
-  /** @throws ReportFault if it is no number */
-  readonly number: (path: string) => number;
-  /** @throws ReportFault if it is no text */
-  readonly text: (path: string) => string;
-}
-
-export class ReportFault extends Error {}
-
-export function jsonReport(value: unknown): JsonReport {
-  const at = (path: string): unknown =>
-    path.split('.').reduce<unknown>((inner, step) => (isRecord(inner) ? inner[step] : undefined), value);
-  const fault = (path: string, kind: string): ReportFault =>
-    new ReportFault(at(path) === undefined ? `field ${path} is missing` : `${path} is not a ${kind}`);
-  const number = (path: string): number => {
-    const found = at(path);
-    if (typeof found === 'number') return found;
-    throw fault(path, 'number');
-  };
-  const text = (path: string): string => {
-    const found = at(path);
-    if (typeof found === 'string') return found;
-    throw fault(path, 'text');
-  };
-  return { at, number, text };
-}
-
-const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
-
-/** Where a report has the mean of a time; percentiles are next to it, or under `percentiles`. In milliseconds. */
-export interface TimePaths {
-  readonly mean: string;
-  readonly percentiles: string;
-}
-
-/**
- * Numbers of a report of requests. Omits those that it lacks.
- * @param times mean and percentiles become separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`
- * @param tokensPerS paths of throughputs
- */
-export function llmValues(
-  { at, number }: JsonReport,
-  requestsPerS: string,
-  times: Readonly<Record<string, TimePaths>>,
-  tokensPerS: Readonly<Record<string, string>>,
-): HarnessValue[] {
-  return [
-    { metric: REQUEST_THROUGHPUT, value: number(requestsPerS) },
-    ...Object.entries(tokensPerS).flatMap(([name, path]) =>
-      at(path) === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value: number(path) }],
-    ),
-    ...Object.entries(times)
-      .filter(([, { mean }]) => at(mean) !== undefined)
-      .flatMap(([name, { mean, percentiles }]) => {
-        const paths = PERCENTILES.map((percent) => [percent.toUpperCase(), `${percentiles}.${percent}`] as const);
-        return [['Mean', mean] as const, ...paths].map(([suffix, path]) => ({
-          metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
-          value: number(path),
-        }));
-      }),
-  ];
-}
-
-/** @param names of the fields of the smallest and the largest time */
-export function latencyOf(
-  { number }: JsonReport,
-  path: string,
-  [min, max, mean]: readonly [string, string, string],
-): TimeStatistics {
-  const field = (name: string): number => number(`${path}.${name}`);
-  const percentiles = { '90': field('p90'), '95': field('p95'), '99': field('p99') };
-  return { min: field(min), max: field(max), mean: field(mean), median: field('p50'), percentiles };
 }

@@ -2,7 +2,8 @@ import * as z from 'zod';
 
 import { customMetric, type CustomMetricId, metricOf } from '../records/metric.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { defineHarness, inJson, partOf, programSettings, runSetting, textSetting } from './define-harness.ts';
+import { defineHarness, inJson, partOf } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
@@ -25,11 +26,11 @@ export const googleBenchmarkDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('google-benchmark'),
-      run: runSetting(
+      run: setting.run(
         'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
       ),
-      benchmark: textSetting('The benchmark that verdicts use, as the program names it: BM_copy/4096'),
-      ...programSettings(10),
+      benchmark: setting.text('The benchmark that verdicts use, as the program names it: BM_copy/4096'),
+      ...setting.program(10),
     })
     .describe('A program of google-benchmark: the time of each of its benchmarks'),
   defaultEstimateS: 10,

@@ -3,15 +3,8 @@ import * as z from 'zod';
 
 import type { HarnessValue } from '../records/harness.ts';
 import { customMetric } from '../records/metric.ts';
-import {
-  argumentList,
-  countSetting,
-  defineHarness,
-  type FoundReport,
-  option,
-  programSettings,
-  textSetting,
-} from './define-harness.ts';
+import { defineHarness, type FoundReport, option } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 const P50 = customMetric('latencyP50', 'lower', 'ms');
 const INFERENCES = 'Inferences/Second';
@@ -35,12 +28,12 @@ export const perfAnalyzerDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('perf-analyzer'),
-      program: textSetting('Its name or path. Default: perf_analyzer').optional(),
-      serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
-      concurrency: countSetting(1, 'Concurrent requests: --concurrency-range'),
-      batch: countSetting(1, 'Samples in a request: -b').optional(),
-      args: argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
-      ...programSettings(30),
+      program: setting.text('Its name or path. Default: perf_analyzer').optional(),
+      serves: setting.text("The model's name on the server. Default: its name in this file").optional(),
+      concurrency: setting.count(1, 'Concurrent requests: --concurrency-range'),
+      batch: setting.count(1, 'Samples in a request: -b').optional(),
+      args: setting.argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
+      ...setting.program(30),
     })
     .describe("NVIDIA's perf_analyzer against a server that runs already"),
   defaultEstimateS: 30,
@@ -64,10 +57,8 @@ export const perfAnalyzerDriver = defineHarness({
     return rows.map((row, place) => {
       const load = row[loadColumn] ?? '';
       const values = header.flatMap((column, index) => valueOf(column, row[index] ?? '') ?? []);
-      return {
-        ...rowReport(LOADS[name], load, values, `line ${place + 2}`),
-        stated: { identity: { [LOADS[name]]: load } },
-      };
+      const found = rowReport(LOADS[name], load, values, `line ${place + 2}`);
+      return { ...found, stated: { identity: { [LOADS[name]]: load } } };
     });
   },
 });
@@ -85,10 +76,8 @@ function rowReport(kind: string, load: string, values: readonly HarnessValue[], 
   const p50 = values.find(({ metric }) => metric === P50);
   const isWhole = values.every(({ value }) => Number.isFinite(value)) && Number(load) > 0;
   if (p50 === undefined || !isWhole) return { problem: `${line}: not a load with the numbers of perf_analyzer` };
-  return {
-    ...(kind === 'concurrency' ? { inFlight: Number(load) } : {}),
-    values: [p50, ...values.filter((one) => one !== p50)],
-  };
+  const known = kind === 'concurrency' ? { inFlight: Number(load) } : {};
+  return { ...known, values: [p50, ...values.filter((one) => one !== p50)] };
 }
 
 function valueOf(column: string, text: string): HarnessValue | null {

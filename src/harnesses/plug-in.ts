@@ -4,8 +4,9 @@ import { errorText } from '../errors.ts';
 import { harnessResultSchema, NO_METRIC } from '../records/harness.ts';
 import { customMetric, isMetric } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { defineDriver, type Driver, driverPlanSchema, faulty, orAxis, wrong } from './driver.ts';
-import { plannedProgram, programSettings } from './define-harness.ts';
+import { defineDriver, type Driver, driverPlanSchema, faulty, wrong } from './driver.ts';
+import { plannedProgram } from './define-harness.ts';
+import { orAxis, program as programSettings } from './settings.ts';
 
 /**
  * The API that a plug-in is called with, so that it needs no installed package. Only its types come from `trtbench`.
@@ -31,22 +32,16 @@ export function outsideDriver(exported: unknown): Driver {
   const { data: driver, success } = driverShape.safeParse(calledWithApi(exported));
   if (!success) throw new Error('makes no driver: return bench.defineDriver({kind, settings, plan, read})');
   const { kind, plan, read, files, metrics, reports } = driver;
+  const asWrong = (problem: string) => wrong([], `driver ${kind}: ${problem}`);
+  const asFaulty = (problem: string) => faulty(`driver ${kind}: ${problem}`);
   return {
     ...driver,
     settings: driver.settings.extend({ kind: z.literal(kind) }),
     files: (settings) => guarded(nothing, () => texts.parse(files(own(settings)))),
     metrics: (settings) => guarded(unknown, () => metricList.parse(metrics(own(settings)))),
     reports: (...args) => guarded(nothing, () => reports(...args)),
-    plan: (settings, place) =>
-      guarded(
-        (problem) => wrong([], `driver ${kind}: ${problem}`),
-        () => driverPlanSchema.parse(plan(own(settings), place)),
-      ),
-    read: (settings, left) =>
-      guarded(
-        (problem) => faulty(`driver ${kind}: ${problem}`),
-        () => harnessResultSchema.parse(read(own(settings), left)),
-      ),
+    plan: (settings, place) => guarded(asWrong, () => driverPlanSchema.parse(plan(own(settings), place))),
+    read: (settings, left) => guarded(asFaulty, () => harnessResultSchema.parse(read(own(settings), left))),
   };
 }
 

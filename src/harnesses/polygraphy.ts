@@ -2,7 +2,8 @@ import * as z from 'zod';
 
 import type { TimeStatistics } from '../records/harness.ts';
 import { quantileSorted } from '../statistics/order-statistics.ts';
-import { defineHarness, inJson, partOf, programSettings, runSetting } from './define-harness.ts';
+import { defineHarness, inJson, partOf } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 /** Runners of polygraphy's RunResults, with seconds. The outputs themselves are ignored. */
 const runners = z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive() })).min(1)]));
@@ -15,11 +16,11 @@ export const polygraphyDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('polygraphy'),
-      run: runSetting(
+      run: setting.run(
         'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
       ),
       warmUpRuns: z.number().int().min(0).describe('Warm-up runs: the value of --warm-up').optional(),
-      ...programSettings(60),
+      ...setting.program(60),
     })
     .describe('polygraphy run, which measures one runner with the clock of the host'),
   defaultEstimateS: 60,
@@ -50,8 +51,6 @@ function statisticsOf(timesMs: readonly number[]): TimeStatistics {
     max: quantileSorted(sorted, 1),
     mean: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length,
     median: quantileSorted(sorted, 0.5),
-    percentiles: Object.fromEntries(
-      percents.map((percent) => [String(percent), quantileSorted(sorted, percent / 100)]),
-    ),
+    percentiles: Object.fromEntries(percents.map((percent) => [percent, quantileSorted(sorted, percent / 100)])),
   };
 }

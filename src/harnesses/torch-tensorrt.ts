@@ -3,17 +3,12 @@ import * as z from 'zod';
 import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessValue, TimeStatistics } from '../records/harness.ts';
 import { customMetric, type CustomMetricId } from '../records/metric.ts';
-import {
-  defineHarness,
-  type FoundReport,
-  programSettings,
-  runSetting,
-  timerSetting,
-  warmUpRunsSetting,
-} from './define-harness.ts';
+import { defineHarness, type FoundReport } from './define-harness.ts';
+import * as setting from './settings.ts';
 
 const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
+const GRAPH = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/;
 const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
@@ -24,11 +19,7 @@ const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 const CONVERSION = [
   [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
   [customMetric('engineBuild', 'lower', 's'), /Build TRT engine elapsed time: (\S+)/g, secondsOf],
-  [
-    customMetric('engineMemory', 'lower', 'MiB'),
-    /TRT Engine uses: (\d+) bytes of Memory/g,
-    (text) => Number(text) / 2 ** 20,
-  ],
+  [customMetric('engineMemory', 'lower', 'MiB'), /TRT Engine uses: (\d+) bytes of Memory/g, mibOf],
   [customMetric('engines', 'lower', 'engines'), /Build TRT engine elapsed time: (\S+)/g, () => 1],
 ] as const satisfies readonly (readonly [CustomMetricId, RegExp, (text: string) => number])[];
 const ENGINE_BUILD = CONVERSION[1][0];
@@ -45,13 +36,13 @@ export const torchTensorrtDriver = defineHarness({
   settings: z
     .strictObject({
       kind: z.literal('torch-tensorrt'),
-      run: runSetting(
+      run: setting.run(
         'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
       ),
-      timer: timerSetting,
+      timer: setting.timer,
       transfers: z.boolean().describe('Whether the times include copies between host and GPU, if known').optional(),
-      warmUpRuns: warmUpRunsSetting,
-      ...programSettings(60),
+      warmUpRuns: setting.warmUpRuns,
+      ...setting.program(60),
     })
     .describe('A Torch-TensorRT script that prints the block of latencies of the benchmarking guide'),
   defaultEstimateS: 60,
@@ -72,13 +63,9 @@ export const torchTensorrtDriver = defineHarness({
       if (runs === undefined) return [];
       const comments = commentsAbove(lines, place);
       const latencyMs = statisticsBelow(lines, place);
-      return [
-        {
-          ...(typeof latencyMs === 'string' ? { problem: latencyMs } : { latencyMs }),
-          timedRuns: Number(runs),
-          stated: { ...statedIn(comments), notes: notesIn(comments) },
-        },
-      ];
+      const found = typeof latencyMs === 'string' ? { problem: latencyMs } : { latencyMs };
+      const stated = { ...statedIn(comments), notes: notesIn(comments) };
+      return [{ ...found, timedRuns: Number(runs), stated }];
     });
     if (values.length === 0) return blocks;
     const last = blocks.at(-1);
@@ -92,6 +79,10 @@ function conversionIn(text: string): HarnessValue[] {
     const found = [...text.matchAll(line)].map(([, value = '']) => read(value));
     return found.length === 0 ? [] : [{ metric, value: found.reduce((sum, value) => sum + value, 0) }];
   });
+}
+
+function mibOf(bytes: string): number {
+  return Number(bytes) / 2 ** 20;
 }
 
 /** Parses a duration as Python prints it: `0:01:12.345678`. */
@@ -116,14 +107,9 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
   const ms = (name: string): number => rows.get(name) ?? Number.NaN;
   const wrong = ROWS.filter((name) => !(ms(name) >= 0 && Number.isFinite(ms(name))));
   if (wrong.length > 0) return `line ${header + 1}: the block of latencies has no time for ${wrong.join(', ')}`;
-  const percentiles = [...rows].filter(([name]) => /^P\d/.test(name)).map(([name, value]) => [name.slice(1), value]);
-  return {
-    min: ms('Min'),
-    max: ms('Max'),
-    mean: ms('Mean'),
-    median: ms('Median'),
-    percentiles: Object.fromEntries(percentiles),
-  };
+  const known = [...rows].filter(([name]) => /^P\d/.test(name)).map(([name, value]) => [name.slice(1), value]);
+  const percentiles: Record<string, number> = Object.fromEntries(known);
+  return { min: ms('Min'), max: ms('Max'), mean: ms('Mean'), median: ms('Median'), percentiles };
 }
 
 /** The cell according to the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
@@ -137,9 +123,7 @@ function statedIn(comments: readonly string[]): {
   const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));
   const [precision] = precisions;
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
-  const graph = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(
-    text,
-  );
+  const graph = GRAPH.exec(text);
   const word = graph?.[2] ?? graph?.[1];
   return {
     // Two precisions are ambiguous.

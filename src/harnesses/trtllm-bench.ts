@@ -1,27 +1,12 @@
 import * as z from 'zod';
 
-import {
-  type JsonReport,
-  OUTPUT_THROUGHPUT,
-  REQUEST_LATENCY,
-  isStreaming,
-  latencyOf,
-  llmValues,
-  orAxis,
-  streamingSetting,
-} from './driver.ts';
-import {
-  countSetting,
-  defineHarness,
-  type FoundReport,
-  inJson,
-  limitSettings,
-  option,
-  textSetting,
-} from './define-harness.ts';
+import { defineHarness, type FoundReport, inJson, type JsonReport, option } from './define-harness.ts';
+import * as llm from './llm.ts';
+import * as setting from './settings.ts';
 
 const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
+const share = setting.orAxis(z.number().gt(0).max(1));
 
 const trtllmSettings = z
   .strictObject({
@@ -32,34 +17,34 @@ const trtllmSettings = z
         'The program: a name, a path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
       )
       .optional(),
-    mode: orAxis(z.enum(MODES)).describe(
-      'throughput: requests as fast as the server takes them; latency: batch 1, always streamed',
-    ),
-    model: textSetting('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
-    modelPath: textSetting('Folder of the checkpoint').optional(),
-    backend: orAxis(z.enum(BACKENDS)).describe('Backend that runs the model. Default: pytorch').optional(),
-    engineDir: textSetting('Folder of the built engine, for backend: tensorrt').optional(),
-    dataset: textSetting(
+    mode: setting
+      .orAxis(z.enum(MODES))
+      .describe('throughput: requests as fast as the server takes them; latency: batch 1, always streamed'),
+    model: setting.text('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
+    modelPath: setting.text('Folder of the checkpoint').optional(),
+    backend: setting.orAxis(z.enum(BACKENDS)).describe('Backend that runs the model. Default: pytorch').optional(),
+    engineDir: setting.text('Folder of the built engine, for backend: tensorrt').optional(),
+    dataset: setting.text(
       'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
     ),
-    requests: countSetting(1, 'Number of requests to use, from the start of the data set').optional(),
-    warmup: countSetting(0, 'Warm-up requests. Default of trtllm-bench: 2').optional(),
-    streaming: streamingSetting
+    requests: setting.count(1, 'Number of requests to use, from the start of the data set').optional(),
+    warmup: setting.count(0, 'Warm-up requests. Default of trtllm-bench: 2').optional(),
+    streaming: setting.streaming
       .describe('Stream the tokens: needed for TTFT and TPOT. For mode: throughput')
       .optional(),
-    concurrency: countSetting(1, 'Concurrent requests. Default: no limit, 1 in mode: latency').optional(),
-    tp: countSetting(1, 'Tensor parallelism').optional(),
-    pp: countSetting(1, 'Pipeline parallelism').optional(),
-    ep: countSetting(1, 'Expert parallelism').optional(),
-    maxBatchSize: countSetting(1, 'For mode: throughput').optional(),
-    maxNumTokens: countSetting(1, 'For mode: throughput').optional(),
-    maxSeqLen: countSetting(1, 'Not for backend: tensorrt').optional(),
-    kvCacheFraction: orAxis(z.number().gt(0).max(1))
+    concurrency: setting.count(1, 'Concurrent requests. Default: no limit, 1 in mode: latency').optional(),
+    tp: setting.count(1, 'Tensor parallelism').optional(),
+    pp: setting.count(1, 'Pipeline parallelism').optional(),
+    ep: setting.count(1, 'Expert parallelism').optional(),
+    maxBatchSize: setting.count(1, 'For mode: throughput').optional(),
+    maxNumTokens: setting.count(1, 'For mode: throughput').optional(),
+    maxSeqLen: setting.count(1, 'Not for backend: tensorrt').optional(),
+    kvCacheFraction: share
       .describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9')
       .optional(),
-    config: textSetting('YAML with options of the LLM API; its content is part of the cell').optional(),
+    config: setting.text('YAML with options of the LLM API; its content is part of the cell').optional(),
     extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
-    ...limitSettings(120),
+    ...setting.limits(120),
   })
   .describe('TensorRT-LLM, measured by its trtllm-bench (options as in 1.2.0rc3)');
 
@@ -75,7 +60,7 @@ export const trtllmBenchDriver = defineHarness({
   // sorted[int(n * 0.99)]. Source: PercentileStats.from_iterable in tensorrt_llm/bench/dataclasses/statistics.py.
   percentileRule: 'orderStatistic',
   transfers: true,
-  metric: OUTPUT_THROUGHPUT,
+  metric: llm.OUTPUT_THROUGHPUT,
   mark: /"avg_num_concurrent_requests"/,
   report: 'report.json',
   hashed: ({ config, dataset }) => [
@@ -87,7 +72,7 @@ export const trtllmBenchDriver = defineHarness({
     ['config', config],
   ],
   started: (settings, { hashes, resolve }) => ({
-    ...(settings.mode === 'latency' ? { metric: REQUEST_LATENCY } : {}),
+    ...(settings.mode === 'latency' ? { metric: llm.REQUEST_LATENCY } : {}),
     // Expert parallelism reuses the ranks of tensor parallelism.
     gpus: Number(settings.tp ?? 1) * Number(settings.pp ?? 1),
     identity: {
@@ -95,13 +80,13 @@ export const trtllmBenchDriver = defineHarness({
       checkpoint: settings.model,
       backend: settings.backend ?? 'pytorch',
       dataset: hashes['dataset'],
-      streaming: isStreaming(settings) ? '' : undefined,
+      streaming: setting.isStreaming(settings) ? '' : undefined,
       ...Object.fromEntries(CELL_OPTIONS.map(([name]) => [name, settings[name]])),
       config: hashes['config'],
     },
     run: runOf(settings, resolve),
   }),
-  expected: (settings) => (settings.mode === 'latency' || isStreaming(settings) ? ['ttftMean'] : []),
+  expected: (settings) => (settings.mode === 'latency' || setting.isStreaming(settings) ? ['ttftMean'] : []),
   stated: ({ concurrency, mode, warmup }) => ({
     inFlight: concurrency === undefined ? (mode === 'latency' ? 1 : undefined) : Number(concurrency),
     warmUpRuns: Number(warmup ?? 2),
@@ -138,7 +123,7 @@ function runOf(settings: TrtllmSettings, resolve: (path: string) => string): str
     ...option('--warmup', settings.warmup),
     ...option('--backend', settings.backend ?? 'pytorch'),
     ...option('--engine_dir', path(engineDir)),
-    ...(isStreaming(settings) ? ['--streaming'] : []),
+    ...(setting.isStreaming(settings) ? ['--streaming'] : []),
     ...CELL_OPTIONS.flatMap(([name, flag]) => option(flag, settings[name])),
     ...option('--extra_llm_api_options', path(config)),
     ...(settings.extraArgs ?? []),
@@ -172,8 +157,8 @@ function reportOf(report: JsonReport): FoundReport {
   return {
     harnessVersion: text('engine.version'),
     timedRuns: number('request_info.num_requests'),
-    latencyMs: latencyOf(report, LATENCY, ['minimum', 'maximum', 'average']),
-    values: llmValues(report, 'performance.request_throughput_req_s', TIMES, TOKENS_PER_S),
+    latencyMs: llm.latencyOf(report, LATENCY, ['minimum', 'maximum', 'average']),
+    values: llm.valuesOf(report, 'performance.request_throughput_req_s', TIMES, TOKENS_PER_S),
     stated: {
       model: text('engine.model'),
       precision: precisionOf(text('engine.dtype'), at('engine.quantization')),

@@ -2,7 +2,8 @@ import { type RealPrecision, precisionShare } from '../layers/summarize-layers.t
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { type Outcome, isFine, outcomeReason } from '../records/outcome.ts';
+import { isFine, outcomeReason } from '../records/outcome.ts';
+import type { RunFlag } from '../records/run-flag.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
@@ -14,7 +15,7 @@ import { throughputsOf, valuesOf } from './value-rule.ts';
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly CellRun[],
-  withoutEngine: ReadonlyMap<string, Outcome>,
+  withoutEngine: ReadonlyMap<string, ReturnType<typeof outcomeReason>>,
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
   environments: ReadonlyMap<string, Environment>,
@@ -51,24 +52,30 @@ export function summarizeCells(
       tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
-      noEngine: withoutEngine.get(cell.key) ?? null,
-      others: counted(
-        all.flatMap(({ outcome, role }) => (isFine(outcome) ? [] : [{ role, outcome }])),
-        ({ outcome, role }) => [role, outcome.kind, outcomeReason(outcome)].join(' '),
-      ),
       bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
-      flags: counted(
-        timed.flatMap(({ flags }) => flags.map(({ id, effect, evidence }) => ({ id, effect, evidence }))),
-        ({ id, effect }) => `${id} ${effect}`,
-      ),
+      flags: countFlags(timed.flatMap(({ flags }) => flags)),
+      noEngine: withoutEngine.get(cell.key) ?? null,
+      others: otherOutcomes(all),
     };
   });
 }
 
-/** The first item with each key, and the number of items with it. */
-function counted<Item extends object>(items: readonly Item[], keyOf: (item: Item) => string) {
-  const groups = [...Map.groupBy(items, keyOf).values()];
-  return groups.flatMap((same) => same.slice(0, 1).map((first) => ({ ...first, times: same.length })));
+function countFlags(flags: readonly RunFlag[]) {
+  const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
+  return [...byKind.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ id, effect, evidence }) => ({ id, effect, evidence, times: same.length })),
+  );
+}
+
+function otherOutcomes(runs: readonly CellRun[]) {
+  const others = runs.filter(({ outcome }) => !isFine(outcome));
+  const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
+  return [...byReason.values()].flatMap((same) =>
+    same.slice(0, 1).map(({ outcome, role }) => {
+      const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
+      return { role, kind, reason: outcomeReason(outcome), times: same.length };
+    }),
+  );
 }
 
 export interface SwitchedCell {

@@ -142,7 +142,7 @@ test.each([
   [2, 'so there is no change to show: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
   [
     2,
-    '--samples prints those of a run: `bench show CELL --db pair.sqlite` lists its runs',
+    '--samples, and --metric without --map, are of a run: `bench show CELL --db pair.sqlite` lists its runs',
     ['show', 'latest', '--samples', '--db', 'pair.sqlite'],
   ],
   // the environment

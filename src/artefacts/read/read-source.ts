@@ -4,7 +4,7 @@ import { basename, dirname, extname, join } from 'node:path';
 import { errorText, TooLargeError, UsageError } from '../../errors.ts';
 import { plainName, readWhole } from '../../files/files.ts';
 import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
-import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
+import { NONE_STATED } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
@@ -86,7 +86,7 @@ async function readLayersFile(
   const runs = isTrace ? parsedIn(path, bytes, (text) => parseTraceEvents(text, reading.runs).iterations) : null;
   const ofTrtexec = bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
   const name = format === 'trtexec' ? ofTrtexec : LAYER_NAMES[format];
-  const torch = { ...NO_CELL_STATED, harness: TORCH_CELL, transfers: null };
+  const torch = { ...NONE_STATED, harness: TORCH_CELL, transfers: null };
   const cell =
     isTrace || reading.as === TORCH_CELL.name
       ? reportCell(path, torch, reading, ['precision', 'shapes', 'cudaGraph'])

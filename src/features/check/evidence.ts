@@ -32,11 +32,9 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const all = [{ planned, leftOut }, ...before].flatMap((one) => [...one.planned, ...(one.leftOut ?? [])]);
   const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
   const chosen = inLabelOrder([...findCells(db, [...new Set(all)]).values()]).filter((cell) => !isLeft(cell));
-  const [cells = [], others = []] = [true, false].map((isEligible) =>
-    chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
-  );
-  const ineligible = others.filter(({ key }) => planned.has(key)).length;
-  return { cells, planned, leftOut: new Set(leftOut), ineligible };
+  const byEligible = Map.groupBy(chosen, ({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
+  const ineligible = byEligible.get(false)?.filter(({ key }) => planned.has(key)).length ?? 0;
+  return { cells: byEligible.get(true) ?? [], planned, leftOut: new Set(leftOut), ineligible };
 }
 
 export function readEvidence(db: StoreDatabase, series: Series, gated: readonly MetricId[]) {
@@ -46,12 +44,9 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
   const runs = measuredRuns(db, sweepIds, new Set(keys), metrics);
-  const [environmentIds, buildIds] = [new Set<string>(), new Set<string>()];
-  for (const { buildId, environmentId } of [...runs.values()].flat()) {
-    environmentIds.add(environmentId);
-    if (buildId !== null) buildIds.add(buildId);
-  }
-  const environments = findEnvironments(db, [...environmentIds]);
+  const allRuns = [...runs.values()].flat();
+  const buildIds = new Set(allRuns.flatMap(({ buildId }) => buildId ?? []));
+  const environments = findEnvironments(db, [...new Set(allRuns.map(({ environmentId }) => environmentId))]);
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
   const sources = new Map(

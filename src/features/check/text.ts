@@ -136,20 +136,22 @@ const SHOWN_CELLS = 12;
 
 /** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
-  const [fresh = [], missing = [], failed = []] = (['new', 'missing', 'failed'] as const).map((reason) =>
-    cells.filter((cell) => cell.reason === reason),
-  );
-  const listed = Object.entries(judgedBy === 'first' ? {} : { new: fresh, missing }).flatMap(([reason, own]) => {
-    const names = own.map(({ label }) => printable(label));
+  const byReason = Map.groupBy(cells, ({ reason }) => reason);
+  const listed = (judgedBy === 'first' ? [] : (['new', 'missing'] as const)).flatMap((reason) => {
+    const names = byReason.get(reason)?.map(({ label }) => printable(label)) ?? [];
     const text = `${reason}: ${shortList(names, SHOWN_CELLS, ', ', ' and ')}`;
-    return own.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
+    return names.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
   });
-  const title = `${count(failed.length, 'cell')} without a result in the newest sweep`;
-  const texts = failed.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
-  return [
-    ...listed,
-    ...(failed.length === 0 ? [] : ['', style.bad(title), ...texts.flatMap((text) => wrapHanging(text, columns, 4))]),
-  ];
+  const failed = byReason.get('failed') ?? [];
+  const unclear = cells.filter(({ notes, verdict }) => verdict === 'unclear' && notes.length > 0);
+  const explained = [
+    { own: failed, title: style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`) },
+    { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear because of its runs`) },
+  ].flatMap(({ own, title }) => {
+    const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
+    return own.length === 0 ? [] : ['', title, ...texts.flatMap((text) => wrapHanging(text, columns, 4))];
+  });
+  return [...listed, ...explained];
 }
 
 /** Number of sweeps for which ended findings are shown. */

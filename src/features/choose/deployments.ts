@@ -3,11 +3,12 @@ import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { count, formatDecibels } from '../../terminal/numbers.ts';
 import { dotted } from '../../terminal/text-width.ts';
+import { provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure } from '../../errors.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
@@ -36,29 +37,24 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   const byId = new Map([...named, ...newest.values()].map((sweep) => [sweep.sweepId, sweep]));
   const sweeps = [...byId.values()];
   const provenances = [...new Set(sweeps.map(({ provenance }) => provenance))];
-  if (provenances.length > 1) {
-    throw new UsageError(`these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
-  }
+  ensure(provenances.length < 2, `these sweeps are ${provenances.join(' and ')}: one table cannot mix them`);
   const sweepIds = [...byId.keys()];
   const own = new Set(named.flatMap(({ sweepId }) => [...matrixCellsOf(db, sweepId).planned, ...newest.keys()]));
-  const cells = inLabelOrder(
-    cellsOfSweeps(db, sweepIds, filter).filter((cell) => own.has(cell.key) && !isColdStart(cell)),
-  );
-  if (cells.length === 0) {
-    throw new UsageError('no cell of these sweeps matches the filter; see `bench ls cells`');
-  }
+  const all = cellsOfSweeps(db, sweepIds, filter);
+  const cells = inLabelOrder(all.filter((cell) => own.has(cell.key) && !isColdStart(cell)));
+  ensure(cells.length > 0, 'no cell of these sweeps matches the filter; see `bench ls cells`');
   const keys = cells.map(({ key }) => key);
-  const all = cellRunsOf(db, sweepIds, keys).filter(
+  const found = cellRunsOf(db, sweepIds, keys).filter(
     ({ cellKey, sweepId }) => at !== undefined || (newest.get(cellKey) ?? named[0])?.sweepId === sweepId,
   );
-  const machines = findEnvironments(db, [...new Set(all.map((run) => run.environmentId))]);
+  const machines = findEnvironments(db, [...new Set(found.map((run) => run.environmentId))]);
   // By default, one table is of one GPU model: that of the newest sweep.
   const gpuOf = (run: CellRun | undefined) => machines.get(run?.environmentId ?? '')?.gpuName;
-  const gpuName = at === undefined ? gpuOf(all.find(({ sweepId }) => sweepId === named[0]?.sweepId)) : undefined;
+  const gpuName = at === undefined ? gpuOf(found.find(({ sweepId }) => sweepId === named[0]?.sweepId)) : undefined;
   const isOther = (run: CellRun): boolean => gpuName !== undefined && gpuOf(run) !== gpuName;
-  const runs = all.filter((run) => !isOther(run));
+  const runs = found.filter((run) => !isOther(run));
   const environments = [...machines.values()].filter((one) => gpuName === undefined || one.gpuName === gpuName);
-  const others = new Set(all.filter(isOther).map(({ cellKey }) => cellKey)).size;
+  const others = new Set(found.filter(isOther).map(({ cellKey }) => cellKey)).size;
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
     ([key, { timeShares, layerShares }]) =>
@@ -114,10 +110,8 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
 export const NOTHING_TO_CHOOSE = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
 
 export function sweepsLine(sweeps: readonly Sweep[]): string {
-  return sweeps
-    .map(({ sweepId, matrix, name, provenance, recordingSet }) => {
-      const from = recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
-      return dotted([from, `sweep ${sweepId.slice(0, 8)}`, printable(matrix ?? name ?? '')]);
-    })
-    .join(' + ');
+  const parts = sweeps.map((sweep) =>
+    dotted([provenanceText(sweep), `sweep ${sweep.sweepId.slice(0, 8)}`, printable(sweep.matrix ?? sweep.name ?? '')]),
+  );
+  return parts.join(' + ');
 }

@@ -4,6 +4,7 @@ import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
 import { deploymentSchema } from '../../judge/deployment.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 import { count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { numberOrNull } from '../../records/scalars.ts';
 
 const deployment = z.strictObject({
   key: id,
@@ -21,6 +22,13 @@ export type DeploymentOutput = OutputOf<typeof deployment>;
 
 const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes: z.array(z.string()) };
 
+const judged = { verdict: z.enum(VERDICTS), reasons: z.array(z.string()) };
+const pairCounts = { pairs: count, slower: count, faster: count, unclear: count };
+const ratios = { leastRatio: z.number(), mostRatio: z.number() };
+const tally = z.strictObject({ precision: z.string(), reference: z.string(), ...pairCounts, ...ratios });
+const batches = { fromKey: id, toKey: id, fromBatch: count, toBatch: count };
+const step = z.strictObject({ ...batches, itemsPerSChangePercent: z.number(), ...judged });
+
 export const pareto = output('bench choose --json', {
   ...chosen,
   workloads: z
@@ -33,40 +41,16 @@ export const pareto = output('bench choose --json', {
               referenceKey: id,
               ratio: z.number().describe('Ratio of the throughputs'),
               interval: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-              latencyRatio: z.number().nullable().describe('Above 1: lower latency than the reference'),
-              verdict: z.enum(VERDICTS),
-              reasons: z.array(z.string()),
+              latencyRatio: numberOrNull.describe('Above 1: lower latency than the reference'),
+              ...judged,
             })
             .nullable(),
         }),
       ),
     )
     .describe('Deployments of one model, measured in the same way'),
-  precisions: z.array(
-    z.strictObject({
-      precision: z.string(),
-      reference: z.string(),
-      pairs: count,
-      slower: count,
-      faster: count,
-      unclear: count,
-      leastRatio: z.number(),
-      mostRatio: z.number(),
-    }),
-  ),
-  scaling: z
-    .array(
-      z.strictObject({
-        fromKey: id,
-        toKey: id,
-        fromBatch: count,
-        toBatch: count,
-        itemsPerSChangePercent: z.number(),
-        verdict: z.enum(VERDICTS),
-        reasons: z.array(z.string()),
-      }),
-    )
-    .describe('Pairs of cells that differ only in batch, from each batch to the next'),
+  precisions: z.array(tally),
+  scaling: z.array(step).describe('Pairs of cells that differ only in batch, from each batch to the next'),
   unmeasured: z.array(z.strictObject({ key: id, label: z.string() })),
 });
 
@@ -82,11 +66,7 @@ const candidate = deployment
 
 export const slo = output('bench choose --json', {
   ...chosen,
-  limits: z.strictObject({
-    maxLatencyMs: z.number(),
-    metric: z.enum(['median', 'p99']),
-    minSqnrDb: z.number().nullable(),
-  }),
+  limits: z.strictObject({ maxLatencyMs: z.number(), metric: z.enum(['median', 'p99']), minSqnrDb: numberOrNull }),
   models: z.array(
     z.strictObject({
       model: z.string(),

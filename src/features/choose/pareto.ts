@@ -73,16 +73,13 @@ export function speedOf({ itemsPerS, throughputQps }: Pick<Deployment, 'itemsPer
   return itemsPerS ?? throughputQps;
 }
 
+/** What a better deployment has less of. */
+const COSTS = ['latencyMs', 'p99Ms', 'engineMib', 'contextMib'] as const;
+
 function dominates(a: Deployment, b: Deployment): boolean {
   if (a === b || (a.itemsPerS === null) !== (b.itemsPerS === null)) return false;
   if (mayBeLessAccurate(a, b)) return false;
-  const gains = [
-    gain(speedOf(a), speedOf(b)),
-    gain(b.latencyMs, a.latencyMs),
-    gain(b.p99Ms, a.p99Ms),
-    gain(b.engineMib, a.engineMib),
-    gain(b.contextMib, a.contextMib),
-  ];
+  const gains = [gain(speedOf(a), speedOf(b)), ...COSTS.map((cost) => gain(b[cost], a[cost]))];
   return gains.every((value) => value >= 0) && gains.some((value) => value > LEAST_GAIN);
 }
 

@@ -16,30 +16,18 @@ const SURE_PERCENT = 95;
 
 /** `bench choose --search`: measures until it finds the highest batch or number of streams within the limit. */
 export async function search(options: ChooseOptions & { readonly search: string | true }, io: Io): Promise<ExitCode> {
-  const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
-  if (maxLatency === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');
+  const { maxLatency: maxLatencyMs, maxRepeats = null, maxRuns = null, over: axis = null } = options;
+  if (maxLatencyMs === undefined) throw new UsageError('--search needs a limit: add --max-latency MS');
   const wrong = NOT_SEARCHED.find((name) => options[name] !== undefined);
   if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} cannot be used with --search, which measures`);
   const path = options.search === true ? await newestMatrix(options, io) : options.search;
-  const request: SearchRequest = {
-    axis: over ?? null,
-    maxLatencyMs: maxLatency,
-    metric: metric === 'p99' ? 'p99Ms' : 'latencyMs',
-    surePercent: sure ?? SURE_PERCENT,
-    maxRuns: maxRuns ?? null,
-    maxRepeats: maxRepeats ?? null,
-  };
-  const planned = {
-    ...options,
-    builds: 1,
-    profile: false,
-    telemetry: true,
-    maxRepeats: 1,
-    failOn: [...DEFAULT_FAIL_ON],
-  };
-  return options.dryRun === true
-    ? showSearch(path, planned, io, request)
-    : startSweep(path, planned, io, null, request);
+  const metric = options.metric === 'p99' ? 'p99Ms' : 'latencyMs';
+  const surePercent = options.sure ?? SURE_PERCENT;
+  const request: SearchRequest = { axis, maxLatencyMs, metric, surePercent, maxRuns, maxRepeats };
+  const failOn = [...DEFAULT_FAIL_ON];
+  const planned = { ...options, builds: 1, profile: false, telemetry: true, maxRepeats: 1, failOn };
+  if (options.dryRun === true) return showSearch(path, planned, io, request);
+  return startSweep(path, planned, io, null, request);
 }
 
 function newestMatrix(options: ChooseOptions, io: Io): Promise<string> {

@@ -9,14 +9,8 @@ import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../te
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
-import {
-  type ChosenDeployments,
-  aboutSweeps,
-  accuracyText,
-  chosenDeployments,
-  deploymentOutput,
-  sweepsLine,
-} from './deployments.ts';
+import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';
+import type { ChosenDeployments } from './deployments.ts';
 import { choicesOf, speedOf } from './pareto.ts';
 import { choiceTable, FITS } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';
@@ -63,15 +57,11 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): Answ
   const [nearest = null] = candidates.toSorted(
     (a, b) => Number(b.accuracyLimit === 'kept') - Number(a.accuracyLimit === 'kept') || a.limitedMs - b.limitedMs,
   );
-  return {
-    model: example.cell.model,
-    candidates: candidates.length,
-    fitting: fitting.length,
-    fittingKeys: fitting.map(({ key }) => key),
-    winner: fitting[0] ?? null,
-    runnerUp: fitting[1] ?? null,
-    nearest: fitting.length === 0 ? nearest : null,
-  };
+  const [winner = null, runnerUp = null] = fitting;
+  const fittingKeys = fitting.map(({ key }) => key);
+  const counts = { candidates: candidates.length, fitting: fitting.length };
+  const missed = winner === null ? nearest : null;
+  return { model: example.cell.model, ...counts, fittingKeys, winner, runnerUp, nearest: missed };
 }
 
 function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): Candidate['accuracyLimit'] {
@@ -87,11 +77,7 @@ function hasLargestBatch(winner: Candidate, cells: readonly KeyedCell[]): boolea
   return batch !== null && Math.max(...batches) <= batch;
 }
 
-function sloText(
-  { notes, limits, models }: SloOutput,
-  { measured, planned, sweeps }: ChosenDeployments,
-  look: Look,
-): string[] {
+function sloText({ notes, limits, models }: SloOutput, { measured, planned, sweeps }: ChosenDeployments, look: Look) {
   const { style, columns } = look;
   const choices = withCells(choicesOf(measured).flat(), new Map(measured.map(({ cell }) => [cell.key, cell])));
   const marks = new Map(models.flatMap(({ fittingKeys }) => fittingKeys.map((key) => [key, FITS] as const)));

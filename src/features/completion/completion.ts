@@ -23,10 +23,7 @@ export function completion(shell: string, program: readonly string[], io: Io): E
   return EXIT_CODES.fine;
 }
 
-interface Candidate {
-  readonly value: string;
-  readonly meaning: string;
-}
+type Candidate = Readonly<Record<'value' | 'meaning', string>>;
 
 /**
  * `bench completion --complete SHELL -- bench WORD...`: the last word is the one at the cursor. Prints the possible

@@ -1,14 +1,12 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 
+const FORMATS = ['chrome-trace'] as const;
+
 const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
-    .addOption(
-      new Option('--format <name>', 'format of the file')
-        .choices(['chrome-trace'] as const)
-        .default('chrome-trace' as const),
-    )
+    .addOption(new Option('--format <name>', 'format of the file').choices(FORMATS).default(FORMATS[0]))
     .option('--output <file>', 'the file to write (default: standard output)');
 
 export type ExportOptions = OptionsOf<typeof define>;

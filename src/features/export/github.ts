@@ -115,7 +115,10 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
   ];
   const values: readonly Column[] = [['value', '---', ({ message }) => markdown(message)]];
   const optional: readonly (readonly [isShown: boolean, column: Column])[] = [
-    [rows.some(({ ciPercent }) => ciPercent !== null), ['95 % interval', '--:', ciText]],
+    [
+      rows.some(({ ciPercent }) => ciPercent !== null),
+      ['95 % interval', '--:', ({ ciPercent: ci }) => (ci === null ? '–' : intervalText(ci).replace(' … ', ' to '))],
+    ],
     [rows.some((row) => trend(row) !== ''), [`last sweeps, ±${percent} %`, '---', trend]],
     [
       rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
@@ -128,11 +131,8 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
     ...(rows.some(({ changePercent }) => changePercent !== null) ? changes : values),
     ...optional.flatMap(([isShown, column]) => (isShown ? [column] : [])),
   ];
-  const texts = [
-    columns.map(([header]) => header),
-    columns.map(([, rule]) => rule),
-    ...rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row))),
-  ];
+  const body = rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row)));
+  const texts = [columns.map(([header]) => header), columns.map(([, rule]) => rule), ...body];
   const more = rows.length > most ? ['', `and ${count(rows.length - most, 'more cell', 'more cells')}`] : [];
   return [...texts.map((line) => `| ${line.join(' | ')} |`), ...more];
 }
@@ -146,10 +146,6 @@ function nameText({ name, runs }: Row): string {
 
 function levelText({ metric }: Row, value: number | null): string {
   return value === null ? '–' : `${formatNumber(value)} ${metric.unit}`;
-}
-
-function ciText({ ciPercent }: Row): string {
-  return ciPercent === null ? '–' : intervalText(ciPercent).replace(' … ', ' to ');
 }
 
 /** Each cause once, with the number of cells whose likeliest cause it is. */
@@ -185,15 +181,12 @@ export function githubAnnotations(report: ReportedSweep): string[] {
   const ofCells = rowsOf(report).flatMap(({ isRegression, message, name, owner, status }) => {
     const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
     if (level === null) return [];
-    return [`::${level} title=${property(name)}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
+    const title = data(name).replaceAll(':', '%3A').replaceAll(',', '%2C');
+    return [`::${level} title=${title}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
   });
   return [...ofFindings, ...shared, ...ofCells];
 }
 
 function data(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function property(text: string): string {
-  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

@@ -4,15 +4,7 @@ import { harnessMetrics, type ReportedSweep, type ReportRow, rowsOf, valueOf } f
 
 type Attributes = Readonly<Record<string, string | number | null>>;
 
-interface TestCase {
-  readonly kind: 'failure' | 'error' | 'skipped' | 'passed';
-  readonly classname: string;
-  readonly name: string;
-  readonly seconds: number;
-  readonly about: Attributes;
-  readonly message: string;
-  readonly text: string;
-}
+type TestCase = ReturnType<typeof caseOf>;
 
 /**
  * JUnit XML with one test case per cell; a cell without a result is an error. Each finding of the gate is a failed case
@@ -47,32 +39,24 @@ export function junitXml(report: ReportedSweep): string {
   return `${['<?xml version="1.0" encoding="UTF-8"?>', ...all].join('\n')}\n`;
 }
 
-const KINDS: Readonly<Record<string, TestCase['kind']>> = {
-  failed: 'error',
-  missing: 'skipped',
-  incomparable: 'skipped',
-};
+const KINDS: Record<string, 'error' | 'skipped'> = { failed: 'error', missing: 'skipped', incomparable: 'skipped' };
 
-function caseOf(row: ReportRow): TestCase {
+function caseOf(row: ReportRow) {
   const { cause, cell, findings, gpu, kind, message, name, owner, runs } = row;
   const why = cause === null ? '' : `likeliest cause: ${cause.title} (${cause.certainty})`;
   const metrics = [...METRIC_IDS, ...harnessMetrics([row])];
-  return {
-    kind: kind === 'compared' && row.isRegression ? 'failure' : (KINDS[row.status] ?? 'passed'),
-    classname: cell.model,
-    name,
-    seconds: runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0),
-    about: {
-      cell: cell.key,
-      gpu,
-      owner,
-      finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
-      new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
-      ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(row, metric)])),
-    },
-    message,
-    text: [name, why, row.reasonsText].filter((line) => line !== '').join('\n'),
+  const about: Attributes = {
+    cell: cell.key,
+    gpu,
+    owner,
+    finding: findings.map(({ id }) => id.slice(0, 8)).join(' ') || null,
+    new: findings.length === 0 ? null : String(findings.some(({ state }) => state === 'new')),
+    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(row, metric)])),
   };
+  const seconds = runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+  const text = [name, why, row.reasonsText].filter((line) => line !== '').join('\n');
+  const result = kind === 'compared' && row.isRegression ? 'failure' : (KINDS[row.status] ?? 'passed');
+  return { kind: result, classname: cell.model, name, seconds, about, message, text } as const;
 }
 
 function caseLines({ about, classname, kind, message, name, seconds, text }: TestCase): string[] {

@@ -34,10 +34,7 @@ export function csvText(report: ReportedSweep): string {
     ['dataTransfers', ({ cell }) => cell.dataTransfers],
     ['spinWait', ({ cell }) => cell.spinWait],
     ['streams', ({ cell }) => cell.streams],
-    [
-      'axisFlags',
-      ({ cell }) => joined(cell.axisFlags, ' ', (flag, value) => (value === '' ? flag : `${flag}=${value}`)),
-    ],
+    ['axisFlags', ({ cell }) => joined(cell.axisFlags, ' ', (...words) => words.filter(Boolean).join('='))],
     ['harness', ({ cell }) => cell.harness?.name ?? 'trtexec'],
     ['timer', ({ cell }) => cell.harness?.timer ?? 'cudaEvent'],
     ['repeat', ({ run }) => run.repeat],
@@ -193,14 +190,9 @@ function sample(labels: Labels, value: number | null, scale: number | null = nul
 function family(of: string, type: 'gauge' | 'info', help: string, unit: string | null, samples: readonly string[]) {
   if (samples.length === 0) return [];
   const name = ['trtbench', of, unit].filter((part) => part !== null).join('_');
-  const unitLine = unit === null ? [] : [`# UNIT ${name} ${unit}`];
+  const units = unit === null ? [] : [`# UNIT ${name} ${unit}`];
   const suffix = type === 'info' ? '_info' : '';
-  return [
-    `# TYPE ${name} ${type}`,
-    ...unitLine,
-    `# HELP ${name} ${help}`,
-    ...samples.map((text) => `${name}${suffix}${text}`),
-  ];
+  return [`# TYPE ${name} ${type}`, ...units, `# HELP ${name} ${help}`, ...samples.map((text) => name + suffix + text)];
 }
 
 /** Labels that stay constant from sweep to sweep. A commit as a label would start a new series each time. */

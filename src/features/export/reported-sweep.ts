@@ -130,15 +130,28 @@ export type ReportRow = ReturnType<typeof rowsOf>[number];
 
 /** What every format says of each cell. */
 export function rowsOf({ cells, environments }: ReportedSweep) {
-  return cells.map((cell) => {
-    // The GPU of its newest measured run, else of its newest run.
-    const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
-    const gpu = environments.get(run?.environmentId ?? '')?.gpuName ?? null;
-    const judged = judgementOf(cell);
-    const texts = { message: messageOf(cell), reasonsText: reasonsOf(cell) };
+  const rows = cells.map((cell) => judgedRow(cell, environments));
+  return rows.map((row) => ({ ...row, message: messageOf(row) }));
+}
+
+function judgedRow(cell: ReportedCell, environments: ReportedSweep['environments']) {
+  // The GPU of its newest measured run, else of its newest run.
+  const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
+  const { findings, kind, metric, verdict } = cell.judgement;
+  const fails = kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
+  return {
     // The judgement may have fields of the same names, such as `runs`.
-    return { ...judged, ...cell, metric: judged.metric, ...texts, value: valueOf(cell, cell.metric), gpu };
-  });
+    ...cell.judgement,
+    ...cell,
+    status: statusOf(cell),
+    word: verdictText(cell.judgement),
+    metric: gatedMetricOf(metric ?? cell.metric),
+    /** The cell is slower, and that affects the exit code. */
+    isRegression: verdict === 'slower' && fails,
+    reasonsText: reasonsOf(cell),
+    value: valueOf(cell, cell.metric),
+    gpu: environments.get(run?.environmentId ?? '')?.gpuName ?? null,
+  };
 }
 
 /** The status in the words of its judgment. `failed` also when nothing ran, such as without an engine. */
@@ -148,29 +161,13 @@ export function statusOf(cell: ReportedCell) {
   return reason ?? (verdict === 'noResult' ? 'failed' : verdict);
 }
 
-/** The verdict on a cell with its status, word and metric. */
-function judgementOf(cell: ReportedCell) {
-  const { findings, kind, metric, verdict } = cell.judgement;
-  const fails = kind === 'compared' || findings.some(({ isWarning }) => !isWarning);
-  return {
-    ...cell.judgement,
-    status: statusOf(cell),
-    word: verdictText(cell.judgement),
-    metric: gatedMetricOf(metric ?? cell.metric),
-    /** The cell is slower, and that affects the exit code. */
-    isRegression: verdict === 'slower' && fails,
-  };
-}
-
 /** `slower: GPU compute time +5.0 % (2.000 → 2.100 ms)` */
-function messageOf(cell: ReportedCell): string {
-  const { base, changePercent, head, kind, metric, word } = judgementOf(cell);
+function messageOf(row: ReturnType<typeof judgedRow>): string {
+  const { base, changePercent, head, kind, metric, reasonsText: reasons, value, word } = row;
   const { label, unit } = metric;
   if (kind !== 'values' && base !== null && head !== null) {
     return `${word}: ${label} ${formatPercent(changePercent)} (${formatNumber(base)} → ${formatNumber(head)} ${unit})`;
   }
-  const value = valueOf(cell, cell.metric);
-  const reasons = reasonsOf(cell);
   if (value === null) return `no result${reasons === '' ? '' : `: ${reasons}`}`;
   const text = `${label} ${formatNumber(value)} ${unit}`;
   return word === '' || word === 'new' ? text : `${word}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;

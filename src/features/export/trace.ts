@@ -3,15 +3,11 @@ import * as z from 'zod';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
-import {
-  type OutputOf,
-  count as countSchema,
-  id as idSchema,
-  output as outputSchema,
-} from '../../records/output-parts.ts';
+import { count as countSchema, id as idSchema, output as outputSchema } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
@@ -27,12 +23,8 @@ import type { ExportOptions } from './command.ts';
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
   const file = output === undefined || output === '-' ? null : output;
-  if (file === null && json === true) {
-    throw new UsageError('only one thing can go to standard output: name a file with --output');
-  }
-  if (file !== null && redact === true) {
-    throw new UsageError('--redact hides names in what is printed: leave --output out');
-  }
+  ensure(file !== null || json !== true, 'only one thing can go to standard output: name a file with --output');
+  ensure(file === null || redact !== true, '--redact hides names in what is printed: leave --output out');
   return withStore(options, io, async (store) => {
     const { notes, runId, slices, ...trace } = runTrace(store.db, namedRun(store.db, name));
     const chunks = chromeTrace(trace);
@@ -52,15 +44,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   });
 }
 
-/** Slices in order that do not overlap. Times are in milliseconds from the start of the trace. */
-interface Track {
-  readonly name: string;
-  readonly slices: readonly Slice[];
-}
-
-/** About half a megabyte of text. */
-const CHUNK_EVENTS = 4096;
-
+/** Times are in milliseconds from the start of the trace. */
 interface Slice {
   readonly name: string;
   readonly startMs: number;
@@ -68,36 +52,41 @@ interface Slice {
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
+const CHUNK_CHARACTERS = 500_000;
+
 /**
- * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), with times in microseconds.
- * In chunks, because a run may have millions of events.
+ * Chrome's Trace Event Format (JSON object form), with times in microseconds. In chunks, because a run may have millions
+ * of events.
  */
 function* chromeTrace({ facts, groups }: Pick<ReturnType<typeof runTrace>, 'facts' | 'groups'>): Generator<string> {
-  yield `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[\n`;
-  for (const [place, group] of groups.entries()) {
-    const pid = place + 1;
-    const metadata = [
-      { ph: 'M', name: 'process_name', pid, args: { name: group.name } },
-      { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } },
-    ];
-    yield (place === 0 ? '' : ',\n') + metadata.map(jsonLine).join(',\n');
-    for (const [trackPlace, track] of group.tracks.entries()) {
-      const tid = trackPlace + 1;
-      const names = [
-        { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } },
-        { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } },
-      ];
-      yield `,\n${names.map(jsonLine).join(',\n')}`;
-      for (let from = 0; from < track.slices.length; from += CHUNK_EVENTS) {
-        const events = track.slices.slice(from, from + CHUNK_EVENTS).map(({ endMs, facts: args, name, startMs }) => {
-          const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
-          return { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur, args };
-        });
-        yield `,\n${events.map(jsonLine).join(',\n')}`;
+  let chunk = `{"displayTimeUnit":"ms","otherData":${jsonLine(facts)},"traceEvents":[`;
+  let separator = '\n';
+  for (const event of traceEvents(groups)) {
+    chunk += separator + jsonLine(event);
+    separator = ',\n';
+    if (chunk.length < CHUNK_CHARACTERS) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield `${chunk}\n]}\n`;
+}
+
+/** Metadata (`M`) and complete events (`X`). */
+function* traceEvents(groups: ReturnType<typeof runTrace>['groups']) {
+  for (const [group, { name, tracks }] of groups.entries()) {
+    const pid = group + 1;
+    yield { ph: 'M', name: 'process_name', pid, args: { name } };
+    yield { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } };
+    for (const [place, track] of tracks.entries()) {
+      const tid = place + 1;
+      yield { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } };
+      yield { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } };
+      for (const { endMs, facts: args, name: part, startMs } of track.slices) {
+        const [ts, dur] = [microseconds(startMs), microseconds(endMs - startMs)];
+        yield { ph: 'X', name: part, cat: 'trtexec', pid, tid, ts, dur, args };
       }
     }
   }
-  yield '\n]}\n';
 }
 
 /** Rounds to nanoseconds; the rest is conversion noise. */
@@ -125,19 +114,18 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   }
   const source = `run ${engine?.runId.slice(0, 8)} (${engine?.provenance}), no timeline`;
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of ${source}`;
+  const layerTracks = layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }];
   const groups = [
     { name: `queries of ${label} (${provenance})`, tracks },
-    { name: means, tracks: layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }] },
+    { name: means, tracks: layerTracks },
   ];
+  const lacking = tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : [];
   return {
     runId,
     facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
     groups: groups.filter((group) => group.tracks.length > 0),
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
-    notes: [
-      ...(layers.length === 0 ? [] : (engine?.notes ?? [])),
-      ...(tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : []),
-    ],
+    notes: [...(layers.length === 0 ? [] : (engine?.notes ?? [])), ...lacking],
   };
 }
 
@@ -183,7 +171,7 @@ const PARTS: readonly QueryPart[] = [
  * Each part of a query has its own track. Overlapping queries (several streams) get more tracks. Empty if the export
  * has no stamps.
  */
-export function queryTracks({ columns }: QueryTimes): Track[] {
+export function queryTracks({ columns }: QueryTimes) {
   return PARTS.flatMap(([name, start, end, duration]) => {
     const [stamps, lengths] = [columns[end], duration === undefined ? undefined : columns[duration]];
     const slices = Array.from(columns[start] ?? [], (startMs, query) => {
@@ -194,7 +182,7 @@ export function queryTracks({ columns }: QueryTimes): Track[] {
   });
 }
 
-function tracksOf(name: string, slices: readonly Slice[]): Track[] {
+function tracksOf(name: string, slices: readonly Slice[]) {
   const tracks: Slice[][] = [];
   for (const slice of slices.toSorted((a, b) => a.startMs - b.startMs)) {
     const latest = slice.startMs + roundingMs(slice.startMs);

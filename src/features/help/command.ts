@@ -1,6 +1,4 @@
-import { commandNamed, defineCommand, helpText } from '../../cli/define-command.ts';
-import { printLines } from '../../cli/io.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
+import { defineCommand } from '../../cli/define-command.ts';
 
 export const helpCommand = defineCommand({
   name: 'help',
@@ -13,16 +11,5 @@ export const helpCommand = defineCommand({
   ],
   isPlain: true,
   define: (command) => command.arguments('[topic...]'),
-  run: async ([topic], _options, io, program) => {
-    const command = commandNamed(program, topic);
-    if (command === null) {
-      const text = topic.length === 0 ? undefined : topic.join(' ');
-      return (await import('./help.ts')).writeHelp(text, program, io);
-    }
-    io.out(helpText(command));
-    const { wordRow } = await import('./help.ts');
-    const row = wordRow(topic.join(' '), io.look);
-    if (row !== null) printLines(io, ['', ...row]);
-    return EXIT_CODES.fine;
-  },
+  run: async ([words], _options, io, program) => (await import('./help.ts')).showHelp(words, program, io),
 });

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
-import { commandsOf } from '../../cli/define-command.ts';
+import { commandNamed, commandsOf, helpText } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { UsageError } from '../../errors.ts';
@@ -17,24 +17,33 @@ import { printable } from '../../text/printable.ts';
 const WIDEST = 100;
 const WORDS = join('reference', 'words.md');
 
-export function writeHelp(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
-  const { look } = io;
-  const number = numberNamed(topic ?? '');
-  // `buildS` is a metric, while `builds` is the plural of a build.
-  const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
-  const found = isNumber || topic === undefined ? null : inDocuments(topic, look);
-  if (topic === undefined) printLines(io, overviewPage(program, look));
-  else if (topic === 'metrics') printLines(io, metricsPage(look));
-  else if (found !== null) printLines(io, found);
-  else if (number !== undefined) printLines(io, metricPage(number, look));
+/** `bench help [TOPIC...]`: a command, with the entry of a word that also names it, or another topic. */
+export function showHelp(words: readonly string[], program: CommandUnknownOpts, io: Io): ExitCode {
+  const topic = words.join(' ');
+  const command = commandNamed(program, words);
+  if (command === null) printLines(io, pageOf(topic, program, io.look));
   else {
-    const commands = commandsOf(program).map((command) => command.name());
-    const numbers = METRIC_IDS.map((id) => metricText(id).word);
-    const words = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
-    const guess = didYouMean(topic, ['metrics', ...commands, ...numbers, ...words]);
-    throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists commands and topics)`);
+    io.out(helpText(command));
+    const row = wordRow(topic, io.look);
+    if (row !== null) printLines(io, ['', ...row]);
   }
   return EXIT_CODES.fine;
+}
+
+function pageOf(topic: string, program: CommandUnknownOpts, look: Look): string[] {
+  if (topic === '') return overviewPage(program, look);
+  if (topic === 'metrics') return metricsPage(look);
+  const number = numberNamed(topic);
+  // `buildS` is a metric, while `builds` is the plural of a build.
+  const isNumber = number !== undefined && [number, metricText(number).word].includes(topic);
+  const found = isNumber ? null : inDocuments(topic, look);
+  if (found !== null) return found;
+  if (number !== undefined) return metricPage(number, look);
+  const commands = commandsOf(program).map((command) => command.name());
+  const numbers = METRIC_IDS.map((id) => metricText(id).word);
+  const known = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
+  const guess = didYouMean(topic, ['metrics', ...commands, ...numbers, ...known]);
+  throw new UsageError(`no help on ${topic}${guess} (bench help lists commands and topics)`);
 }
 
 /** The files of `docs/`, that of the words first. */

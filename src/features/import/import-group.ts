@@ -2,7 +2,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
 import { plainName } from '../../files/files.ts';
-import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
+import { keepRun, restateKept } from '../../artefacts/keep.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
@@ -10,7 +10,6 @@ import { readSource, type StandaloneReading } from '../../artefacts/read/read-so
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-notes.ts';
-import type { Outcome } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
@@ -38,27 +37,16 @@ export interface ImportContext extends RestoreContext {
   readonly signal: AbortSignal;
 }
 
-export interface ImportedSweep {
-  readonly sweep: Sweep;
-  stored: number;
-  alreadyStored: number;
-  readonly outcomes: Record<Outcome['kind'], number>;
-  readonly datesFrom: DateSource[];
-  /** Number of stored runs whose date changed. */
-  redated: number;
-}
+export type ImportedSweep = ReturnType<typeof emptySweep>;
 
-export interface NamedSource {
-  readonly source: RunSource;
-  /** Runs of one folder form one sweep of this name, unless they name another. */
-  readonly sweepName: string;
-}
+/** Runs of one folder form one sweep of this name, unless they name another. */
+export type NamedSource = ReturnType<typeof nameSources>[number];
 
 /**
  * Names the sweep of each source: the last two parts of the given path, then the path below it. `../logs/nights/1`
  * gives `nights/1` from any current folder.
  */
-export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
+export function nameSources(given: string, sources: readonly RunSource[]) {
   const root = resolve(given);
   return sources.map((source) => {
     const folder = dirname(resolve(source.path));
@@ -104,8 +92,6 @@ export class GroupImport {
     const peeked: ReadRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
-    // Check before anything of the group is stored, so that a rejected run leaves no empty sweep.
-    for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
       for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);
       for await (const runs of this.read(sources.slice(PEEKED_RUNS))) {
@@ -126,9 +112,8 @@ export class GroupImport {
   private async *read(sources: readonly NamedSource[]): AsyncGenerator<ReadRun[]> {
     const { signal, standalone } = this.context;
     for (let at = 0; at < sources.length; at += READ_AT_ONCE) {
-      const reading = sources
-        .slice(at, at + READ_AT_ONCE)
-        .map(({ source }) => readSource(source, standalone, { signal }));
+      const next = sources.slice(at, at + READ_AT_ONCE);
+      const reading = next.map(({ source }) => readSource(source, standalone, { signal }));
       for (const runs of await Promise.allSettled(reading)) {
         signal.throwIfAborted();
         if (runs.status === 'rejected') throw runs.reason;
@@ -137,16 +122,25 @@ export class GroupImport {
     }
   }
 
+  /** The runs with what the options state. `run.json` takes precedence, and runs of bench itself keep their notes. */
   private stated(runs: readonly ReadRun[]): ReadRun[] {
     const { date, into, standalone, note, onNote } = this.context;
-    const name = into?.name ?? this.name;
+    const sweep = into?.name ?? this.name;
     return runs.map((found) => {
       const { log, notes, path } = found;
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
-      const run = withStatedCell(found, standalone.stated);
+      const run = this.withPossibleDate(withStatedCell(found, standalone.stated));
       if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
-      return withDate(withNote(this.withPossibleDate(inSweep(run, name)), note), date);
+      const { manifest } = run;
+      const { lone: single } = manifest;
+      // The same standalone number in another sweep is another run.
+      const isBare = single?.kind === 'report' && single.metric !== null;
+      const added = note === null || manifest.runId !== null ? [] : [note];
+      const startedAt = date !== null && statedStart(manifest) === null ? date : manifest.startedAt;
+      const contentId = isBare ? hashOf({ run: run.contentId, sweep }) : run.contentId;
+      const stated = { ...manifest, startedAt, notes: [...added, ...manifest.notes] };
+      return { ...run, contentId, manifest: stated, notes: [...added, ...run.notes] };
     });
   }
 
@@ -180,16 +174,6 @@ export class GroupImport {
     }
     const ids = runs.map(({ contentId }) => contentId).toSorted();
     return hashOf({ import: ids.find((id) => sweepOfRun(db, id) === null) ?? ids[0] ?? '' });
-  }
-
-  /** @throws UsageError when the artefacts of another run are in its place */
-  private async refuseTaken(run: ReadRun, settled: string): Promise<void> {
-    const { artefactsFolder, writer } = this.context;
-    const { runId } = run.manifest;
-    // Equal content has an equal ID, so that artefacts kept by another store of this folder serve both.
-    if (runId === null || writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
-    const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
-    await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
   }
 
   private async take(run: ReadRun, settled: string): Promise<void> {
@@ -307,9 +291,11 @@ export class GroupImport {
   }
 }
 
-export function emptySweep(sweep: Sweep): ImportedSweep {
+/** What was imported into a sweep; `redated` counts stored runs whose date changed. */
+export function emptySweep(sweep: Sweep) {
+  const datesFrom: DateSource[] = [];
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
-  return { sweep, stored: 0, alreadyStored: 0, outcomes, datesFrom: [], redated: 0 };
+  return { sweep, stored: 0, alreadyStored: 0, outcomes, datesFrom, redated: 0 };
 }
 
 /** `run.json` takes precedence over hints. */
@@ -325,30 +311,10 @@ function logIndexOf({ index, manifest }: ReadRun): number | null {
   return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
-/** The same standalone number in another sweep is another run. */
-function inSweep(run: ReadRun, name: string): ReadRun {
-  const { lone: standalone } = run.manifest;
-  const isBare = standalone?.kind === 'report' && standalone.metric !== null;
-  return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
-}
-
-/** Adds a note; runs of bench itself keep theirs. */
-function withNote(run: ReadRun, note: string | null): ReadRun {
-  if (note === null || run.manifest.runId !== null) return run;
-  const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
-  return { ...run, manifest, notes: [note, ...run.notes] };
-}
-
 function dateSourceOf(run: ReadRun, date: string | null): DateSource | null {
   const { startedAt } = run.manifest;
   if (statedStart(run.manifest) !== null) return startedAt === date ? 'option' : 'runJson';
   return startOf(run) === null ? null : 'logStamps';
-}
-
-/** `run.json` takes precedence over hints, and hints take precedence over stamps of the log. */
-function withDate(run: ReadRun, date: string | null): ReadRun {
-  if (date === null || statedStart(run.manifest) !== null) return run;
-  return { ...run, manifest: { ...run.manifest, startedAt: date } };
 }
 
 async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {

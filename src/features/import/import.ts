@@ -5,7 +5,7 @@ import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
 import { readFindings, readPrunedNotes, takeFindings } from '../../artefacts/sweep-notes.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
@@ -16,17 +16,10 @@ import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
-import {
-  AHEAD_MS,
-  GroupImport,
-  type ImportContext,
-  type ImportedSweep,
-  type NamedSource,
-  nameSources,
-  emptySweep,
-} from './import-group.ts';
+import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.ts';
+import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep } from './restore-sweep.ts';
-import { type ImportOutput, importText } from './text.ts';
+import { importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
@@ -36,14 +29,8 @@ import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import {
-  type LeftOut,
-  findRuns,
-  leftOutOutput,
-  nothingIn,
-  readNamed,
-  readingProblem,
-} from '../../selection/find-runs.ts';
+import { findRuns, leftOutOutput, nothingIn, readNamed, readingProblem } from '../../selection/find-runs.ts';
+import type { LeftOut } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
@@ -55,9 +42,8 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const sources: NamedSource[] = [];
   const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
-  if (options.into !== undefined && options.sweep !== undefined) {
-    throw new UsageError('--sweep names a new sweep, --into an existing one: give only one');
-  }
+  const isOne = options.into === undefined || options.sweep === undefined;
+  ensure(isOne, '--sweep names a new sweep, --into an existing one: give only one');
   checkOwner(options.as);
   const hints = hintsOf(options);
   const leftOut: LeftOut = {};
@@ -76,10 +62,11 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       const runs =
         findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
       const words = as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
-      return prunedWords(path) ?? words;
+      const lost = 'the artefacts of these runs were pruned; only their original store has their results';
+      return readPrunedNotes(path).length === 0 ? words : `${printable(path)}: ${lost} (bench db merge copies them)`;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
-      throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
+      throw new UsageError(`${path}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
     return null;
@@ -92,13 +79,9 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const imported: ImportedSweep[] = [];
   const note = (text: string): void => io.err(`note: ${text}\n`);
   const work = async (): Promise<void> => {
-    const context = contextOf(store.db, artefactsFolder, io, {
-      git,
-      date: dateOf(options, io),
-      standalone,
-      note: options.note ?? null,
-      into: options.into === undefined ? null : importedSweep(store.db, options.into),
-    });
+    const into = options.into === undefined ? null : importedSweep(store.db, options.into);
+    const hinted = { git, date: dateOf(options, io), standalone, note: options.note ?? null, into };
+    const context = contextOf(store.db, artefactsFolder, io, hinted);
     const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
     for (const [name, group] of groups) {
       io.signal.throwIfAborted();
@@ -116,9 +99,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
   const output = { schemaVersion: 1 as const, sweeps: imported.map(outputOf), ...leftOutOutput(leftOut) };
-  const code = printResult<ImportOutput>(io, options, output, (shown, look) =>
-    importText(shown, store.path, redated, look),
-  );
+  const code = printResult(io, options, output, (shown, look) => importText(shown, store.path, redated, look));
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
@@ -152,12 +133,7 @@ function contextOf(db: StoreDatabase, artefactsFolder: string, io: Io, stated: P
  * Stores the content of artefacts and writes nothing next to them.
  * @param folders folders of sweeps, within the artefacts folder
  */
-export async function restoreArtefacts(
-  { db }: OpenStore,
-  artefactsFolder: string,
-  folders: readonly string[],
-  io: Io,
-): Promise<void> {
+export async function restoreArtefacts({ db }: OpenStore, artefactsFolder: string, folders: readonly string[], io: Io) {
   const hints = hintsOf({});
   const unkept = { standalone: standaloneOf({}, hints), onNote: () => {}, keeps: false };
   const context = contextOf(db, artefactsFolder, io, unkept);
@@ -188,11 +164,7 @@ function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined
 }
 
 /** Restores sweeps without runs, whose cells were planned and are missing. */
-async function restoreOthers(
-  context: ImportContext,
-  found: readonly FoundSweep[],
-  imported: readonly ImportedSweep[],
-): Promise<ImportedSweep[]> {
+async function restoreOthers(context: ImportContext, found: readonly FoundSweep[], imported: readonly ImportedSweep[]) {
   const taken = new Set(imported.map(({ sweep }) => sweep.sweepId));
   const others: ImportedSweep[] = [];
   for (const each of found) {
@@ -234,14 +206,14 @@ function plugInKind(file: string, { cwd }: Io): string {
     addDriver(driver);
     return driver.kind;
   } catch (error) {
-    throw new UsageError(`--as ${printable(file)}: ${printable(plugInProblem(error))}`, { cause: error });
+    throw new UsageError(`--as ${file}: ${plugInProblem(error)}`, { cause: error });
   }
 }
 
 function checkOwner(as: string | undefined): void {
   const owners = [TRTEXEC, ENGINE_EXPLORER, ...knownDrivers().map(({ kind }) => kind)];
   if (as === undefined || owners.includes(as)) return;
-  throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
+  throw new UsageError(`--as ${as}${didYouMean(as, owners)}: is one of ${owners.join(', ')}`);
 }
 
 /** The driver for any command also reads custom metrics. */
@@ -253,19 +225,17 @@ function metricOfPattern(pattern: string): CustomMetricId {
   const metric = customMetricOf(name);
   if (metric !== null) return metric;
   throw new UsageError(
-    `--pattern: {${printable(name)}} does not say its unit: write {${printable(name)}_ms}, or add --metric NAME:lower|higher:UNIT`,
+    `--pattern: {${name}} does not say its unit: write {${name}_ms}, or add --metric NAME:lower|higher:UNIT`,
   );
 }
 
 /** @throws UsageError if a metric is required but missing, or given but not needed */
 function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
-  if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
-    throw new UsageError(`--metric is for files of your own: reports of ${printable(as)} name their metrics`);
-  }
-  if (as === OWN_NUMBERS && metric === undefined) {
-    throw new UsageError('which metric do they contain? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
-  }
+  const isOwn = as === undefined || as === OWN_NUMBERS;
+  ensure(isOwn || metric === undefined, `--metric is for files of your own: reports of ${as} name their metrics`);
+  const example = '--metric NAME:lower|higher:UNIT, as e2e:lower:ms';
+  ensure(as !== OWN_NUMBERS || metric !== undefined, `which metric do they contain? Add ${example}`);
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
 }
 
@@ -308,13 +278,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
-  throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
-}
-
-/** Why a folder of artefacts is empty; null when it was not pruned. */
-function prunedWords(path: string): string | null {
-  if (readPrunedNotes(path).length === 0) return null;
-  return `${printable(path)}: the artefacts of these runs were pruned; only their original store has their results (bench db merge copies them)`;
+  throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
 }
 
 /** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
@@ -344,7 +308,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
   if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${printable(commit)}: commit not found here; give its full id`);
+    throw new UsageError(`--commit ${commit}: commit not found here; give its full id`);
   }
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }

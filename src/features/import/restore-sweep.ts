@@ -3,16 +3,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.ts';
 import { isId } from '../../records/scalars.ts';
 import { isLink, namesIn } from '../../files/folders.ts';
-import {
-  readPrunedNotes,
-  readSweepManifest,
-  type SweepManifest,
-  writeSweepManifest,
-} from '../../artefacts/sweep-notes.ts';
+import { readPrunedNotes, readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-notes.ts';
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { keyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
@@ -27,13 +21,10 @@ export interface RestoreContext {
   readonly now: () => Date;
 }
 
-export interface FoundSweep {
-  readonly manifest: SweepManifest;
-  readonly path: string;
-}
+export type FoundSweep = ReturnType<typeof findSweepFolders>[number];
 
 /** Sweeps under a path, found by folders named after their IDs; includes sweeps without runs. */
-export function findSweepFolders(path: string, sources: readonly RunSource[]): FoundSweep[] {
+export function findSweepFolders(path: string, sources: readonly RunSource[]) {
   const parents = sources.map((source) => dirname(dirname(source.path)));
   const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
   const inner = [...roots].flatMap((root) =>
@@ -46,12 +37,8 @@ export function findSweepFolders(path: string, sources: readonly RunSource[]): F
     const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
     // A sweep with pruned artefacts exists only in its store.
-    return isPruned(folder) ? [] : [{ manifest, path: folder }];
+    return readPrunedNotes(folder).length > 0 ? [] : [{ manifest, path: folder }];
   });
-}
-
-function isPruned(sweepFolder: string): boolean {
-  return readPrunedNotes(sweepFolder).length > 0;
 }
 
 /**
@@ -77,7 +64,7 @@ export async function restoreSweep(
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
   // It is unknown whether pruned runs were measured.
-  if (known !== undefined && !isPruned(path)) {
+  if (known !== undefined && readPrunedNotes(path).length === 0) {
     const cells = known.cells.map(({ cell }) => keyedCell(cell));
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
   }
@@ -87,7 +74,7 @@ export async function restoreSweep(
 /** The error for a run that may not join a sweep: its `sweep.json` must be of the same sweep. */
 export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
   return new UsageError(
-    `${printable(path)} has the id of sweep ${sweepId.slice(0, 8)}, which is already here, but ${why}; import it into a separate store (--db)`,
+    `${path} has the id of sweep ${sweepId.slice(0, 8)}, which is already here, but ${why}; import it into a separate store (--db)`,
   );
 }
 

@@ -34,12 +34,8 @@ export function importText({ sweeps }: ImportOutput, storePath: string, redated:
     look,
   );
   const there = already === 0 ? '' : `, ${already} already stored`;
-  return [
-    ...table,
-    '',
-    `${count(stored, 'run')} stored in ${printable(storePath)}${there}`,
-    ...dateNotes(sweeps, redated).flatMap((note) => wrapWords(note, look.columns).map(look.style.dim)),
-  ];
+  const notes = dateNotes(sweeps, redated).flatMap((note) => wrapWords(note, look.columns).map(look.style.dim));
+  return [...table, '', `${count(stored, 'run')} stored in ${printable(storePath)}${there}`, ...notes];
 }
 
 function dateNotes(sweeps: readonly ImportedSweep[], redated: number): string[] {

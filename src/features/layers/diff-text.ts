@@ -4,7 +4,7 @@ import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
+import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
 type DiffRow = LayersDiffOutput['rows'][number];
@@ -64,20 +64,18 @@ function sideLine(name: string, { layers, listedMs, provenance, runId, ref, tota
 
 function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look): string[] {
   const { style } = look;
-  const times: Column<DiffRow>[] = [
-    numberColumn('change', ({ deltaMs }) => signedMs(deltaMs), 0, {
-      style: ({ deltaMs, isCause }) =>
-        !isCause ? style.dim : deltaMs !== null && deltaMs > 0 ? style.bad : style.good,
-    }),
-    numberColumn('of all', ({ deltaMs }) => shareOf(deltaMs, diff), 3),
-    numberColumn('base → head, ms', (row) => `${formatNumber(row.baseMs, 3)} → ${formatNumber(row.headMs, 3)}`, 5),
-  ];
+  const timed = (text: string) => (isTimed(diff) ? text : '');
+  const changeStyle = ({ deltaMs, isCause }: DiffRow) =>
+    !isCause ? style.dim : deltaMs !== null && deltaMs > 0 ? style.bad : style.good;
+  const sidesText = ({ baseMs, headMs }: DiffRow) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`;
   const layersText = ({ baseLayers, headLayers }: DiffRow): string =>
     baseLayers === headLayers ? String(headLayers) : `${baseLayers} → ${headLayers}`;
   const how = ({ change, detail }: DiffRow): string => (change === 'otherHash' ? '' : printable(detail ?? ''));
   return renderTable<DiffRow>(
     [
-      ...(isTimed(diff) ? times : []),
+      numberColumn('change', ({ deltaMs }) => timed(signedMs(deltaMs)), 0, { style: changeStyle }),
+      numberColumn('of all', ({ deltaMs }) => timed(shareOf(deltaMs, diff)), 3),
+      numberColumn('base → head, ms', (row) => timed(sidesText(row)), 5),
       numberColumn('layers', layersText, 2),
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
       { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },

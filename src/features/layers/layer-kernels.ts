@@ -4,7 +4,6 @@ import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
@@ -36,8 +35,7 @@ export async function showKernels(named: string | undefined, kernels: string | t
   const notes = engine?.notes ?? [];
   const output: LayersKernelsOutput = { schemaVersion: 1, label, file, notes, ...read, kernels: chosen };
   const top = options.all === true ? Infinity : options.top;
-  printResult(io, options, output, (_, look) => kernelsText(output, top, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => kernelsText(output, top, look));
 }
 
 async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io) {
@@ -73,9 +71,7 @@ export function readKernels(file: string, engine: ProfiledEngine | null): Captur
   const work = readNsysExport(file);
   const layers = engine === null ? [] : layerFactsOf(engine.layers);
   const nodesOf = (kernel: string): string[] => {
-    const named = layers.filter(
-      ({ tactic }) => tactic !== null && (kernel.startsWith(tactic) || tactic.startsWith(kernel)),
-    );
+    const named = layers.filter(({ tactic }) => tactic && (kernel.startsWith(tactic) || tactic.startsWith(kernel)));
     return [...new Set(named.flatMap(({ nodes }) => nodes))];
   };
   return { ...work, kernels: work.kernels.map((kernel) => ({ ...kernel, nodes: nodesOf(kernel.name) })) };
@@ -87,6 +83,7 @@ const SHOWN_CALLS = 4;
 export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, top: number, look: Look): string[] {
   const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
   const { columns, style } = look;
+  const noted = notes.map((note) => `note: ${printable(note)}`);
   const wrapped = (indent: number, lines: readonly string[]): string[] =>
     lines.flatMap((line) => wrapHanging(line, columns, indent));
   const all = sumOf(kernels);
@@ -102,10 +99,7 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
   return [
     ...wrapped(2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
     ...wrapped(2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
-    ...wrapped(
-      2,
-      notes.map((note) => `note: ${printable(note)}`),
-    ).map(style.warn),
+    ...wrapped(2, noted).map(style.warn),
     '',
     ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [
@@ -136,13 +130,11 @@ function sumOf(rows: readonly { readonly count: number; readonly ms: number }[])
   return rows.reduce((sum, row) => ({ count: sum.count + row.count, ms: sum.ms + row.ms }), { count: 0, ms: 0 });
 }
 
-type Selectable = Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>;
-
 /**
  * Layers with a text in their names, ONNX nodes, types or tactics; ignores case.
  * @throws UsageError for an invalid regular expression
  */
-export function selectLayers<Layer extends Selectable>(
+export function selectLayers<Layer extends Pick<LayerFacts, 'name' | 'origins' | 'tactic' | 'type'>>(
   layers: readonly Layer[],
   pattern: string | undefined,
   isRegex: boolean,
@@ -164,8 +156,6 @@ function regexOf(pattern: string): RegExp {
     return new RegExp(pattern, 'isu');
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(`--select ${printable(pattern)}: not a regular expression: ${printable(reason)}`, {
-      cause: error,
-    });
+    throw new UsageError(`--select ${pattern}: not a regular expression: ${reason}`, { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { ensure, UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
@@ -27,31 +27,24 @@ import type { LayersDiffOutput, LayersOutput } from './output.ts';
 import { layersText } from './text.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
-  if (options.regex === true && options.select === undefined) {
-    throw new UsageError("--regex needs --select: --select 'blocks\\.\\d+' --regex");
+  const { agg, diff, groupBy, kernels, regex, select } = options;
+  const sums = groupBy !== undefined || agg === true;
+  ensure(regex !== true || select !== undefined, "--regex needs --select: --select 'blocks\\.\\d+' --regex");
+  if (kernels !== undefined) {
+    ensure(diff === undefined && !sums, '--kernels shows layers one by one: leave --diff, --group-by, --agg out');
+    return (await import('./layer-kernels.ts')).showKernels(name, kernels, options, io);
   }
-  if (options.kernels !== undefined) {
-    if (options.diff !== undefined || options.groupBy !== undefined || options.agg === true) {
-      throw new UsageError('--kernels shows layers one by one: leave --diff, --group-by, --agg out');
-    }
-    const { showKernels } = await import('./layer-kernels.ts');
-    return showKernels(name, options.kernels, options, io);
-  }
-  if (options.agg === true && (options.diff !== undefined || options.groupBy !== undefined)) {
-    throw new UsageError('--agg sums all chosen layers up: leave --diff and --group-by out');
-  }
-  if (options.diff === undefined) return showLayers(name, options, io);
-  const [a, b, ...more] = options.diff;
-  if (a === undefined || b === undefined || more.length > 0) {
-    throw new UsageError('--diff takes two sides, after the cell: bench layers CELL --diff BASE HEAD, or two folders');
-  }
+  const isAlone = diff === undefined && groupBy === undefined;
+  ensure(agg !== true || isAlone, '--agg sums all chosen layers up: leave --diff and --group-by out');
+  if (diff === undefined) return showLayers(name, options, io);
+  const [a, b, ...more] = diff;
+  const order = 'after the cell: bench layers CELL --diff BASE HEAD, or two folders';
+  ensure(a !== undefined && b !== undefined && more.length === 0, `--diff takes two sides, ${order}`);
   return showDiff(name, [a, b], options, io);
 }
 
 async function showLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
-  if (name === undefined) {
-    throw new UsageError('name a cell, a run, or a folder with profile.json: bench layers CELL');
-  }
+  ensure(name !== undefined, 'name a cell, a run, or a folder with profile.json: bench layers CELL');
   const model = options.onnx === undefined ? null : await namedModel(options.onnx, io.cwd);
   const stored = isPath(name, io)
     ? null
@@ -59,10 +52,8 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
         const runId = runByPrefix(db, name);
         const point = runId === null ? await resolvePoint(db, name, options.at ?? null, io) : null;
         const ids = options.at === undefined ? null : (point?.sweeps.map(({ sweepId }) => sweepId) ?? null);
-        const found =
-          runId === null
-            ? point && profiledCell(db, point.cell, ids, options.at ?? name)
-            : profiledRun(db, runId, name);
+        const at = options.at ?? name;
+        const found = runId === null ? point && profiledCell(db, point.cell, ids, at) : profiledRun(db, runId, name);
         const engine = required(found, name);
         return { found: engine, known: await storedCircumstances(db, engine, point?.cell ?? null, model) };
       });
@@ -86,8 +77,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const output = layersOutput(found, all, rated, efficiency.engine, options);
   const top = options.all === true ? Infinity : options.top;
   const details = { islands: precisionIslands(all), alignment: unalignedLayers(all), top };
-  printResult(io, options, output, (_, look) => layersText(output, details, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => layersText(output, details, look));
 }
 
 async function showDiff(name: string | undefined, refs: readonly [string, string], options: LayersOptions, io: Io) {
@@ -109,8 +99,7 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
   await yieldToEventLoop(io);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff);
   const top = options.all === true ? Infinity : options.top;
-  printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => layersDiffText(output, top, look));
 }
 
 /** Notes that a profile without a CUDA graph includes the gaps between launches in its times. */
@@ -123,9 +112,7 @@ export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): Profi
 
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
-  throw new UsageError(
-    `${printable(ref)}: no layer times are stored; \`bench run --profile\` records them, in addition to the timed runs`,
-  );
+  throw new UsageError(`${ref}: no layer times are stored; \`bench run --profile\` records them in a run of its own`);
 }
 
 const ORDERS = {
@@ -156,7 +143,10 @@ function layersOutput(
   const totalMs = sumMs(layers);
   const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;
   const together = isTimed ? { totalMs, sharePercent, ...spread(layers) } : NO_TIMES;
-  const groups = groupBy === undefined ? null : groupLayers(layers, groupBy, depth);
+  const groups = groupBy === undefined ? undefined : groupLayers(layers, groupBy, depth);
+  const grouped = groups?.map((group) => {
+    return { ...group, layers: group.layers.map(({ index }) => index), ...spread(group.layers) };
+  });
   return {
     schemaVersion: 1,
     ...engineOutput(engine),
@@ -166,9 +156,7 @@ function layersOutput(
     layers,
     efficiency,
     aggregate: agg === true ? { layers: layers.length, ...together } : null,
-    groups:
-      groups?.map((group) => ({ ...group, layers: group.layers.map(({ index }) => index), ...spread(group.layers) })) ??
-      null,
+    groups: grouped ?? null,
   };
 }
 
@@ -176,11 +164,7 @@ const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null,
 
 function spread(layers: readonly LayerFacts[]) {
   const times = layers.map(({ averageMs }) => averageMs);
-  return {
-    minMs: times.reduce((least, time) => Math.min(least, time), Infinity),
-    meanMs: sumMs(layers) / layers.length,
-    maxMs: times.reduce((most, time) => Math.max(most, time), 0),
-  };
+  return { minMs: Math.min(...times), meanMs: sumMs(layers) / layers.length, maxMs: Math.max(0, ...times) };
 }
 
 function engineOutput(engine: ProfiledEngine) {

@@ -19,6 +19,7 @@ const engine = {
   gpuComputeMs: numberOrNull.describe('Median GPU compute time, without the profiler'),
   notes: z.array(z.string()),
 };
+const range = { minMs: numberOrNull, meanMs: numberOrNull, maxMs: numberOrNull };
 const spread = { totalMs: z.number(), minMs: z.number(), meanMs: z.number(), maxMs: z.number() };
 
 export const layers = output('bench layers --json', {
@@ -36,9 +37,7 @@ export const layers = output('bench layers --json', {
       layers: count,
       totalMs: numberOrNull.describe('Null without a profile'),
       sharePercent: numberOrNull.describe('Share of the time of all layers'),
-      minMs: numberOrNull,
-      meanMs: numberOrNull,
-      maxMs: numberOrNull,
+      ...range,
     })
     .nullable()
     .describe('With --agg: total of all selected layers'),
@@ -51,12 +50,8 @@ export type LayersOutput = OutputOf<typeof layers>;
 
 const milliseconds = numberOrNull.describe('Null without a profile on both sides');
 const times = { baseMs: milliseconds, headMs: milliseconds, deltaMs: milliseconds };
-const side = z.strictObject({
-  ...engine,
-  layers: count,
-  totalMs: milliseconds,
-  listedMs: milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed'),
-});
+const listedMs = milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed');
+const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds, listedMs });
 const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),
@@ -89,21 +84,15 @@ export const layersDiff = output('bench layers --diff --json', {
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 
-export const captured = capturedWorkSchema.extend({
-  kernels: z.array(
-    capturedWorkSchema.shape.kernels.element.extend({
-      nodes: z.array(z.string()).describe('ONNX nodes of the profiled layers with this kernel as tactic'),
-    }),
-  ),
-});
+const nodes = z.array(z.string()).describe('ONNX nodes of the profiled layers with this kernel as tactic');
+const kernel = capturedWorkSchema.shape.kernels.element.extend({ nodes });
+
+export const captured = capturedWorkSchema.extend({ kernels: z.array(kernel) });
 
 export type Captured = OutputOf<typeof captured>;
 
-export const layersKernels = output('bench layers --kernels --json', {
-  label: z.string().nullable(),
-  file: z.string(),
-  notes: z.array(z.string()),
-  ...captured.shape,
-});
+const capture = { label: z.string().nullable(), file: z.string(), notes: z.array(z.string()) };
+
+export const layersKernels = output('bench layers --kernels --json', { ...capture, ...captured.shape });
 
 export type LayersKernelsOutput = OutputOf<typeof layersKernels>;

@@ -24,6 +24,7 @@ type Summary = LayersOutput['summary'];
 export function layersText(report: LayersOutput, { alignment, islands, top }: LayersDetails, look: Look): string[] {
   const { aggregate, groups, iterations, layers, notes, provenance, runId, summary, totalMs } = report;
   const { style, columns } = look;
+  const noted = notes.map((note) => `note: ${printable(note)}`);
   const wrapped = (indent: number, lines: readonly string[]): string[] =>
     lines.flatMap((line) => wrapHanging(line, columns, indent));
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
@@ -37,10 +38,7 @@ export function layersText(report: LayersOutput, { alignment, islands, top }: La
   return [
     ...wrapped(2, [`layers of ${printable(report.label ?? report.ref)}`]).map(style.strong),
     ...wrapped(2, [about]),
-    ...wrapped(
-      2,
-      notes.map((note) => `note: ${printable(note)}`),
-    ).map(style.warn),
+    ...wrapped(2, noted).map(style.warn),
     '',
     ...(rows === null ? layerTable(report, top, look) : groupTable(rows, report, top, look)),
     ...(isSelected ? [style.dim(`${count(layers.length, 'layer')} of ${summary.layers} chosen${chosen}`)] : []),
@@ -60,14 +58,12 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
   const rows = layers.slice(0, top).map((layer) => rowOf(layer, layer.averageMs, printable(layerLabel(layer))));
   if (rest.length > 0) rows.push(rowOf(null, sumMs(rest), `${rest.length} more (--top, --all)`));
   type Row = (typeof rows)[number];
-  const times = [
-    numberColumn<Row>('mean', ({ ms }) => formatMs(ms)),
-    numberColumn<Row>('share', ({ ms }) => sharePercent(ms, summary)),
-    numberColumn<Row>('so far', ({ upTo }) => sharePercent(upTo, summary), 4),
-  ];
+  const timed = (text: string) => (totalMs === null ? '' : text);
   return renderTable<Row>(
     [
-      ...(totalMs === null ? [] : times),
+      numberColumn('mean', ({ ms }) => timed(formatMs(ms))),
+      numberColumn('share', ({ ms }) => timed(sharePercent(ms, summary))),
+      numberColumn('so far', ({ upTo }) => timed(sharePercent(upTo, summary)), 4),
       numberColumn('GFLOP', ({ work }) => (work?.flops ? formatNumber(work.flops / 1e9, 3) : ''), 4.6),
       numberColumn('of peak', ({ work }) => shown(work?.peakShare, percent), 2.4),
       numberColumn('of DRAM', ({ work }) => shown(work?.bandwidthShare, percent), 2.6),
@@ -96,22 +92,16 @@ function precisionText(layer: LayerFacts | null): string {
 type GroupRow = Omit<NonNullable<LayersOutput['aggregate']>, 'sharePercent'> & { readonly key: string };
 
 function groupTable(groups: readonly GroupRow[], report: LayersOutput, top: number, look: Look): string[] {
-  const isTimed = report.totalMs !== null;
+  const timed = (text: string) => (report.totalMs === null ? '' : text);
   const rest = groups.slice(top);
-  const times = [
-    numberColumn<GroupRow>('total', ({ totalMs }) => formatMs(totalMs)),
-    numberColumn<GroupRow>('share', ({ totalMs }) => sharePercent(totalMs ?? 0, report.summary)),
-  ];
-  const spreads = [
-    numberColumn<GroupRow>('min', ({ minMs }) => formatNumber(minMs ?? 0, 3), 2),
-    numberColumn<GroupRow>('mean', ({ meanMs }) => formatNumber(meanMs ?? 0, 3), 1),
-    numberColumn<GroupRow>('max', ({ maxMs }) => formatNumber(maxMs ?? 0, 3), 2),
-  ];
   return renderTable<GroupRow>(
     [
-      ...(isTimed ? times : []),
+      numberColumn('total', ({ totalMs }) => timed(formatMs(totalMs))),
+      numberColumn('share', ({ totalMs }) => timed(sharePercent(totalMs ?? 0, report.summary))),
       numberColumn('layers', ({ layers }) => String(layers)),
-      ...(isTimed ? spreads : []),
+      numberColumn('min', ({ minMs }) => timed(formatNumber(minMs ?? 0, 3)), 2),
+      numberColumn('mean', ({ meanMs }) => timed(formatNumber(meanMs ?? 0, 3)), 1),
+      numberColumn('max', ({ maxMs }) => timed(formatNumber(maxMs ?? 0, 3)), 2),
       { header: 'group', text: ({ key }) => printable(key), minWidth: 16 },
     ],
     rest.length === 0 ? groups : [...groups.slice(0, top), restOf(rest)],
@@ -135,6 +125,7 @@ function percent(share: number): string {
   return formatPercent(share * 100, false);
 }
 
+const QUANTIZED = ['fp8', 'int8', 'fp4', 'int4'];
 const OVERHEAD = ['reformat', 'quantize', 'cast', 'shape'] as const;
 
 function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): string[] {
@@ -149,7 +140,9 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     const shares = precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
     lines.push(`time by input type: ${shares.join(', ')}`);
     const [largest] = islands;
-    if (largest !== undefined && isQuantized(report.summary)) {
+    // Layers of a quantized network that stay in a wider type are worth a look.
+    const isQuantized = precisionShares.some(({ precision, share }) => QUANTIZED.includes(precision) && share >= 0.2);
+    if (largest !== undefined && isQuantized) {
       const more = islands.length > 1 ? `, ${islands.length - 1} more` : '';
       lines.push(`not quantized, and worth a look: ${timed(printable(largest.key), largest.totalMs)}${more}`);
     }
@@ -163,11 +156,6 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     lines.push(`${share} of the time is in kernels for GPUs older than sm${newestArchitecture}`);
   }
   return lines;
-}
-
-/** Layers of a quantized network that stay in a wider type are worth a look. */
-function isQuantized({ precisionShares }: Summary): boolean {
-  return precisionShares.some(({ precision, share }) => /^(?:fp8|int8|fp4|int4)$/.test(precision) && share >= 0.2);
 }
 
 /** Maximum number of kinds of layers that are named. */

@@ -40,7 +40,7 @@ export const machinesCommand = defineCommand({
   examples: ['bench ls machines', "bench ls machines --since 7d --filter 'model=vit*'"],
   outputs: { machines: async () => (await import('./output.ts')).machinesOutput },
   define: machinesOptions,
-  run: async (_, options, io) => (await import('./machines.ts')).listMachines(options, io),
+  run: async (_, options, io) => (await import('./ls.ts')).listMachines(options, io),
 });
 
 const findingsOptions = (command: PlainCommand) =>

@@ -8,43 +8,39 @@ import type { SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, type Sweep, type SweepState } from '../../records/sweep.ts';
 import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { chooseCells } from '../../selection/by-name.ts';
+import { cellsOfSweeps, chooseCells } from '../../selection/by-name.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { countSweeps, listSweeps, seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { countSweeps, listSweeps, seriesOf, sweepsById, sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts';
-import { NO_SWEEP_NUMBERS, cellNumbers, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
 import { cellLabel, labelIn } from '../../records/cell-label.ts';
-import { describeCommit } from '../../terminal/words.ts';
+import { describeCommit, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { groupText, newestBatch } from '../check/index.ts';
-import type { CellsOptions, FindingsOptions, SweepsOptions } from './command.ts';
-import type { CellsOutput, FindingsOutput, SweepsOutput } from './output.ts';
+import type { CellsOptions, FindingsOptions, MachinesOptions, SweepsOptions } from './command.ts';
+import type { CellsOutput, FindingsOutput, MachinesOutput, SweepsOutput } from './output.ts';
+import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
+import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
+import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { compareTexts } from '../../text/canonical-json.ts';
 
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = chooseCells(store.db, allCells(store.db), options.filter);
     const keys = found.map(({ key }) => key);
     const numbers = cellNumbers(store.db, keys);
-    const listed = found.map((cell) => ({
-      ...cell,
-      label: cellLabel(cell),
-      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
-    }));
+    const none = { measured: 0, sweeps: 0, lastAt: null, provenances: [] };
+    const listed = found.map((cell) => ({ ...cell, label: cellLabel(cell), ...(numbers.get(cell.key) ?? none) }));
     return printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
       cellsText(output, options.filter !== undefined, look),
     );
   });
-}
-
-/** An unfinished sweep without a process was interrupted. */
-function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
-  return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
 }
 
 export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
@@ -53,11 +49,11 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
     const ids = found.map(({ sweepId }) => sweepId);
     const numbers = sweepNumbers(store.db, ids);
     const artefacts = artefactsFolderOf(store.path);
-    const listed = found.map((sweep) => ({
-      ...sweep,
-      state: stateOf(sweep, artefacts),
-      ...(numbers.get(sweep.sweepId) ?? NO_SWEEP_NUMBERS),
-    }));
+    // An unfinished sweep without a process was interrupted.
+    const stateOf = ({ state, sweepId }: Sweep): SweepState =>
+      state === 'running' && sweepLockHolder(artefacts, sweepId) === null ? 'interrupted' : state;
+    const numbersOf = ({ sweepId }: Sweep) => numbers.get(sweepId) ?? NO_SWEEP_NUMBERS;
+    const listed = found.map((sweep) => ({ ...sweep, state: stateOf(sweep), ...numbersOf(sweep) }));
     return printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
       sweepsText(output, countSweeps(store.db), plannedRuns(store.db, listed), look),
     );
@@ -74,28 +70,24 @@ function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<S
   );
 }
 
-function sweepsText(
-  { sweeps }: SweepsOutput,
-  stored: number,
-  planned: ReturnType<typeof plannedRuns>,
-  look: Look,
-): string[] {
+function sweepsText({ sweeps }: SweepsOutput, stored: number, planned: ReturnType<typeof plannedRuns>, look: Look) {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const style = () => look.style.warn;
+  const measuredText = (row: ListedSweep) =>
+    runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs });
+  // Experiments are known by name rather than by matrix.
+  const matrixText = ({ branch, matrix, name }: ListedSweep) =>
+    printable(branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? ''));
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
       textColumn('started', ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), 1),
-      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8 },
+      { header: 'matrix', text: matrixText, minWidth: 8 },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       numberColumn('cells', (row) => String(row.cells), 8),
-      textColumn(
-        'measured',
-        (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
-        5,
-      ),
+      textColumn('measured', measuredText, 5),
       numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, { style }),
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style },
     ],
@@ -104,15 +96,6 @@ function sweepsText(
   );
   const more = `${sweeps.length} of ${stored} sweeps: --last ${stored} shows all`;
   return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
-}
-
-/** Experiments are known by name rather than by matrix. */
-function matrixText({ branch, matrix, name }: ListedSweep): string {
-  return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
-}
-
-function provenanceText({ provenance, recordingSet }: ListedSweep): string {
-  return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
 }
 
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
@@ -174,12 +157,14 @@ type Marks = ReturnType<typeof acknowledgementsOf>;
 
 function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
+  const ageText = ({ reportedAt: at }: ListedFinding) =>
+    at === null ? '' : count(Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / DAY_MS)), 'day');
   return renderTable<ListedFinding>(
     [
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
       { header: 'state', text: ({ state }) => state },
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
-      numberColumn('age', ({ reportedAt }) => ageText(reportedAt, now), 3),
+      numberColumn('age', ageText, 3),
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },
       textColumn('matrix', ({ branch, matrix }) => printable([matrix, branch].filter(Boolean).join(' · ')), 6),
       textColumn('metrics', ({ metrics }) => metrics.map((id) => printable(gatedMetricOf(id).label)).join(', '), 5, {
@@ -200,7 +185,76 @@ function cellsOfFinding({ group, labels }: ListedFinding): string {
 
 const DAY_MS = 86_400_000;
 
-function ageText(instant: string | null, now: Date): string {
-  if (instant === null) return '';
-  return count(Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / DAY_MS)), 'day');
+type ListedMachine = MachinesOutput['machines'][number];
+
+const DEFAULT_AGE_S = 30 * 86_400;
+
+export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, ({ db }) =>
+    printResult(io, options, machinesOf(db, options), (output, look) =>
+      machinesText(output, options.filter !== undefined, look),
+    ),
+  );
+}
+
+/** Machines, each one GPU of one host, with their results under the provenance of the newest sweep. */
+function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: MachinesOptions): MachinesOutput {
+  const [newest, ...older] = sweepsOfMachines(db);
+  if (newest === undefined) return { schemaVersion: 1, provenance: null, machines: [] };
+  const from = Date.parse(newest.startedAt ?? '') - 1000 * since;
+  const recent = older.filter(({ provenance, startedAt }) => {
+    return provenance === newest.provenance && !(Date.parse(startedAt ?? '') < from);
+  });
+  const ids = [newest, ...recent].map(({ sweepId }) => sweepId);
+  const keys = filter === undefined ? null : cellsOfSweeps(db, ids, filter).map(({ key }) => key);
+  const rows = runsByEnvironment(db, ids, keys);
+  const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
+  const environmentOf = (id: string) => environments.get(id) ?? UNKNOWN_ENVIRONMENT;
+  const known = rows.map((row) => ({ ...row, environment: environmentOf(row.environmentId) }));
+  const byMachine = Map.groupBy(known, ({ environment: of }) => JSON.stringify([of.host, of.gpuName, of.gpuUuid]));
+  const groups = [...byMachine.values()];
+  const hosts = groups.map(([first]) => first?.environment.host ?? null);
+  const machines = groups.flatMap((own): ListedMachine[] => {
+    const [last] = own.toSorted((a, b) => compareTexts(b.lastAt ?? '', a.lastAt ?? ''));
+    const { driver, gpuName, gpuUuid, host, tensorrt } = last?.environment ?? UNKNOWN_ENVIRONMENT;
+    const name = last === undefined ? '' : nameOf(last.environment, hosts);
+    if (last === undefined || name === '' || gpuName === null) return [];
+    const measured = own.reduce((sum, row) => sum + row.measured, 0);
+    const others = own.reduce((sum, row) => sum + row.runs, 0) - measured;
+    const sweeps = new Set(own.map(({ sweepId }) => sweepId)).size;
+    return [{ name, host, gpuName, gpuUuid, driver, tensorrt, sweeps, lastAt: last.lastAt, measured, others }];
+  });
+  const sorted = machines.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || compareTexts(a.name, b.name));
+  return { schemaVersion: 1, provenance: newest.provenance, machines: sorted };
+}
+
+const SHORT_UUID = 12;
+
+/** The host, with the GPU where a host has several. */
+function nameOf({ gpuUuid, host }: Environment, hosts: readonly (string | null)[]): string {
+  const uuid = gpuUuid?.slice(0, SHORT_UUID) ?? '';
+  const isAlone = hosts.indexOf(host) === hosts.lastIndexOf(host);
+  return host !== null && isAlone ? host : [host ?? '', uuid].join(' ').trim();
+}
+
+function machinesText({ machines, provenance }: MachinesOutput, isFiltered: boolean, look: Look): string[] {
+  if (machines.length === 0) {
+    const what = isFiltered ? 'no run that matches the filter' : 'no run';
+    return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
+  }
+  const table = renderTable<ListedMachine>(
+    [
+      { header: 'machine', text: ({ name }) => printable(name), minWidth: 10 },
+      { header: 'GPU', text: ({ gpuName }) => printable(gpuName), minWidth: 10 },
+      { header: 'TensorRT', text: ({ tensorrt }) => printable(tensorrt ?? ''), dropRank: 2 },
+      { header: 'driver', text: ({ driver }) => printable(driver ?? ''), dropRank: 3 },
+      numberColumn('sweeps', ({ sweeps }) => String(sweeps), 5),
+      numberColumn('runs', ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`, 4),
+      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 1 },
+    ],
+    machines,
+    look,
+  );
+  const legend = `${provenance ?? ''} runs; bench compare gpu=A gpu=B --across-gpu compares two of them`;
+  return [...table, ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }

@@ -3,16 +3,8 @@ import * as z from 'zod';
 import { findingSchema, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { idSchema } from '../../records/scalars.ts';
-import {
-  cell,
-  count,
-  instant,
-  output,
-  type OutputOf,
-  outputOfVersion,
-  provenance,
-  sweep,
-} from '../../records/output-parts.ts';
+import { cell, count, instant, output, outputOfVersion, provenance, sweep } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 
 export const sweepsOutput = output('bench ls sweeps --json', {
   sweeps: z.array(
@@ -28,16 +20,10 @@ export const sweepsOutput = output('bench ls sweeps --json', {
   ),
 });
 
+const cellNumbers = { measured: count, sweeps: count, lastAt: instant.nullable(), provenances: z.array(provenance) };
+
 export const cellsOutput = output('bench ls cells --json', {
-  cells: z.array(
-    cell.extend({
-      label: z.string(),
-      measured: count,
-      sweeps: count,
-      lastAt: instant.nullable(),
-      provenances: z.array(provenance),
-    }),
-  ),
+  cells: z.array(cell.extend({ label: z.string(), ...cellNumbers })),
 });
 
 export const findingsOutput = outputOfVersion(2, 'bench ls findings --json', {

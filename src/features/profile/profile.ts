@@ -95,8 +95,8 @@ function chosenLayer(cell: KeyedCell, store: OpenStore | null, name: string | tr
   if (chosen !== undefined) return chosen.name;
   throw new UsageError(
     name === true
-      ? `no layers of ${printable(cellLabel(cell))} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`
-      : `no layer ${printable(name)}: \`bench layers\` lists them`,
+      ? `no layers of ${cellLabel(cell)} are known: \`bench run --profile\` records them, or name one with --ncu LAYER`
+      : `no layer ${name}: \`bench layers\` lists them`,
   );
 }
 

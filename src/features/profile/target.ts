@@ -6,9 +6,8 @@ import { EngineCache } from '../../engines/engine-cache.ts';
 import { UsageError } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type OutputOf, count, id, output } from '../../records/output-parts.ts';
-import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { type StoredPlan, readStoredPlan } from '../../run/stored-plan.ts';
+import type { PlannedBuild } from '../../records/plan.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import { allCells } from '../../store/cells.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
@@ -20,32 +19,21 @@ import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
 import { exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { captured } from '../layers/index.ts';
-import { type Prepared, prepare, readMatrix } from '../plan/index.ts';
+import { prepare, readMatrix } from '../plan/index.ts';
 import type { ProfileOptions } from './command.ts';
 
-/** A cell with its build and its timed command line. */
-export interface CaptureTarget {
-  readonly store: OpenStore | null;
-  readonly cell: KeyedCell;
-  readonly build: PlannedBuild;
-  readonly run: PlannedRun;
-  readonly plan: Plan;
-  /** The newest sweep that measured the cell and has a plan; null when there is none. */
-  readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
-  /** From the named matrix; null for a cell of the store. */
-  readonly prepared: Prepared | null;
-  /** Path of its engine; null if the engine is not built. */
-  readonly engine: string | null;
-  /** The trtexec for a command line that is only shown. */
-  readonly trtexec: string;
-}
+export type CaptureTarget = Awaited<ReturnType<typeof captureTarget>>;
 
+/**
+ * A cell with its build, its timed command line, and the newest sweep that measured it with a plan. `prepared` is null
+ * for a cell of the store, `engine` for one that is not built; `trtexec` is for a command line that is only shown.
+ */
 export async function captureTarget(
   name: string | undefined,
   store: OpenStore | null,
   options: ProfileOptions,
   io: Io,
-): Promise<CaptureTarget> {
+) {
   const { matrix } = options;
   const found = matrix === undefined ? ofStore(name, store) : await ofMatrix(name, matrix, store, options, io);
   const { cell, measured, plan, prepared } = found;
@@ -55,7 +43,7 @@ export async function captureTarget(
   const other = ofCell[0]?.harness ?? null;
   if (other !== null) {
     throw new UsageError(
-      `another harness measures this cell (${printable(other.driver)}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
+      `another harness measures this cell (${other.driver}): nsys captures trtexec and, with --preset, TensorRT-LLM`,
     );
   }
   const run = ofCell.find(({ role }) => role === 'timed');
@@ -65,9 +53,7 @@ export async function captureTarget(
   return { ...found, build, run, engine, trtexec: shown };
 }
 
-type FoundCell = Pick<CaptureTarget, 'cell' | 'measured' | 'plan' | 'prepared' | 'store'>;
-
-function ofStore(name: string | undefined, store: OpenStore | null): FoundCell {
+function ofStore(name: string | undefined, store: OpenStore | null) {
   if (name === undefined || store === null) {
     throw new UsageError('name a cell: bench profile CELL --nsys; `bench ls cells` lists the cells');
   }
@@ -75,7 +61,7 @@ function ofStore(name: string | undefined, store: OpenStore | null): FoundCell {
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
-      `${printable(cellLabel(cell))} was imported, so its build is unknown: name its matrix with --matrix FILE`,
+      `${cellLabel(cell)} was imported, so its build is unknown: name its matrix with --matrix FILE`,
     );
   }
   return { cell, measured, plan: measured.stored.plan, prepared: null, store };
@@ -87,7 +73,7 @@ async function ofMatrix(
   store: OpenStore | null,
   { tensorrt, trtexec }: ProfileOptions,
   io: Io,
-): Promise<FoundCell> {
+) {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
   const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(cells, name);
   const filter = `key=${cell.key}`;
@@ -98,7 +84,7 @@ async function ofMatrix(
 
 const SEARCHED_SWEEPS = 20;
 
-function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['measured'] {
+function newestPlanned(db: StoreDatabase, { key }: KeyedCell) {
   for (const sweep of sweepsOfCell(db, key, SEARCHED_SWEEPS)) {
     const stored = readStoredPlan(planOf(db, sweep.sweepId));
     if (stored?.plan.cells.some(({ cell }) => cell.key === key) === true) return { sweep, stored };
@@ -107,6 +93,8 @@ function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['me
 }
 
 /** The engine with which the cell was measured, if it is cached and its build is unchanged. */
+type FoundCell = Pick<Awaited<ReturnType<typeof ofMatrix>>, 'cell' | 'measured' | 'store'>;
+
 async function engineInCache({ cell, measured, store }: FoundCell, build: PlannedBuild): Promise<string | null> {
   // The engine of a recording is only a placeholder.
   if (store === null || measured === null || measured.sweep.provenance !== 'measured') return null;

@@ -35,7 +35,7 @@ import type { ReproOptions } from './command.ts';
 import { gatherReproduction } from './gather.ts';
 import type { ReproBundle, ReproOutput } from './output.ts';
 import { reduceModel, type Side } from './reduce.ts';
-import { reproScript } from './script.ts';
+import { reproScript } from './repro.ts';
 
 /** Files that a bundle takes from a run folder besides its manifest and logs: names and numbers of layers and queries. */
 const TAKEN = ['layers.json', 'profile.json', 'telemetry.csv', 'times.json'];
@@ -110,9 +110,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
   const { base: ref, force, maxMib, reduce: layer, script } = options;
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
   if (file === '-') throw new UsageError('a zip file is binary: name a file, --bundle bug.zip');
-  if (force !== true && existsSync(resolve(io.cwd, file))) {
-    throw new UsageError(`${printable(file)} exists: --force replaces it`);
-  }
+  if (force !== true && existsSync(resolve(io.cwd, file))) throw new UsageError(`${file} exists: --force replaces it`);
   return withStore(options, io, async (store) => {
     const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
     const made = layer === undefined ? null : await reduceModel(layer, found[0], found[1], options, io);
@@ -157,7 +155,7 @@ async function sidesOf(store: OpenStore, runId: RunId, ref: string | undefined, 
   const sweepIds = base.sweeps.map(({ sweepId }) => sweepId);
   const timed = cellRunsOf(db, sweepIds, [base.cell.key]).find(isMeasured);
   const baseRun = base.runId ?? timed?.runId ?? engine?.runId;
-  if (baseRun === undefined) throw new UsageError(`--base ${printable(ref)}: nothing was measured there`);
+  if (baseRun === undefined) throw new UsageError(`--base ${ref}: nothing was measured there`);
   return [newer, { name: 'base', repro: await gatherReproduction(store, baseRun, io.cwd), engine, point: base }];
 }
 
@@ -185,13 +183,9 @@ function knownOf(repro: ReproOutput): ReproOutput {
   const variables = Object.entries(start?.env ?? {});
   const unknown = variables.flatMap(([name]) => (isStoredVariable(name) ? [] : [name]));
   const env = Object.fromEntries(variables.filter(([name]) => isStoredVariable(name)));
-  return {
-    ...repro,
-    environment: { ...environment, container: null },
-    git: { ...git, branch: null },
-    start: start && { ...start, env, withheld: [...start.withheld, ...unknown] },
-    withheld: repro.withheld + unknown.length,
-  };
+  const known = start && { ...start, env, withheld: [...start.withheld, ...unknown] };
+  const anonymous = { environment: { ...environment, container: null }, git: { ...git, branch: null } };
+  return { ...repro, ...anonymous, start: known, withheld: repro.withheld + unknown.length };
 }
 
 /** Adds what was run and how, the layers of the engines, and the files of each run once. */

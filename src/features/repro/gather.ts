@@ -60,10 +60,12 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const [storedBuild] = findBuilds(db, buildIds).values();
   const modelHash = conversion === null ? storedBuild?.modelSha256 : conversion.record?.baseSha256;
   const facts = modelPath === null ? null : await readOnnxFacts(resolve(cwd, modelPath)).catch(() => null);
-  const external = facts?.externalFiles.filter(({ problem }) => problem === null).map(({ location }) => location);
+  const found = facts?.externalFiles.filter(({ problem }) => problem === null) ?? null;
+  const external = found && found.map(({ location }) => location).toSorted();
   // A replay wrote only placeholders.
   const hashed = (text: string | null | undefined) => (isReplayed ? null : hashOrNull(text));
-  const found: ReproOutput = {
+  const isKnown = isTrtexec && !isReplayed && program !== null;
+  const gathered: ReproOutput = {
     schemaVersion: 1,
     runId,
     sweepId,
@@ -79,15 +81,9 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     build: commandOf(buildArgv, builder?.run.runId ?? null),
     run: role === 'build' ? null : commandOf(argv, runId),
     commandLine: argv === null ? (own.read?.log.commandLine ?? null) : null,
-    model:
-      isTrtexec && modelPath !== null
-        ? { path: modelPath, sha256: hashed(modelHash), external: external?.toSorted() ?? null }
-        : null,
+    model: isTrtexec && modelPath !== null ? { path: modelPath, sha256: hashed(modelHash), external } : null,
     engine: { sha256: hashed(own.run.engineSha256), isGiven },
-    trtexec:
-      isTrtexec && !isReplayed && program !== null
-        ? { path: program, sha256: hashOrNull(plan?.program.trtexecSha256) }
-        : null,
+    trtexec: isKnown ? { path: program, sha256: hashOrNull(plan?.program.trtexecSha256) } : null,
     inputs: inputFiles(cell, argv ?? []),
     environment,
     clockPolicy: stringOrNull(environment['clockPolicy']),
@@ -99,12 +95,12 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     script: null,
   };
   const isLost = [own, builder].some((started) => started?.isReplayed === true && !started.isRecorder);
-  const unknown = unknownsOf(found, [
+  const unknown = unknownsOf(gathered, [
     ['the command line of the recording: bench shows its own request', isLost],
     ['the build of this engine: bench shows a build of the same model and flags', built?.isSameBuild === false],
     ['the build command that ran: bench shows the planned one', !builder && buildArgv !== null],
   ]);
-  return { ...found, unknown };
+  return { ...gathered, unknown };
 }
 
 type Unknown = readonly [text: string, isUnknown: boolean];

@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { hashModel } from '../../files/hashes.ts';
 import type { Io } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { type ChangedLayers, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
@@ -13,7 +13,6 @@ import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { parseShapes, type Shapes } from '../../records/cell.ts';
 import { count } from '../../records/scalars.ts';
 import type { CellPoint } from '../../selection/cell-points.ts';
-import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { askHelper, pythonOf } from '../../tools/python/helper.ts';
 import { findFlag, flagsOf, flagValue } from '../../trtexec/flags/flag-table.ts';
@@ -69,9 +68,7 @@ export async function reduceModel(
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   const found = partsNamed(diff, name);
   const [part] = found;
-  if (part === undefined) {
-    throw new UsageError(`--reduce ${printable(name)}: neither build has this layer or ONNX node`);
-  }
+  ensure(part !== undefined, `--reduce ${name}: neither build has this layer or ONNX node`);
   const path = modelPath(head.repro, named, io);
   const { shapes: run } = head.point.cell;
   const shapes = [run, ...limitsOf(head.repro, run), ...limitsOf(base.repro, run)];
@@ -80,7 +77,7 @@ export async function reduceModel(
   const { answer, model } = await inTemporaryFolder('reduce', async (folder) => {
     const output = join(folder, 'model.onnx');
     const read = await askHelper(REDUCTION, pythonOf(python, io.env), { ...job, output }, folder, context);
-    if ('problem' in read) throw new UsageError(`--reduce ${printable(name)}: ${read.problem}`);
+    if ('problem' in read) throw new UsageError(`--reduce ${name}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
   const { inputs, missing, ...nodes } = answer;
@@ -126,7 +123,7 @@ function modelPath({ build, conversion, model }: ReproOutput, named: string | un
   const path = named ?? built ?? 'the model of the build';
   const place = resolve(io.cwd, path);
   if (existsSync(place)) return place;
-  throw new UsageError(`${printable(path)}: model not found: name the ONNX file that was built, --model FILE`);
+  throw new UsageError(`${path}: model not found: name the ONNX file that was built, --model FILE`);
 }
 
 /** The min, opt and max shapes of the engine. @param run shapes of the run, used if the others are unknown */

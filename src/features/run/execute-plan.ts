@@ -35,7 +35,6 @@ import { moreRuns } from './more-runs.ts';
 import { showFound } from './search/search-report.ts';
 import { SearchRuns } from './search/search-runs.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
-import { sweepFailures } from '../../engines/engine-state.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 export async function executePlan(
@@ -182,15 +181,12 @@ async function show(
     printResult(io, options, output, (_, look) => abText(output, cells, look));
     return { failed: 0, isUnclear: output.overall.verdict === 'unclear' };
   }
-  const runs = cellRunsOf(store.db, [sweepId]);
-  const planned = plan.cells.map(({ cell }) => cell);
-  const failures = sweepFailures(store.db, sweepId, plan);
-  const swept = { sweep, cells: planned, runs, plan, counts, failures };
-  const { summaries: cells, output: shown } = sweepReport(store.db, swept, options);
+  const report = sweepReport(store.db, sweep, plan, options, counts);
+  const { output: shown } = report;
   const output = stopped === null ? shown : { ...shown, stopped };
   const gate = stopped === null ? await checkedSweep(store.db, sweep, io) : null;
   printResult(io, options, output, (_, look) => [
-    ...sweepText(output, numbersOf(store, sweep), cells, look),
+    ...sweepText(report, look),
     ...(gate === null ? [] : ['', ...closingText(gate, look)]),
   ]);
   return { failed: gate?.standing.failed ?? 0, isUnclear: false };

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { boundOf } from '../../judge/bound.ts';
-import { type CellRun, isMeasured } from '../../records/run.ts';
-import type { CellBound } from '../../records/bound.ts';
+import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -34,10 +33,15 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly Key
   const listed = runsOfCell(db, cell.key, LISTED_RUNS);
   const sweepIds = [...new Set(listed.map(({ sweepId }) => sweepId))];
   const runs = new Map(cellRunsOf(db, sweepIds, [cell.key]).map((run) => [run.runId, run]));
+  const measured = [...runs.values()].filter(isMeasured);
+  const newest = measured.at(-1);
+  const ofNewest = measured.filter((run) => run.sweepId === newest?.sweepId);
+  const [environment] = findEnvironments(db, newest === undefined ? [] : [newest.environmentId]).values();
+  const bound = newest === undefined ? null : boundOf(cell, ofNewest, environment?.gpuName);
   return {
     schemaVersion: 1 as const,
     cell,
-    bound: newestBound(db, cell, [...runs.values()].filter(isMeasured)),
+    bound: newest === undefined ? null : remediedBound(db, newest.sweepId, cell, bound),
     runs: listed.map((run) => {
       const { outcome = run.outcome, values } = runs.get(run.runId) ?? {};
       const { gpuComputeMs = null, throughputQps = null } = values ?? {};
@@ -46,16 +50,6 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly Key
     }),
     latencyGaps: latencyGapsOf(db, cell, all),
   };
-}
-
-/** Bottleneck in the newest sweep that measured the cell; null if unknown or for another harness. */
-function newestBound(db: StoreDatabase, cell: KeyedCell, measured: readonly CellRun[]): CellBound | null {
-  const newest = measured.at(-1);
-  if (newest === undefined) return null;
-  const { environmentId, sweepId } = newest;
-  const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
-  const own = measured.filter((run) => run.sweepId === sweepId);
-  return remediedBound(db, sweepId, cell, boundOf(cell, own, gpuName));
 }
 
 export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: Look): string[] {

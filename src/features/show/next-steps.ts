@@ -47,15 +47,11 @@ function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
   const isProfiled = layers.length > 0;
   const isUnmeasured = outcome.kind === 'failed' || role === 'build' || cell?.harness !== undefined;
   const ladder = cell === null || isUnmeasured ? [] : ladderOf(db, run, cell, isProfiled);
-  return {
-    schemaVersion: 1,
-    runId,
-    label: cell === null ? null : cellLabel(cell),
-    provenance,
-    findings: findingsOf(run, layers, remediesOf(db, run, cell)),
-    next: ladder.find(({ state }) => state === 'next') ?? null,
-    ladder,
-  };
+  const isHelped = cell !== null && cell.harness === undefined && run.measurement !== null;
+  const remedies = isHelped ? [...(run.bound?.remedies ?? []), tunedShape(db, run, cell), ...overlap(run, cell)] : [];
+  const [label, findings] = [cell === null ? null : cellLabel(cell), findingsOf(run, layers, remedies)];
+  const next = ladder.find(({ state }) => state === 'next') ?? null;
+  return { schemaVersion: 1, runId, label, provenance, findings, next, ladder };
 }
 
 const TOOLS: Readonly<Record<ProfilerStep['tool'], { readonly name: string; readonly says: string }>> = {
@@ -124,12 +120,6 @@ function explainText({ findings, label, ladder, next, provenance, runId }: Expla
 
 const MARKS: Readonly<Record<ProfilerStep['state'], string>> = { done: '✓', next: '→', later: ' ' };
 
-/** Ways to make the cell of a run faster, from its sweep, its engine and its copies. */
-function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): (string | null)[] {
-  if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
-  return [...(run.bound?.remedies ?? []), tunedShape(db, run, cell), ...overlap(run, cell)];
-}
-
 const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
 /** Batches to look for among left-out cells, of which only the keys are stored. */
 const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
@@ -159,10 +149,9 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly C
     };
     const graph = keyedCell({ ...cell, cudaGraph: true });
     const proven = withGraphGain(bound, rates.get(graph.key) ? gainOf(graph) : Infinity);
+    const twinKey = axisTwinKey('batch', cell);
     const larger = () => [
-      ...known.filter(
-        (one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === axisTwinKey('batch', cell),
-      ),
+      ...known.filter((one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === twinKey),
       ...TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch)),
     ];
     const isBatch = batch > 0 && proven.advice.includes('larger batch');
@@ -216,8 +205,6 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   const longest = Math.max(...copies, statistics['gpuComputeMs']?.median ?? 0);
   const share = formatPercent((longest * throughputQps) / 10, false);
   const pageable = 'host memory was pageable, not pinned: copies are slower, and delay others';
-  return [
-    `copies and compute overlap: the longest of them goes on for ${share} of the time`,
-    ...(hints.includes('pageable') ? [pageable] : []),
-  ];
+  const overlapped = `copies and compute overlap: the longest of them goes on for ${share} of the time`;
+  return hints.includes('pageable') ? [overlapped, pageable] : [overlapped];
 }

@@ -2,30 +2,24 @@ import { basename, resolve } from 'node:path';
 
 import { attachFile } from '../../artefacts/attached.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
-import { disturbedCells } from '../../judge/run-trust.ts';
 import { remediedBound } from './next-steps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
-import { buildRefsOf, type Plan } from '../../records/plan.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { buildLabel, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
-import { runIdOf } from '../../run/measure-run.ts';
+import { buildLabel } from '../../engines/engine-state.ts';
 import { namedShapesIn, readStoredPlan } from '../../run/stored-plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellReport, cellText } from './cell-text.ts';
 import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
 import { type CellRow, sweepReport, sweepText } from './sweep-text.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
-import { findOutcome } from '../../store/runs/runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import { type ShownRun, findRunsByPrefix, queryTimes, runLayers, runSamples } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
@@ -47,18 +41,12 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
     const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
     if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
-      throw new UsageError(
-        sweep?.name === name
-          ? `${printable(name)} is the name of several sweeps: take the id of one (\`bench ls sweeps\`)`
-          : `${printable(name)} is the start of several ids: write more of it`,
-      );
+      const what = 'is the start of several ids, or the name of several sweeps: write more of it, or take an id of';
+      throw new UsageError(`${name} ${what} \`bench ls sweeps\``);
     }
     if (runId !== undefined) return showOneRun(db, runId, options, io);
-    if (options.metric !== undefined && options.map === undefined) {
-      throw new UsageError('--metric needs --map or the chart of a run: add --map');
-    }
-    if (options.samples === true) {
-      throw new UsageError('--samples prints those of a run: `bench show CELL` lists its runs');
+    if (options.samples === true || (options.metric !== undefined && options.map === undefined)) {
+      throw new UsageError('--samples, and --metric without --map, are of a run: `bench show CELL` lists its runs');
     }
     if (sweep !== undefined) return showSweep(db, sweep, options, io);
     const cells = allCells(db);
@@ -71,31 +59,13 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
 
 function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): ExitCode {
   const { sweepId } = sweep;
-  const runs = cellRunsOf(db, [sweepId]);
-  const plan = readStoredPlan(planOf(db, sweepId))?.plan ?? null;
-  const keys = new Set([...(plan?.cells.map(({ cell }) => cell.key) ?? []), ...runs.map(({ cellKey }) => cellKey)]);
-  const known = findCells(db, [...keys]);
-  const cells = [...keys].flatMap((key) => known.get(key) ?? []);
-  const disturbed = plan === null ? [] : disturbedCells(runs, plan.repeats);
-  const failures = sweepFailures(db, sweepId, plan);
-  // Builds are not runs of any cell.
-  const kinds = [...runs.map(({ outcome }) => outcome), ...failures.filter(({ role }) => role === 'build')];
-  const times = (wanted: string): number => kinds.filter(({ kind }) => kind === wanted).length;
-  const counts = {
-    measured: times('measured'),
-    unfit: times('unfit'),
-    failed: times('failed'),
-    skipped: plan === null ? 0 : skippedRuns(db, sweep, plan),
-    kept: 0,
-    replaced: disturbed.reduce((sum, cell) => sum + cell.replaced, 0),
-  };
-  const { summaries, output } = sweepReport(db, { sweep, cells, runs, plan, counts, failures }, options);
+  const report = sweepReport(db, sweep, readStoredPlan(planOf(db, sweepId))?.plan ?? null, options);
+  const { output, runs, summaries } = report;
   const axes =
     options.map === undefined ? undefined : mapAxes(options.map, summaries, namedShapesIn([planOf(db, sweepId)]));
   const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweepId)) io.err(`note: ${note}\n`);
-  const numbers = sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
-  return printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped, axes));
+  return printResult(io, options, output, (_, look) => sweepText(report, look, mapped, axes));
 }
 
 /**
@@ -113,14 +83,7 @@ function mappedCells(cells: readonly CellRow[], runs: readonly CellRun[], reques
       : [{ cell, metric: requested, value: median(values) }];
   });
   if (mapped.some(({ value }) => value !== null)) return mapped;
-  throw new UsageError(`--metric ${printable(metricOf(requested).label)}: no cell of this sweep has it`);
-}
-
-/** Planned runs whose engine could not be built. */
-function skippedRuns(db: StoreDatabase, sweep: Sweep, plan: Plan): number {
-  const failed = failedBuilds(db, sweep, plan.builds);
-  const waiting = plan.runs.filter((run) => buildRefsOf(run).some((ref) => failed.has(ref)));
-  return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
+  throw new UsageError(`--metric ${metricOf(requested).label}: no cell of this sweep has it`);
 }
 
 function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: Io): ExitCode {
@@ -160,9 +123,7 @@ function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptio
 
 /** `bench show RUN --attach FILE...`: attaches files to a run, by their hash. */
 export async function attach(run: string, files: readonly string[], options: ShowOptions, io: Io): Promise<ExitCode> {
-  if (options.name !== undefined && files.length > 1) {
-    throw new UsageError('--name is the name of one file: attach them one by one');
-  }
+  ensure(options.name === undefined || files.length < 2, '--name is the name of one file: attach them one by one');
   return withStoreToWrite(options, io, async ({ db, path }) => {
     const runId = namedRun(db, run);
     const context = { db, artefactsFolder: artefactsFolderOf(path), now: io.now };
@@ -173,13 +134,11 @@ export async function attach(run: string, files: readonly string[], options: Sho
       const { kind, sha256, bytes, attachedAt } = await attachFile(context, runId, resolve(io.cwd, file), name);
       attached.push({ name, kind, sha256, bytes, attachedAt });
     }
-    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
+    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, () =>
+      attached.map(({ name, bytes, sha256 }) => {
+        const facts = `${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)}`;
+        return `run ${runId.slice(0, 8)} has ${printable(name)} (${facts})`;
+      }),
+    );
   });
-}
-
-function attachText({ runId, attached }: AttachOutput): string[] {
-  return attached.map(
-    ({ name, bytes, sha256 }) =>
-      `run ${runId.slice(0, 8)} has ${printable(name)} (${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)})`,
-  );
 }

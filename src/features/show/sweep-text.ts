@@ -1,19 +1,23 @@
-import { cellsWithoutEngine } from '../../engines/engine-state.ts';
+import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
-import { type Switch, summarizeCells, switchGains } from '../../judge/summarize-cells.ts';
+import { type Switch, summarizeCells, switchGains, type SwitchPair } from '../../judge/summarize-cells.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
-import { type KeyedCell, batchOf } from '../../records/cell.ts';
+import { batchOf } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { metricOf } from '../../records/metric.ts';
-import { outcomeReason } from '../../records/outcome.ts';
-import type { Plan } from '../../records/plan.ts';
+import { buildRefsOf, type Plan } from '../../records/plan.ts';
 import type { CellRun } from '../../records/run.ts';
 import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
+import { disturbedCells } from '../../judge/run-trust.ts';
+import { runIdOf } from '../../run/measure-run.ts';
+import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findOutcome } from '../../store/runs/runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { importNotes, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { importNotes, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
@@ -31,86 +35,96 @@ import {
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { dotted, wrapHanging } from '../../terminal/text-width.ts';
-import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines } from '../../terminal/words.ts';
+import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
 import { remediesIn } from './next-steps.ts';
 
-interface SweptCells extends Pick<ShownSweep, 'counts' | 'failures'> {
-  readonly sweep: Sweep;
-  readonly cells: readonly KeyedCell[];
-  readonly runs: readonly CellRun[];
-  /** Null for a sweep without one, such as an import. */
-  readonly plan: Plan | null;
-}
-
-/** The sweep in the form of `bench run` and `bench show SWEEP`, and its rows with their cells. */
+/**
+ * The sweep in the form of `bench run` and `bench show SWEEP`, and what its text needs in addition.
+ * @param plan null for a sweep without one, such as an import
+ * @param counted counts of `bench run`; by default from the store
+ */
 export function sweepReport(
   db: StoreDatabase,
-  { sweep, cells, runs, plan, counts, failures }: SweptCells,
+  sweep: Sweep,
+  plan: Plan | null,
   { precisionShare = LEAST_PRECISION_SHARE }: { readonly precisionShare?: number | undefined },
+  counted?: ShownSweep['counts'],
 ) {
-  const summarized = summarizeCells(
+  const { sweepId } = sweep;
+  const runs = cellRunsOf(db, [sweepId]);
+  const keys = new Set([...(plan?.cells.map(({ cell }) => cell.key) ?? []), ...runs.map(({ cellKey }) => cellKey)]);
+  const known = findCells(db, [...keys]);
+  const cells = [...keys].flatMap((key) => known.get(key) ?? []);
+  const failures = sweepFailures(db, sweepId, plan);
+  const remedied = remediesIn(db, sweepId, runs);
+  const summaries = summarizeCells(
     cells,
     runs,
     plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan),
-    realPrecisions(db, cells, runs, [sweep.sweepId]),
+    realPrecisions(db, cells, runs, [sweepId]),
     precisionShare,
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
-  );
-  const remedied = remediesIn(db, sweep.sweepId, runs);
-  const summaries = summarized.map(({ cell, others, noEngine, runsQps, ...numbers }) => ({
-    cell,
-    runsQps,
-    key: cell.key,
-    label: cellLabel(cell),
-    ...numbers,
-    bound: remedied(cell, numbers.bound),
-    noEngine: noEngine === null ? null : outcomeReason(noEngine),
-    others: others.map(({ role, outcome, times }) => {
-      const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
-      return { role, kind, reason: outcomeReason(outcome), times };
-    }),
-  }));
-  const gainsOf = (by: Switch): ShownSweep['graphGains'] => {
-    const { medianPercent, pairs } = switchGains(summaries, by) ?? { medianPercent: null, pairs: [] };
-    const keyed = pairs.map(({ without, with: one, ...numbers }) => ({
-      withoutKey: without.key,
-      withKey: one.key,
-      ...numbers,
-    }));
-    return medianPercent === null ? null : { medianPercent, pairs: keyed };
+  ).map((row) => ({ key: row.cell.key, label: cellLabel(row.cell), ...row, bound: remedied(row.cell, row.bound) }));
+  type Pair = SwitchPair<(typeof summaries)[number]>;
+  const keyed = ({ without, with: one, ...gain }: Pair) => ({ withoutKey: without.key, withKey: one.key, ...gain });
+  const gainsOf = (by: Switch) => {
+    const gains = switchGains(summaries, by);
+    return gains && { ...gains, pairs: gains.pairs.map(keyed) };
   };
   const output: ShownSweep = {
     schemaVersion: 1,
     ...sweep,
-    importNotes: importNotes(db, [sweep.sweepId]),
-    counts,
+    importNotes: importNotes(db, [sweepId]),
+    counts: counted ?? countsOf(db, sweep, plan, runs, failures),
     graphGains: gainsOf('cudaGraph'),
     transferCosts: gainsOf('dataTransfers'),
     neighborCosts: gainsOf('neighbor'),
     failures,
     cells: summaries.map(({ cell: _cell, runsQps: _runsQps, ...row }) => row),
   };
-  return { summaries, output };
+  const numbers = sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
+  return { runs, summaries, output, numbers };
 }
 
-export type CellRow = ReturnType<typeof sweepReport>['summaries'][number];
+function countsOf(
+  db: StoreDatabase,
+  sweep: Sweep,
+  plan: Plan | null,
+  runs: readonly CellRun[],
+  failures: ShownSweep['failures'],
+): ShownSweep['counts'] {
+  // Builds are not runs of any cell.
+  const kinds = [...runs.map(({ outcome }) => outcome), ...failures.filter(({ role }) => role === 'build')];
+  const times = (wanted: string): number => kinds.filter(({ kind }) => kind === wanted).length;
+  const disturbed = plan === null ? [] : disturbedCells(runs, plan.repeats);
+  const skipped = plan === null ? 0 : skippedRuns(db, sweep, plan);
+  const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
+  const [measured, unfit, failed] = [times('measured'), times('unfit'), times('failed')];
+  return { measured, unfit, failed, skipped, kept: 0, replaced };
+}
 
-/**
- * @param numbers numbers of the sweep in the store
- * @param mapped metric of a map, which replaces the rows of cells
- */
+/** Planned runs whose engine could not be built. */
+function skippedRuns(db: StoreDatabase, sweep: Sweep, plan: Plan): number {
+  const failed = failedBuilds(db, sweep, plan.builds);
+  const waiting = plan.runs.filter((run) => buildRefsOf(run).some((ref) => failed.has(ref)));
+  return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
+}
+
+type SweepReport = ReturnType<typeof sweepReport>;
+
+export type CellRow = SweepReport['summaries'][number];
+
+/** @param mapped metric of a map, which replaces the rows of cells */
 export function sweepText(
-  shown: ShownSweep,
-  numbers: SweepNumbers,
-  cells: readonly CellRow[],
+  { numbers, output: shown, summaries: cells }: Pick<SweepReport, 'numbers' | 'output' | 'summaries'>,
   look: Look,
   mapped: readonly MappedCell[] | null = null,
   axes?: MapAxes,
 ): string[] {
-  const { counts, failures, matrix, name, provenance, recordingSet } = shown;
+  const { counts, failures, matrix, name } = shown;
   const { style } = look;
   const again = counts.replaced === 0 ? '' : `, ${counts.replaced} of them measured again`;
   const parts = [
@@ -120,12 +134,8 @@ export function sweepText(
     ...(counts.failed > 0 ? [style.bad(`${counts.failed} failed`)] : []),
     ...(counts.skipped > 0 ? [style.warn(`${counts.skipped} skipped`)] : []),
   ];
-  const about = dotted([
-    `sweep ${shown.sweepId.slice(0, 8)}`,
-    printable(matrix ?? name ?? ''),
-    recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
-    describeCommit(shown),
-  ]);
+  const title = printable(matrix ?? name ?? '');
+  const about = dotted([`sweep ${shown.sweepId.slice(0, 8)}`, title, provenanceText(shown), describeCommit(shown)]);
   return [
     style.strong(parts.join(', ')),
     ...[about, ...shown.importNotes].flatMap((line) => wrapHanging(line, look.columns, 2).map(style.dim)),
@@ -154,6 +164,13 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   const isExplained = own.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const dash = (row: CellRow, text: string | null): string => (isDriven(row) ? '' : (text ?? '–'));
   const time = (row: CellRow, ms: number | null): string => dash(row, streamMs(ms, row.cell.streams));
+  const boundRank = BOUND_RANKS[isExplained ? 'explained' : 'compute'];
+  const boundStyle = ({ bound }: CellRow) =>
+    bound === null || bound.by === 'compute' ? style.dim : (text: string) => text;
+  const flagStyle = ({ flags }: CellRow) =>
+    isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim;
+  const othersStyle = ({ others, noEngine }: CellRow) =>
+    noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn;
   const table = cellTable<CellRow>(
     cells,
     [
@@ -170,25 +187,11 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
       numberColumn('qps', (row) => dash(row, row.throughputQps === null ? null : formatNumber(row.throughputQps)), 1),
       numberColumn('items/s', (row) => itemsText(row, isDriven(row), hasBatches), 5),
       numberColumn('opt×', (row) => (isTunedElsewhere ? optText(row) : ''), 5.5),
-      textColumn(
-        'bound by',
-        (row) => dash(row, row.bound?.by ?? null),
-        BOUND_RANKS[isExplained ? 'explained' : 'compute'],
-        { style: ({ bound }) => (bound === null || bound.by === 'compute' ? style.dim : (text) => text) },
-      ),
+      textColumn('bound by', (row) => dash(row, row.bound?.by ?? null), boundRank, { style: boundStyle }),
       numberColumn('latency p99', (row) => time(row, row.p99Ms), 3),
       numberColumn('runs', ({ measured }) => String(measured), 4),
-      textColumn('flags', flagsText, FLAGS_RANK, {
-        style: ({ flags }) =>
-          isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
-        minWidth: 10,
-      }),
-      textColumn('', othersText, 0, {
-        style: ({ others, noEngine }) =>
-          noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn,
-        minWidth: 10,
-        isSentence: true,
-      }),
+      textColumn('flags', flagsText, FLAGS_RANK, { style: flagStyle, minWidth: 10 }),
+      textColumn('', othersText, 0, { style: othersStyle, minWidth: 10, isSentence: true }),
     ],
     look,
   );
@@ -247,18 +250,11 @@ function boundSection(cells: readonly CellRow[], look: Look): string[] {
   const unflagged = cells.flatMap(({ bound, flags, label }) =>
     bound === null || bound.by === 'compute' || flags.some(({ id }) => id === FLAG_OF_BOUND[bound.by])
       ? []
-      : [{ bound, label }],
+      : [{ ...bound, advice: `${label}: ${bound.advice}`, key: `${bound.by} ${bound.advice}` }],
   );
-  return [...Map.groupBy(unflagged, ({ bound }) => `${bound.by} ${bound.advice}`).values()].flatMap((same) => {
-    const times = same.length === 1 ? '' : ` (${same.length} cells; this is one of them)`;
-    return same
-      .slice(0, 1)
-      .flatMap(({ bound, label }) => boundLines({ ...bound, advice: named(label, bound.advice) }, [], look, times));
-  });
-}
-
-function named(label: string, advice: string): string {
-  return `${printable(label)}: ${advice}`;
+  return onePerKind(unflagged, ({ key }) => key).flatMap(({ first: bound, same: { length } }) =>
+    boundLines(bound, [], look, length === 1 ? '' : ` (${length} cells; this is one of them)`),
+  );
 }
 
 /** One flag of each kind, with evidence and advice. */
@@ -266,13 +262,14 @@ function flagSection(cells: readonly CellRow[], look: Look): string[] {
   const all = cells.flatMap(({ bound, flags, label }) =>
     flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
   );
-  const byKind = Map.groupBy(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`);
-  return [...byKind.values()].flatMap((same) => {
+  return onePerKind(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`).flatMap(({ first, same }) => {
     const runs = same.reduce((sum, { times }) => sum + times, 0);
+    const [advice = '', ...remedies] = first.advice;
     const times = runs === 1 ? '' : ` (${runs} runs; this is one of them)`;
-    return same.slice(0, 1).flatMap((first) => {
-      const [advice = '', ...remedies] = first.advice;
-      return flagLines(first, look, [named(first.label, advice), ...remedies], times);
-    });
+    return flagLines(first, look, [`${first.label}: ${advice}`, ...remedies], times);
   });
+}
+
+function onePerKind<Item>(items: readonly Item[], kindOf: (item: Item) => string) {
+  return [...Map.groupBy(items, kindOf).values()].flatMap((same) => same.slice(0, 1).map((first) => ({ first, same })));
 }

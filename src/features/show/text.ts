@@ -161,11 +161,8 @@ export function serialStatistics(values: readonly number[]) {
     if (pair <= 0) break;
     sum += pair;
   }
-  return {
-    cv: Math.sqrt(squares / (n - 1)) / mean,
-    lag1: correlation(1),
-    effective: Math.min(n, n / Math.max(1, 2 * sum - 1)),
-  };
+  const effective = Math.min(n, n / Math.max(1, 2 * sum - 1));
+  return { cv: Math.sqrt(squares / (n - 1)) / mean, lag1: correlation(1), effective };
 }
 
 function lagged(centred: Float64Array, lag: number): number {

@@ -4,12 +4,8 @@ import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/evidence.ts';
 import { TREND_UNITS, type TrendStep, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
-import {
-  type OutputOf,
-  aboutCell,
-  outputOfVersion,
-  provenance as provenanceSchema,
-} from '../../records/output-parts.ts';
+import { aboutCell, outputOfVersion, provenance as provenanceSchema } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -29,34 +25,28 @@ export function trendText(
   look: Look,
 ): string[] {
   if (together === true || output.cells.length > MAX_CHARTS) return rowsText(output, cells, look);
-  return output.cells.flatMap((series, place) => [
-    ...(place === 0 ? [] : ['']),
-    ...wrapHanging(titleOf(series, output), look.columns, 2).map(
-      series.barred.length === 0 ? look.style.strong : look.style.bad,
-    ),
-    ...chartOf(series, height, look),
-  ]);
-}
-
-function titleOf(series: TrendSeries, { provenance }: TrendOutput): string {
-  const { by, label, metric } = series;
-  return dotted([printable(label), metricOf(metric).label, `by ${by}`, provenance, flagsText(series)]);
+  return output.cells.flatMap((series, place) => {
+    const { by, label, metric } = series;
+    const title = [printable(label), metricOf(metric).label, `by ${by}`, output.provenance, flagsText(series)];
+    const style = series.barred.length === 0 ? look.style.strong : look.style.bad;
+    const gap = place === 0 ? [] : [''];
+    return [...gap, ...wrapHanging(dotted(title), look.columns, 2).map(style), ...chartOf(series, height, look)];
+  });
 }
 
 function flagsText({ barred }: Pick<TrendSeries, 'barred'>): string {
   return barred.length === 0 ? '' : `✗ ${barred.map((id) => FLAG_LABELS[id]).join(', ')}`;
 }
 
+function valuesOf({ points }: TrendSeries) {
+  return points.map(({ value }) => value);
+}
+
 function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   const { by, marks, points } = series;
-  const chart = {
-    ...series,
-    values: points.map(({ value }) => value),
-    labels: labelsOf(points, by),
-    marks: marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` })),
-    starts: sweepStarts(points),
-    height,
-  };
+  const named = marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` }));
+  const [labels, starts] = [labelsOf(points, by), sweepStarts(points)];
+  const chart = { ...series, values: valuesOf(series), labels, marks: named, starts, height };
   const { legend, lines } = cellChart(chart, look);
   const { strip } = series;
   const what = strip && metricOf(strip.metric).label;
@@ -92,16 +82,8 @@ function changeLine(series: TrendSeries): string {
 }
 
 /** One line per cell, as in `bench check`. */
-function rowsText(
-  { cells: all, provenance }: TrendOutput,
-  cells: ReadonlyMap<string, KeyedCell>,
-  look: Look,
-): string[] {
-  const rows = withCells(all, cells).map((row): CellRow => ({
-    ...row,
-    values: row.points.map(({ value }) => value),
-    flags: flagsText(row),
-  }));
+function rowsText({ cells: all, provenance }: TrendOutput, cells: ReadonlyMap<string, KeyedCell>, look: Look) {
+  const rows = withCells(all, cells).map((row): CellRow => ({ ...row, values: valuesOf(row), flags: flagsText(row) }));
   const metrics = [...new Set(all.map(({ metric }) => metricOf(metric).label))];
   const units = [...new Set(all.map(({ by }) => by))];
   const title = dotted([count(rows.length, 'cell'), metrics.join(', '), `by ${units.join(', ')}`, provenance]);

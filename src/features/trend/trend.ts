@@ -1,6 +1,6 @@
 import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -35,12 +35,9 @@ import type { TrendOptions } from './command.ts';
 const RUNS_PER_STEP = 20;
 
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
-  if (options.together === true && options.by === 'run') {
-    throw new UsageError('--together needs steps that cells share: --by sweep, day or commit');
-  }
-  if (options.together === true && options.with !== undefined) {
-    throw new UsageError('--with adds a strip below each chart, and --together has no charts');
-  }
+  const isApart = options.together !== true;
+  ensure(isApart || options.by !== 'run', '--together needs steps that cells share: --by sweep, day or commit');
+  ensure(isApart || options.with === undefined, '--with adds a strip below each chart, and --together has no charts');
   return withStore(options, io, async (store) => {
     const newest = newestProvenance(store.db);
     if (newest === null) throw nothingStored(store.db);
@@ -138,12 +135,8 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const series = { ...aboutCell(cell, metric), by: step, points, marks, ...change };
     if (stripMetric === undefined) return { ...series, barred: ineligible };
     const own = new Map(runsOf(stripMetric)(cell.key).map(({ runId, values }) => [runId, values[stripMetric]]));
-    const strip = trendSteps(
-      valued(runs, ({ runId }) => own.get(runId) ?? null),
-      [],
-      step,
-      Infinity,
-    );
+    const watched = valued(runs, ({ runId }) => own.get(runId) ?? null);
+    const strip = trendSteps(watched, [], step, Infinity);
     const byStep = new Map(strip.map(({ id, value }) => [id, value]));
     const values = points.map(({ id }) => byStep.get(id) ?? null);
     const { unit } = metricOf(stripMetric);

@@ -108,15 +108,6 @@ const LEAST_SHARE = 0.02;
 const LEAST_NET_SHARE = 0.1;
 const LISTED = 10;
 
-interface LayerGroup {
-  readonly kind: LayerKind;
-  /** By cost, largest first. */
-  readonly rows: readonly ChangeRow[];
-  /** Share of the change that these rows cost; `gained` is the share that all others gained. */
-  readonly share: number;
-  readonly gained: number;
-}
-
 /** Layers with other kernels or fusions, by ONNX origin, largest contribution first. */
 export function layerCauses(context: WhyContext): Cause[] {
   const { layers } = context.sides;
@@ -149,12 +140,12 @@ function byCost({ isTimed, rows }: WhyLayers, sign: number): readonly ChangeRow[
   return rows.rows.toSorted((a, b) => costOf(b) - costOf(a));
 }
 
-function groupsOf(context: WhyContext, layers: WhyLayers): LayerGroup[] {
+function groupsOf(context: WhyContext, layers: WhyLayers) {
   return layers.isTimed ? costingGroups(context, layers) : listedGroups(layers);
 }
 
 /** Groups of engines without layer times: layers with other kernels, except those that were only generated again. */
-function listedGroups(layers: WhyLayers): LayerGroup[] {
+function listedGroups(layers: WhyLayers) {
   const changed = byCost(layers, 1).filter(({ change }) => change !== 'otherHash');
   return KINDS.flatMap(([kind, changes]) => {
     const rows = changed.filter(({ change }) => changes.includes(change));
@@ -163,7 +154,8 @@ function listedGroups(layers: WhyLayers): LayerGroup[] {
   });
 }
 
-function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
+/** Rows by cost, largest first, with the share of the change that they cost, and the share that all others gained. */
+function costingGroups(context: WhyContext, layers: WhyLayers) {
   const sign = context.headIsSlow ? 1 : -1;
   const ofProfile = sign * layers.diff.deltaMs;
   const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
@@ -184,7 +176,8 @@ function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
     const [costMs, gainedMs] = [costOf(counted), -costOf(gaining)];
     const isNamed = kind === 'newLayers' ? costMs > LEAST_NET_SHARE * ofProfile : shareOf(costMs) >= LEAST_SHARE;
     if (!isNamed || rows.length === 0) return [];
-    return [{ kind: kind === 'newLayers' ? 'fusion' : kind, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
+    const named = kind === 'newLayers' ? ('fusion' as const) : kind;
+    return [{ kind: named, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
   });
 }
 

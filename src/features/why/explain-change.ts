@@ -1,18 +1,12 @@
-import type { Explanation } from './text.ts';
-import {
-  type Cause,
-  type ExplainedMetric,
-  EXPLAINED_METRICS,
-  type FirstCause,
-  type ValueChange,
-} from '../../records/cause.ts';
+import { EXPLAINED_METRICS } from '../../records/cause.ts';
+import type { Cause, ExplainedMetric, FirstCause, ValueChange } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from './engine-causes.ts';
-import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest, type WhyContext } from './context.ts';
+import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest } from './context.ts';
 import { type WhyPoint, type WhySides, whySides } from './why-sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { MACHINE_CAUSES } from './machine-causes.ts';
+import { OF_MACHINE } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
 import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
@@ -20,7 +14,7 @@ import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 
 /** To add a cause, add its detector here or to the machine, its rank in `context.ts`, its kind in `records/cause.ts`. */
-const DETECTORS: readonly CauseDetector[] = [...MACHINE_CAUSES, layerCauses, changedConditions];
+const DETECTORS: readonly CauseDetector[] = [...OF_MACHINE, layerCauses, changedConditions];
 
 /** A cause with a lower rank is not named. */
 const LEAST_RANK = 12;
@@ -31,11 +25,7 @@ const LEAST_RANK = 12;
  * @param isKnownReal true if the caller judged the change with more cells or sweeps
  * @param metric null for the first that changed: GPU compute time before throughput and latency
  */
-export function explainChange(
-  sides: WhySides,
-  metric: ExplainedMetric | null,
-  isKnownReal = false,
-): Explanation | null {
+export function explainChange(sides: WhySides, metric: ExplainedMetric | null, isKnownReal = false) {
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
   const metricChanges = metric === null ? changes : changes.filter((change) => change.metric === metric);
   const [first] = metricChanges;
@@ -44,7 +34,10 @@ export function explainChange(
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
   const doubtful = subject ?? subjectOf(metricChanges.filter(({ isUnclear }) => isUnclear));
   const context = contextOf(sides, doubtful ?? first);
-  const found = doubtful === null ? changedConditions(context) : rankedCauses(context);
+  const ranked = mechanismFirst(DETECTORS.flatMap((detect) => detect(context) ?? []))
+    .filter(({ kind, rank }) => LAYER_KINDS.has(kind) || rank >= LEAST_RANK)
+    .toSorted((a, b) => b.rank - a.rank);
+  const found = doubtful === null ? changedConditions(context) : ranked;
   const diff = diffCommand(sides.names);
   const causes = found.map((cause) => ({ ...cause, confirm: cause.confirm.replace(LAYER_DIFF, () => diff) }));
   const explained = causes.length > 0 ? 'explained' : 'notExplained';
@@ -56,13 +49,7 @@ export function explainChange(
     layers: otherChangedLayers(context, doubtful !== null),
     unknown: unknownThings(sides),
     notes: sides.notes,
-  };
-}
-
-function rankedCauses(context: WhyContext): Cause[] {
-  return mechanismFirst(DETECTORS.flatMap((detect) => detect(context) ?? []))
-    .filter(({ kind, rank }) => LAYER_KINDS.has(kind) || rank >= LEAST_RANK)
-    .toSorted((a, b) => b.rank - a.rank);
+  } as const;
 }
 
 /** Another value is explained instead of GPU time only if it changed by this factor more. */
@@ -150,10 +137,8 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   // Within noise, the change is that of the shown medians, as in `bench compare`.
   const shown = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
   if (Math.min(base.length, head.length) < 2) {
-    const leastPercent = Math.max(
-      cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph,
-      WILD_ONE_RUN_PERCENT.get(metric) ?? 0,
-    );
+    const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
+    const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT.get(metric) ?? 0);
     const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
     return { ...common, ...shown(size > leastPercent), ciPercent: null, isUnclear: false, leastPercent, basis };
   }

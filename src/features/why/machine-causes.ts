@@ -25,11 +25,8 @@ const clockCauses: CauseDetector = (context) => {
   const tooHot = evidenceOf(slow, 'thermalSlowdown');
   if (isHeldMore('hwThermalSlowdown', 'swThermalSlowdown') || tooHot.length > 0) {
     const temperature = watchedMedian(slow, 'temperatureMaxC');
-    return cause('thermal', explains, `too hot: ${clock}`, [
-      ...evidence,
-      ...tooHot,
-      ...(temperature === null ? [] : [`up to ${temperature} °C`]),
-    ]);
+    const heat = temperature === null ? [] : [`up to ${temperature} °C`];
+    return cause('thermal', explains, `too hot: ${clock}`, [...evidence, ...tooHot, ...heat]);
   }
   const limitOf = (runs: readonly ExplainedRun[]) =>
     watchedMedian(runs, 'powerLimitW') ?? newest(runs)?.environment.powerLimitW ?? null;
@@ -78,10 +75,8 @@ function othersOf(runs: readonly ExplainedRun[]) {
 }
 
 function isContended({ flags, outcome }: ExplainedRun): boolean {
-  return (
-    outcomeReason(outcome) === 'contended' ||
-    flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained')
-  );
+  const isStated = outcomeReason(outcome) === 'contended';
+  return isStated || flags.some(({ id, effect }) => id === 'contended' && effect !== 'explained');
 }
 
 /** A drop of this much means that the GPU waits. */
@@ -202,11 +197,4 @@ function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): string[] {
   return [...new Set(own.map(({ evidence }) => evidence))].slice(0, 2);
 }
 
-export const MACHINE_CAUSES = [
-  graphCauses,
-  contentionCauses,
-  hostBoundCauses,
-  clockCauses,
-  enqueueCauses,
-  transferCauses,
-] as const;
+export const OF_MACHINE = [graphCauses, contentionCauses, hostBoundCauses, clockCauses, enqueueCauses, transferCauses];

@@ -62,11 +62,7 @@ function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
 
 function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base']): string {
   const ids = side.sweepIds.map((id) => id.slice(0, 8)).join('+');
-  const parts = [
-    side.provenance.join(', '),
-    side.ref === ids ? '' : printable(side.ref),
-    ids === '' ? '' : `sweep ${ids}`,
-  ];
+  const parts = [side.provenance.join(', '), side.ref === ids ? '' : printable(side.ref), ids && `sweep ${ids}`];
   const isUsual = side.boundBy === 'compute' && other.boundBy === 'compute';
   if (side.boundBy !== null && !isUsual) parts.push(`bound by ${BOUND_WORDS[side.boundBy]}`);
   if (side.key !== other.key) parts.push(printable(side.label));
@@ -118,13 +114,11 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
   switch (explained.outcome) {
     case 'noDifference': {
       const [first] = explained.changes;
-      const changed = explained.causes.map(
-        ({ title }) => `  changed, without a detectable effect: ${printable(title)}`,
+      const changed = explained.causes.map(({ title }) =>
+        style.dim(truncate(`  changed, without a detectable effect: ${printable(title)}`, columns)),
       );
-      return [
-        ...wrapWords(`no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`, columns),
-        ...changed.map((line) => style.dim(truncate(line, columns))),
-      ];
+      const basis = first === undefined ? '' : ` (${first.basis})`;
+      return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
     }
     case 'notExplained': {
       const why =
@@ -185,6 +179,3 @@ export const why = output('bench why --json', {
 });
 
 export type WhyOutput = OutputOf<typeof why>;
-
-/** The explanation of two sides, without their names. */
-export type Explanation = Omit<WhyOutput, 'schemaVersion' | 'base' | 'head'>;

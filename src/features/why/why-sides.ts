@@ -84,6 +84,8 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
+const noted = (side: string, { notes }: ProfiledEngine) => notes.map((note) => `layers of ${side}: ${note}`);
+
 /** The layers of both sides; null if those of one are unknown, or for the same engine. */
 export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint) {
   const before = profiledCell(db, base.cell, base.sweepIds, base.name);
@@ -102,14 +104,8 @@ export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint)
   const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
   /** False if a side only lists its layers; the times in `diff` and `rows` are then meaningless. */
   const isTimed = before.iterations !== null && after.iterations !== null;
-  return {
-    layers: { diff, rows: changeRows(diff), isTimed, otherCell },
-    profiles: [before, after] as const,
-    notes: [
-      ...before.notes.map((note) => `layers of base: ${note}`),
-      ...after.notes.map((note) => `layers of head: ${note}`),
-    ],
-  };
+  const notes = [...noted('base', before), ...noted('head', after)];
+  return { layers: { diff, rows: changeRows(diff), isTimed, otherCell }, profiles: [before, after] as const, notes };
 }
 
 /** Layer times at another batch cannot explain a change. */

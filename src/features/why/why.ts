@@ -22,20 +22,19 @@ import type { WhyOptions } from './command.ts';
 /** `bench why [CELL] [A] [B]`, or with the ID of a finding. Sides are sweeps or folders of runs. */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const paths = words.length > 1 ? pathsIn(words, io) : null;
-  const output =
+  const output: WhyOutput =
     paths !== null
       ? await withRunsOf(paths.refs, io, async ({ db }, sweeps) => {
           const [a, b] = sweeps.map(({ sweepId }) => sweepId);
-          return explain(db, paths.cell, [a ?? '', b ?? ''], options, io, paths.refs);
+          return explain(db, { cell: paths.cell, refs: [a ?? '', b ?? ''], paths: paths.refs }, options, io);
         })
-      : await withStore(options, io, ({ db }) => {
-          const { cell, refs } = askedSides(db, words, io);
-          return explain(db, cell, refs, options, io);
-        });
+      : await withStore(options, io, ({ db }) => explain(db, askedSides(db, words, io), options, io));
   return printResult(io, options, output, whyText);
 }
 
 type Refs = readonly [base: string, head: string];
+
+type Asked = { readonly cell: string | null; readonly refs: Refs | null; readonly paths?: Refs };
 
 /** Two paths, with or without a cell in front; null if the sides are in the store. */
 function pathsIn(words: readonly string[], io: Io) {
@@ -49,7 +48,7 @@ function pathsIn(words: readonly string[], io: Io) {
  * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
  * to the cell of the only open finding.
  */
-function askedSides(db: StoreDatabase, words: readonly string[], io: Io): { cell: string | null; refs: Refs | null } {
+function askedSides(db: StoreDatabase, words: readonly string[], io: Io): Asked {
   const cells = allCells(db);
   // If all words together match cells, they name a cell; otherwise the last two are its sides.
   const isCell = (...named: readonly string[]): boolean => cellsInWords(cells, named).length > 0;
@@ -68,7 +67,7 @@ function askedSides(db: StoreDatabase, words: readonly string[], io: Io): { cell
   const finding = onlyOpenFinding(db);
   if (finding === null && refs !== null) {
     const line = shellLine(['bench', 'why', 'CELL', ...refs]);
-    throw new UsageError(`which cell? ${printable(line)}; see \`bench ls cells\``);
+    throw new UsageError(`which cell? ${line}; see \`bench ls cells\``);
   }
   if (finding === null) return { cell: null, refs };
   const own = sidesOfFinding(finding);
@@ -96,30 +95,24 @@ function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoo
   return { cell: clearest.cellKey, refs };
 }
 
-async function explain(
-  db: StoreDatabase,
-  cell: string | null,
-  refs: Refs | null,
-  { metric }: WhyOptions,
-  io: Io,
-  paths: Refs | null = null,
-): Promise<WhyOutput> {
+async function explain(db: StoreDatabase, { cell, paths, refs }: Asked, { metric }: WhyOptions, io: Io) {
   const { base, head } = await resolvePoints(db, cell, refs, io);
   if (base.cell.key === head.cell.key && base.runId === head.runId) refuseSharedSweep({ base, head });
   await yieldToEventLoop(io);
   const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
-  const sides = whySides(db, ...points, paths === null);
+  const sides = whySides(db, ...points, paths === undefined);
   await yieldToEventLoop(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
     const isBase = sides.base.length === 0;
     const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]);
-    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${printable(reasons)}`);
+    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);
     const { ref, sweeps } = isBase ? base : head;
     const where = printable(sweeps[0]?.name ?? ref);
     throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
   }
-  return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };
+  const named = { base: sideOutput(base, sides.base), head: sideOutput(head, sides.head) };
+  return { schemaVersion: 1 as const, ...named, ...explanation };
 }
 
 function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
@@ -127,13 +120,8 @@ function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
 }
 
 function sideOutput({ ref, cell, sweeps, note }: CellPoint, runs: WhySides['base']): WhyOutput['base'] {
-  return {
-    ref: sweeps[0]?.name ?? ref,
-    key: cell.key,
-    label: cellLabel(cell),
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
-    boundBy: usualBound(runs.map(({ boundBy }) => boundBy)),
-    note,
-  };
+  const sweepIds = sweeps.map(({ sweepId }) => sweepId);
+  const provenance = [...new Set(sweeps.map((sweep) => sweep.provenance))];
+  const boundBy = usualBound(runs.map((run) => run.boundBy));
+  return { ref: sweeps[0]?.name ?? ref, key: cell.key, label: cellLabel(cell), sweepIds, provenance, boundBy, note };
 }

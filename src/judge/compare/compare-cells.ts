@@ -1,5 +1,6 @@
 import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason } from '../../records/verdict.ts';
 import type { CellKey } from '../../records/scalars.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import type { CellRatio } from '../geometric-mean.ts';
@@ -10,6 +11,8 @@ import {
   type NoisySides,
   detectableAmong,
   estimateNoise,
+  ASSUMED_SIGMA,
+  squaresAround,
   moreRunsUntil,
 } from '../run-noise.ts';
 import { commonShift, pastVarianceBetweenSweeps, sharesShift, varianceBetweenSweeps } from '../sweep-noise.ts';
@@ -49,9 +52,11 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
 
 /** Compares the two sides of many cells together. */
 export function compareCells(
-  cells: readonly TwoSides[],
+  all: readonly TwoSides[],
   { q = FALSE_SHARE, sameSweep = false }: { readonly q?: number; readonly sameSweep?: boolean } = {},
 ) {
+  const given = new Map(all.map(({ base, cellKey, head }) => [cellKey, base.length + head.length]));
+  const cells = all.map((cell) => ({ ...cell, base: withoutFarRun(cell.base), head: withoutFarRun(cell.head) }));
   const noiseOf = estimateNoise(cells);
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
@@ -79,7 +84,7 @@ export function compareCells(
     const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
     const compared = { ...noise, runs, systematicError, sweepVariance };
     const more = isUnclear && !(isPrecise && isSmall) ? moreRunsUntil(compared, isEnough) : null;
-    const reasons: (string | null)[] = [];
+    const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);
       if (isSmall) reasons.push('smallChange');
@@ -124,6 +129,19 @@ export function compareCells(
     ),
     noises: new Map(cells.map((cell) => [cell.cellKey, noiseOf(cell)])),
   };
+}
+
+/** Distance of a run from the median of its side, in deviations of the other runs, at which it is left out. */
+const FAR_DEVIATIONS = 6;
+
+/** The runs of a side without one that is far from all others. */
+function withoutFarRun(runs: readonly number[]): readonly number[] {
+  const middle = median(runs) ?? 1;
+  const distanceOf = (run: number): number => Math.abs(Math.log(run / middle));
+  const [far = middle, ...rest] = runs.toSorted((a, b) => distanceOf(b) - distanceOf(a));
+  if (rest.length < 2) return runs;
+  const deviation = Math.sqrt(squaresAround(rest) / (rest.length - 1) + ASSUMED_SIGMA ** 2);
+  return distanceOf(far) > FAR_DEVIATIONS * deviation ? rest : runs;
 }
 
 const LOOKS = 4;

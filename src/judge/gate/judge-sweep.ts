@@ -189,9 +189,9 @@ function noiseOf({ changePercent, deviations }: Candidate): number {
 function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): Candidate[] {
   const state = facts.stateOf({ cellKey, metric });
   if (state === null) return [];
-  const { change, isOnlyRunFarOff, levels, reported, verdict } = state;
+  const { change, farRuns, levels, reported, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
-  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
+  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || farRuns > 0;
   if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
   const { builds = [], places, sources = [] } = history;
   const index = reported === null ? -1 : places.indexOf(reported.first);

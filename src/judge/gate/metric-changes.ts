@@ -73,16 +73,22 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
   return { before, after, ...raw, margin: error > 0 ? Math.abs(log) / error : 1 };
 }
 
-type Margin = { readonly share?: number; readonly difference?: number; readonly leastPast?: number };
+interface Margin {
+  readonly share?: number;
+  readonly difference?: number;
+  /** With fewer sweeps, only a change of `youngMargins` margins is reported. */
+  readonly leastPast?: number;
+  readonly youngMargins?: number;
+}
 
 /** Metrics that hardly vary from run to run. The margin is a share of the value, or a difference in its unit. */
 const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
   processMemoryMib: { share: 0.05, difference: 32 },
-  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3 },
+  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3, youngMargins: 3 },
   // It depends on the tactics that the builder tries: fewer with a timing cache.
-  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3 },
+  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3, youngMargins: 3 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
   // The time of a build depends on other work of the machine, so only a much longer build is reported.
@@ -155,8 +161,9 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   }
   if (isAgainst) past = [baseline];
   const last = past.at(-1);
-  const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
-  if (last === undefined || past.length < leastPast) return [];
+  if (last === undefined) return [];
+  const { leastPast = 1, youngMargins = Infinity } = MARGINS[metric] ?? {};
+  const isYoung = !isAgainst && past.length < leastPast;
   const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
   const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
   const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
@@ -166,7 +173,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
-  if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  if (!(margin > (isYoung ? youngMargins : 1)) || (!isMore && (now > edge || metric === 'buildS'))) return [];
   const change = { cellKey, metric, before: median(values) ?? edge, after: now };
   const good = entries.findLast(({ value }) => !isMostlyLeft(change, value)) ?? last;
   const place = entries.find((entry) => entry.place > good.place)?.place ?? reported.judged;

@@ -28,9 +28,8 @@ export class NoisePrior {
     this.typicalSd = typicalSd;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
-      const sd = typicalSd * ratio;
-      this.sdLogs[i] = Math.log(sd);
-      this.squares[i] = sd ** 2;
+      this.sdLogs[i] = Math.log(typicalSd * ratio);
+      this.squares[i] = (typicalSd * ratio) ** 2;
       this.squareLogs[i] = Math.log(at(this.squares, i));
       this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
     }

@@ -26,8 +26,8 @@ export interface CellJudgement {
   readonly detectable: number;
   /** Two levels between which the cell alternates, the lower one first. */
   readonly levels: readonly [number, number] | null;
-  /** True if the only run of this sweep is far off; a single such run is not a level yet. */
-  readonly isOnlyRunFarOff: boolean;
+  /** Number of runs of this sweep that are far off, if it is its only run or more than a quarter of them: no level yet. */
+  readonly farRuns: number;
 }
 
 export interface Control {
@@ -128,7 +128,7 @@ export class MatrixJudge {
       this.#differences[index] = log - level.mean;
       this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + extra;
     }
-    return { log, runs: runs.length, extra };
+    return { log, runs: runs.length, farRuns: runs.length - kept.length, extra };
   }
 }
 
@@ -200,6 +200,7 @@ class CellReference {
       ? cell.change(log, 1 + 1 / reference.sweeps, extra)
       : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
+    const farRuns = isOnlyRunFarOff || sweep.farRuns > Math.max(1, sweep.runs / 4) ? Math.max(1, sweep.farRuns) : 0;
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;
     const verdictOf = (): CellJudgement['verdict'] => {
       if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
@@ -208,8 +209,9 @@ class CellReference {
       if (isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
-      if (!isNewest || reported !== null || Math.abs(log) < change.reach) return 'same';
-      return Math.abs(log) > RULES.unclearShare * cell.detectable(sweep) ? 'unclear' : 'same';
+      if (!isNewest || reported !== null) return 'same';
+      const isSmall = Math.abs(log) < Math.max(change.reach, RULES.unclearShare * cell.detectable(sweep));
+      return isSmall && farRuns === 0 ? 'same' : 'unclear';
     };
     const second = known.second(recent.mean);
     return {
@@ -220,7 +222,7 @@ class CellReference {
       reported,
       detectable: cell.detectable(sweep),
       levels: second === null ? null : [Math.min(second, recent.mean), Math.max(second, recent.mean)],
-      isOnlyRunFarOff,
+      farRuns,
     };
   }
 

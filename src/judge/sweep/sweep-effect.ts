@@ -124,6 +124,8 @@ export interface CellSweep {
   readonly log: number;
   /** Its number of runs; `extra` is the variance in addition to that of a sweep with all repeats. */
   readonly runs: number;
+  /** Those of them that are far from the others, and no part of its center. */
+  readonly farRuns: number;
   readonly extra: number;
   readonly common: SweepEffect;
   /** Ratio of the tail probabilities in this matrix to those of the settings. */

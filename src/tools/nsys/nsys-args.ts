@@ -9,7 +9,6 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import type { Spawn } from '../../process/spawn.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
-import { printable } from '../../text/printable.ts';
 
 export interface CaptureRequest {
   /** Name of the report without its extension. */
@@ -208,7 +207,5 @@ export function capturedFiles(cwd: string, output: string): { report: string; sq
 export function refuseOverwrite(cwd: string, { output, force }: Pick<CaptureRequest, 'output' | 'force'>): void {
   const taken = Object.values(capturedFiles(cwd, output)).find((path) => existsSync(path));
   if (force === true || taken === undefined) return;
-  throw new UsageError(
-    `${printable(taken)} is there already: --output gives the capture another name, --force replaces it`,
-  );
+  throw new UsageError(`${taken} is there already: --output gives the capture another name, --force replaces it`);
 }

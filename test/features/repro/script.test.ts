@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
-import { reproScript } from '../../../src/features/repro/script.ts';
+import { reproScript } from '../../../src/features/repro/repro.ts';
 import { localWords, programPlace } from '../../../src/features/repro/gather.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { runScript } from '../../support/repro-script.ts';

@@ -56,7 +56,7 @@ test('of sweeps that share a name an id is asked for', async () => {
   const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
   change(db, "UPDATE sweeps SET name = 'guide'");
   const { stderr } = await bench(['show', 'guide', '--db', db]);
-  expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
+  expect(stderr).toContain('guide is the start of several ids, or the name of several sweeps: write more of it');
 });
 
 test.each([
