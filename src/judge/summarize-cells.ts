@@ -129,12 +129,8 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
     ];
   });
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
-  return medianPercent === null
-    ? null
-    : {
-        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'cudaGraph' ? 1 : -1)),
-        medianPercent,
-      };
+  const ranked = pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'cudaGraph' ? 1 : -1));
+  return medianPercent === null ? null : { medianPercent, pairs: ranked };
 }
 
 function isOn(cell: KeyedCell, by: Switch): boolean | null {
