@@ -66,11 +66,7 @@ export function judgeExperiment(sides: readonly TwoSides[], significantPercent: 
   };
 }
 
-interface Evidence {
-  readonly ratio: CellRatio;
-  readonly runs: ComparedRuns;
-  readonly reasons: readonly string[];
-}
+type Evidence = { readonly ratio: CellRatio; readonly runs: ComparedRuns; readonly reasons: readonly string[] };
 
 function judge(evidence: readonly Evidence[], significantPercent: number): AbJudgement {
   const ratios = evidence.map(({ ratio }) => ratio);

@@ -4,10 +4,7 @@ import type { CellHistory } from './history/noise.ts';
 import { percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 
 /** A variance on the log scale, and its degrees of freedom. */
-export interface Noise {
-  readonly variance: number;
-  readonly degrees: number;
-}
+export type Noise = { readonly variance: number; readonly degrees: number };
 
 /** Head over base in one cell. */
 export interface CellRatio {
@@ -33,7 +30,13 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
   const noises = own.filter((noise) => noise !== null);
   const isKnown = noises.length + borrowed.length === known.length;
   const share = 1 / known.length ** 2;
-  const terms = [shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)];
+  // Borrowed variances have errors with a common factor, so that they are one term.
+  const sum = borrowed.reduce((total, { variance }) => total + variance, 0);
+  const joined = { variance: sum, degrees: Math.min(Infinity, ...borrowed.map(({ degrees }) => degrees)) };
+  const terms = [
+    shared,
+    ...[...noises, joined].map(({ variance, degrees }) => ({ variance: variance * share, degrees })),
+  ];
   const { variance, degrees } = summed(terms);
   const reach = variance === 0 ? 0 : tQuantile(UNCERTAINTY, degrees) * Math.sqrt(variance);
   return {
@@ -49,18 +52,6 @@ export function summed(noises: readonly Noise[]): Noise {
   const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
   return { variance, degrees: variance ** 2 / spread };
-}
-
-function scaled({ variance, degrees }: Noise, factor: number): Noise {
-  return { variance: variance * factor, degrees };
-}
-
-/** Sum of variances whose errors have a common factor. */
-function joined(noises: readonly Noise[]): Noise {
-  return {
-    variance: noises.reduce((sum, { variance }) => sum + variance, 0),
-    degrees: Math.min(Infinity, ...noises.map(({ degrees }) => degrees)),
-  };
 }
 
 const SHARED = {
@@ -79,11 +70,10 @@ const SHARED = {
 export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
-export function sharedNoise(histories: readonly (readonly (number | null)[])[], levelSweeps: number = 1): Noise {
-  const sweeps = Math.max(0, ...histories.map(({ length }) => length));
-  const steps = Array.from({ length: Math.max(0, sweeps - 1) }, (_, sweep) => stepOf(histories, sweep)).filter(
-    (step) => step !== null,
-  );
+export function sharedNoise(histories: readonly CellHistory[], levelSweeps: number = 1): Noise {
+  const byPlace = histories.map(valuesByPlace);
+  const sweeps = Math.max(1, ...byPlace.map(({ length }) => length));
+  const steps = Array.from({ length: sweeps - 1 }, (_, sweep) => stepOf(byPlace, sweep)).flatMap((step) => step ?? []);
   const size = 1.4826 * (median(steps.map(({ change }) => Math.abs(change))) ?? 0);
   const byCells = median(steps.map(({ variance }) => variance)) ?? 0;
   // Per sweep, because a step has the variance of two.

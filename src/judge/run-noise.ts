@@ -160,10 +160,7 @@ const PAST_SWEEPS = 24;
 /** A level equals that of the base within this many standard deviations of a sweep, or within `least`. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
-interface Past {
-  readonly history: CellHistory;
-  readonly runs: readonly (readonly unknown[])[];
-}
+type Past = { readonly history: CellHistory; readonly runs: readonly (readonly unknown[])[] };
 
 /**
  * Values of earlier sweeps of a cell for the prior of a comparison, because sweep-to-sweep noise limits a comparison

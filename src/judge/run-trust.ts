@@ -11,10 +11,7 @@ function isOfEngine(metric: MetricId): boolean {
  * The flag that excludes a run for this metric; null when the run counts. A run with another process on the GPU counts
  * for no time, because the effect of that process is unknown.
  */
-export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
-  flags: readonly Flag[],
-  metric: MetricId,
-): Flag | null {
+export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(flags: readonly Flag[], metric: MetricId) {
   if (isOfEngine(metric)) return null;
   return flags.find(({ effect, id }) => effect === 'excluded' || effect === 'barred' || id === 'contended') ?? null;
 }

@@ -5,7 +5,6 @@ import type { Environment } from '../records/environment.ts';
 import { isFine, outcomeReason } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { CellComparison } from '../records/verdict.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf } from './bound.ts';
@@ -88,16 +87,7 @@ export interface SwitchedCell {
 /** A switch of a cell: a CUDA graph, the copies of its inputs and outputs, or a neighbor on the GPU (`with`). */
 export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor';
 
-export interface SwitchPair<Row extends SwitchedCell> {
-  readonly without: Row;
-  readonly with: Row;
-  readonly gainPercent: number;
-  readonly ciPercent: CellComparison['ciPercent'];
-  /** Change of the median latency; below 0 when it is shorter with the switch. */
-  readonly latencyChangePercent: number | null;
-  readonly verdict: CellComparison['verdict'];
-  readonly reasons: readonly string[];
-}
+export type SwitchPair<Row extends SwitchedCell> = NonNullable<ReturnType<typeof switchGains<Row>>>['pairs'][number];
 
 /** The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
@@ -112,25 +102,20 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
     { sameSweep: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
-  const pairs = twins.flatMap(({ off, on }): SwitchPair<Row>[] => {
+  const pairs = twins.flatMap(({ off, on }) => {
     const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
     if (before <= 0 || after <= 0) return [];
-    const comparison = judged.get(on.cell.key);
-    return [
-      {
-        without: off,
-        with: on,
-        gainPercent: comparison?.changePercent ?? (after / before - 1) * 100,
-        ciPercent: comparison?.ciPercent ?? null,
-        latencyChangePercent: !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100,
-        verdict: comparison?.verdict ?? 'unclear',
-        reasons: comparison?.reasons ?? [],
-      },
-    ];
+    const { changePercent = null, ciPercent = null, reasons = [], verdict = 'unclear' } = judged.get(on.cell.key) ?? {};
+    const gainPercent = changePercent ?? (after / before - 1) * 100;
+    /** Of the median latency; below 0 when it is shorter with the switch. */
+    const latencyChangePercent =
+      !off.latencyMs || on.latencyMs === null ? null : (on.latencyMs / off.latencyMs - 1) * 100;
+    return [{ without: off, with: on, gainPercent, ciPercent, latencyChangePercent, verdict, reasons }];
   });
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
-  const ranked = pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'cudaGraph' ? 1 : -1));
-  return medianPercent === null ? null : { medianPercent, pairs: ranked };
+  if (medianPercent === null) return null;
+  const side = by === 'cudaGraph' ? 1 : -1;
+  return { medianPercent, pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * side) };
 }
 
 function isOn(cell: KeyedCell, by: Switch): boolean | null {

@@ -4,15 +4,14 @@ import { tQuantile } from '../statistics/special-functions.ts';
 import { twoGroups } from '../statistics/two-groups.ts';
 
 /** Difference between two sides of a cell on the log scale; above 0 when head is worse. */
-interface Change {
+interface Difference {
+  readonly cellKey: CellKey;
   readonly difference: number;
   readonly error: number;
-}
-
-interface Difference extends Change {
-  readonly cellKey: CellKey;
   readonly degrees: number;
 }
+
+type Change = Pick<Difference, 'difference' | 'error'>;
 
 const BETWEEN_SWEEPS = {
   /** Least number of cells whose differences show the noise between two sweeps. */
@@ -64,9 +63,9 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
   return limited(groups !== null && groups.gain >= leastGain ? Math.min(variance, groups.variance) : variance);
 }
 
-/** Sweep effect beyond the errors of cells with a history. */
-export function pastVarianceBetweenSweeps(cells: readonly (Difference & { readonly beyond: number })[]): number {
-  return cells.length < BETWEEN_SWEEPS.leastWithPast ? 0 : limited(median(cells.map(({ beyond }) => beyond)) ?? 0);
+/** Sweep effect from the excess variances of cells with a history. */
+export function pastVarianceBetweenSweeps(excesses: readonly number[]): number {
+  return excesses.length < BETWEEN_SWEEPS.leastWithPast ? 0 : limited(median(excesses) ?? 0);
 }
 
 function limited(variance: number): number {
@@ -86,8 +85,6 @@ const SHIFT = {
   meanSquare: 1.4,
 } as const;
 
-export type Shift = NonNullable<ReturnType<typeof commonShift>>;
-
 export function commonShift(changes: readonly Change[]) {
   if (changes.length < SHIFT.leastCells) return null;
   const size = median(changes.map(({ difference }) => difference)) ?? 0;
@@ -100,7 +97,7 @@ export function commonShift(changes: readonly Change[]) {
   return isShared && Math.abs(size) > SHIFT.errors * error ? { size, error } : null;
 }
 
-export function sharesShift(change: Change, { size }: Shift): boolean {
+export function sharesShift(change: Change, { size }: { readonly size: number }): boolean {
   return errorsOff(change, size) <= SHIFT.nearErrors;
 }
 

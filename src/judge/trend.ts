@@ -19,9 +19,10 @@ export type TrendUnit = (typeof TREND_UNITS)[number];
 
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
-interface TrendRun extends TrendSweep {
-  readonly runId: RunId;
-  readonly value: number;
+/** A run; both null for a sweep without one. */
+interface TrendEntry extends TrendSweep {
+  readonly runId: RunId | null;
+  readonly value: number | null;
 }
 
 export const trendStepSchema = z.strictObject({
@@ -36,16 +37,11 @@ export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 
 const ENOUGH_SWEEPS = 8;
 
-export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUnit {
+export function chooseUnit(runs: readonly Pick<TrendEntry, 'sweepId'>[]): TrendUnit {
   return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
 
-export function trendSteps(
-  runs: readonly TrendRun[],
-  planned: readonly TrendSweep[],
-  unit: TrendUnit,
-  last: number,
-): TrendStep[] {
+export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendSweep[], unit: TrendUnit, last: number) {
   const entries = withGaps(runs, planned);
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;
@@ -61,16 +57,11 @@ export function trendSteps(
   return steps.slice(-last);
 }
 
-interface TrendEntry extends TrendSweep {
-  readonly runId: RunId | null;
-  readonly value: number | null;
-}
-
 /** Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). */
-function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
+function withGaps(runs: readonly TrendEntry[], planned: readonly TrendSweep[]): TrendEntry[] {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));
   const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
-  const entries: TrendEntry[] = [...runs];
+  const entries = [...runs];
   for (const gap of planned.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))) {
     const { startedAt } = gap;
     if (measured.has(gap.sweepId) || startedAt === null || startedAt <= first) continue;

@@ -17,13 +17,9 @@ export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKi
   return runs.every(isKept) ? 'centre' : 'printed';
 }
 
-export function valueRule(
-  runs: readonly ValuedRun[],
-  metric: MetricId,
-  kind: ValueKind = valueKind(runs, metric),
-): (run: ValuedRun) => number | null {
+export function valueRule(runs: readonly ValuedRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const place = kind === 'centre' ? 'centres' : 'values';
-  return ({ [place]: numbers }) => {
+  return ({ [place]: numbers }: ValuedRun): number | null => {
     const value = numbers[metric];
     return isPositive(value) ? value : null;
   };

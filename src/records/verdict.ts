@@ -69,7 +69,8 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
  */
 export function isShownByThroughput(gpuTime: string, throughput: string): boolean {
   if (throughput === 'slower') return gpuTime !== 'slower';
-  return (gpuTime === 'same' || gpuTime === 'unclear') && (throughput === 'faster' || throughput === 'unclear');
+  if (throughput === 'unclear') return gpuTime === 'same';
+  return throughput === 'faster' && (gpuTime === 'same' || gpuTime === 'unclear');
 }
 
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */

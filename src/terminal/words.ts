@@ -63,6 +63,7 @@ const COMPARISON_REASONS = {
   belowMinChange: 'a change below the smallest one that counts (--min-change, or minChange of the matrix)',
   notSureAmongMany: 'a change that would be significant in one cell, but is not among this many',
   notSureEnough: 'a change that its 95 % interval shows, but not significant enough to be reported',
+  farRun: 'one run of a side is far from the others and left out',
   nightsDiffer: 'more runs do not settle it: sweeps differ by more than the runs explain',
   runsInDoubt: 'more runs like these do not settle it: these runs are flagged',
 } as const;

@@ -65,12 +65,16 @@ describe('what sweeps do to all cells at once', () => {
       [2, 2.02, 2.01, 2.04, 2],
       [3, 3.04, 3, 3.06, 3.01],
       [4, 4.03, 4.01, 4.09, 4],
-    ];
+    ].map(historyOf);
     expect(sharedNoise(histories).degrees).toBe(5);
     expect(sharedNoise(histories).variance).toBeCloseTo(0.00019494106189447803, 12);
     expect(sharedNoise(histories, 7).variance).toBeCloseTo(0.00011139489251113031, 12);
   });
 });
+
+function historyOf(values: readonly number[]) {
+  return { places: [...values.keys()], values: Float64Array.from(values) };
+}
 
 /** Percent: noise of a run, of a cell's sweep, and of a sweep in all cells. */
 type Machine = { readonly run: number; readonly cell: number; readonly shared: number };
@@ -93,21 +97,16 @@ function coverage({ run, cell, shared }: Machine, cells: number, sweeps: number,
         return Array.from({ length: 3 }, () => step + effect + own + (run / 100) * normal());
       }),
     );
-    const values = logs.map((own) => own.slice(0, sweeps).map((runs) => Math.exp(median(runs) ?? 0)));
+    const histories = logs.map((own) => historyOf(own.slice(0, sweeps).map((runs) => Math.exp(median(runs) ?? 0))));
     const { ratios } = compareCells(
       keys.map((cellKey, index) => {
         const [base = [], head = []] = (logs[index] ?? []).slice(-2).map((runs) => runs.map(Math.exp));
-        const history = { places: [...(values[index] ?? []).keys()], values: Float64Array.from(values[index] ?? []) };
-        return {
-          cellKey,
-          base,
-          head,
-          past: pastValues({ history, runs: history.places.map(() => [1, 2, 3]) }, base),
-          betterIs: 'lower',
-        };
+        const history = histories[index] ?? historyOf([]);
+        const past = pastValues({ history, runs: history.places.map(() => [1, 2, 3]) }, base);
+        return { cellKey, base, head, past, betterIs: 'lower' };
       }),
     );
-    const [low = 0, high = 0] = geometricMean([...ratios.values()], sharedNoise(values))?.ciPercent ?? [];
+    const [low = 0, high = 0] = geometricMean([...ratios.values()], sharedNoise(histories))?.ciPercent ?? [];
     const truth = Math.expm1(steps.reduce((sum, step) => sum + step, 0) / cells) * 100;
     if (low <= truth && truth <= high) held += 1;
   }

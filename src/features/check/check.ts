@@ -114,11 +114,7 @@ function staleSeries(sweep: Sweep): CheckedSeries {
 }
 
 /** `--filter` and `--metric` limit what is shown, not what is judged. */
-function shown(
-  db: OpenStore['db'],
-  all: readonly ShownSeries[],
-  { filter, metric: requested }: CheckOptions,
-): readonly ShownSeries[] {
+function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metric: requested }: CheckOptions) {
   if (filter === undefined && requested === undefined) return all;
   const metric = metricNamed(db, requested);
   const cells = new Map(

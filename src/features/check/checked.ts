@@ -1,6 +1,6 @@
 import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-facts.ts';
-import { limitText, limitsWithoutValue, valuesAt } from '../../judge/gate/limit-findings.ts';
+import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -18,12 +18,7 @@ import { isOfSpeed } from './sentences.ts';
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
 
 /** @param onlyNewest true to judge no unjudged sweeps before it */
-export async function checkedSweep(
-  db: StoreDatabase,
-  sweep: Sweep,
-  io: Pick<Io, 'cwd' | 'env'>,
-  onlyNewest = false,
-): Promise<CheckedSweep> {
+export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
   return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
 }
 
@@ -58,13 +53,14 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 
 function notesOf(judged: JudgedSeries): string[] {
   const { evidence, ineligible, missingBaseline: missing, sweepsOfOtherMachine } = judged;
-  const leftOut = evidence.cells.filter(({ isLeftOut }) => isLeftOut).length;
+  const { cells, rules, sweeps } = evidence;
+  const leftOut = cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
     missing !== null &&
       `gate.against: no baseline ${printable(missing)} is set: the reference is the last accepted level`,
-    undatedNote(evidence.sweeps),
+    undatedNote(sweeps),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
-    ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited)).map(
+    ...limitsWithoutValue(rules, limitedValues(cells, rules)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,

@@ -34,11 +34,9 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   );
   const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
   const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
-  const [cells = [], others = []] = [true, false].map((isEligible) =>
-    chosen.filter(({ axisFlags }) => (knownVariablesOn(variablesOf(axisFlags)).length === 0) === isEligible),
-  );
-  const ineligible = others.filter(({ key }) => planned.has(key)).length;
-  return { cells, planned, leftOut: new Set(leftOut), ineligible };
+  const byEligible = Map.groupBy(chosen, ({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
+  const ineligible = byEligible.get(false)?.filter(({ key }) => planned.has(key)).length ?? 0;
+  return { cells: byEligible.get(true) ?? [], planned, leftOut: new Set(leftOut), ineligible };
 }
 
 export function readEvidence(db: StoreDatabase, series: Series, gated: readonly MetricId[]) {
@@ -48,12 +46,9 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
   const runs = measuredRuns(db, sweepIds, new Set(keys), metrics);
-  const [environmentIds, buildIds] = [new Set<string>(), new Set<string>()];
-  for (const { buildId, environmentId } of [...runs.values()].flat()) {
-    environmentIds.add(environmentId);
-    if (buildId !== null) buildIds.add(buildId);
-  }
-  const environments = findEnvironments(db, [...environmentIds]);
+  const allRuns = [...runs.values()].flat();
+  const buildIds = new Set(allRuns.flatMap(({ buildId }) => buildId ?? []));
+  const environments = findEnvironments(db, [...new Set(allRuns.map(({ environmentId }) => environmentId))]);
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
   const sources = new Map(
@@ -187,22 +182,19 @@ function precisionHistories(
     return isRebuilt && before !== undefined ? [{ cell, before, now }] : [];
   });
   if (rebuilt.length === 0) return new Map();
-  const sharesAt = (side: 'before' | 'now'): ReadonlyMap<CellKey, Value> => {
+  const ofCells = rebuilt.map(({ cell }) => cell);
+  const sides = (['before', 'now'] as const).map((side) => {
     const own = rebuilt.map((one) => one[side].run);
-    const ofCells = rebuilt.map(({ cell }) => cell);
-    const real = realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]);
-    return new Map(
-      rebuilt.flatMap(({ cell, [side]: { place } }): [CellKey, Value][] => {
-        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
-        return share === null ? [] : [[cell.key, { place, value: 100 * (share.timeShare ?? share.layerShare) }]];
-      }),
-    );
-  };
-  const sides = [sharesAt('before'), sharesAt('now')];
+    return { side, real: realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]) };
+  });
   return new Map(
-    rebuilt.flatMap(({ cell: { key } }): [CellKey, MetricHistory][] => {
-      const values = sides.flatMap((shares) => shares.get(key) ?? []);
-      return values.length === 0 ? [] : [[key, historyOf('precisionSharePercent', values)]];
+    rebuilt.flatMap(({ cell, ...engines }): [CellKey, MetricHistory][] => {
+      const values = sides.flatMap(({ real, side }): Value[] => {
+        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
+        const { place } = engines[side];
+        return share === null ? [] : [{ place, value: 100 * (share.timeShare ?? share.layerShare) }];
+      });
+      return values.length === 0 ? [] : [[cell.key, historyOf('precisionSharePercent', values)]];
     }),
   );
 }

@@ -4,7 +4,6 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
@@ -16,6 +15,7 @@ import type { CheckedFinding } from './output.ts';
 
 type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
+type Edge = CheckedFinding['lastGood'];
 
 interface Known extends Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'> {
   readonly findings: readonly Finding[];
@@ -45,18 +45,24 @@ export async function checkedFindings(
       sizeOf(b) - sizeOf(a) ||
       marginOf(b.cells) - marginOf(a.cells),
   );
-  const edges = sorted.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
-  const known = sweepsById(db, [...new Set(edges.flatMap((id) => id ?? []))]);
-  const sweeps = new Map(known.map((sweep) => [sweep.sweepId, sweep]));
+  const ids = sorted.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
+  const edges = new Map(
+    sweepsById(db, [...new Set(ids.flatMap((id) => id ?? []))]).map(({ sweepId, startedAt, commit, dirty }) => {
+      return [sweepId, { sweepId, startedAt, commit, dirty }];
+    }),
+  );
+  const marks = new Map(
+    [...acknowledgements].map(([id, { reason, until, owner, createdAt }]) => [id, { reason, until, owner, createdAt }]),
+  );
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
   const shown: CheckedFinding[] = [];
   for (const finding of sorted) {
     const { cells: changes, findingId: id, firstBadSweepId, lastBadSweepId, lastGoodSweepId, ...about } = finding;
     const [firstBad = null, lastBad = null, lastGood = null] = [firstBadSweepId, lastBadSweepId, lastGoodSweepId].map(
-      (sweepId) => sweeps.get(sweepId ?? '') ?? null,
+      (sweepId) => edges.get(sweepId ?? '') ?? null,
     );
-    const acknowledgement = acknowledgements.get(id);
-    const state = saidState(finding, acknowledgement !== undefined, batch);
+    const acknowledged = marks.get(id) ?? null;
+    const state = saidState(finding, acknowledged !== null, batch);
     const details = inOrder(changes, cells, evidence.rules);
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
@@ -74,14 +80,14 @@ export async function checkedFindings(
         ...changeOutput(change),
         margin: change.margin,
       })),
-      firstBad: edgeOutput(firstBad),
-      lastGood: edgeOutput(lastGood),
-      lastBad: edgeOutput(lastBad),
+      firstBad,
+      lastGood,
+      lastBad,
       commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
       buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
-      owner: acknowledgement?.owner ?? finding.owner,
-      acknowledged: acknowledgedOutput(acknowledgement),
+      owner: acknowledged?.owner ?? finding.owner,
+      acknowledged,
     });
   }
   return shown;
@@ -128,21 +134,9 @@ function changeOutput({ metric, changePercent, ciPercent, before, after }: Findi
   return { metric, unit, betterIs, changePercent, ciPercent, before, after };
 }
 
-function acknowledgedOutput(mark: CheckedFinding['acknowledged'] | undefined): CheckedFinding['acknowledged'] {
-  if (!mark) return null;
-  const { reason, until, owner, createdAt } = mark;
-  return { reason, until, owner, createdAt };
-}
-
-function edgeOutput(sweep: Sweep | null): CheckedFinding['lastGood'] {
-  if (sweep === null) return null;
-  const { sweepId, startedAt, commit, dirty } = sweep;
-  return { sweepId, startedAt, commit, dirty };
-}
-
 const LISTED_COMMITS = 50;
 
-async function commitsOf(lastGood: Sweep | null, firstBad: Sweep | null, cwd: string) {
+async function commitsOf(lastGood: Edge, firstBad: Edge, cwd: string) {
   const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
   return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
 }
@@ -169,15 +163,15 @@ async function causeOf(
   db: StoreDatabase,
   details: readonly FindingCell[],
   cells: Cells,
-  lastGood: Sweep | null,
-  firstBad: Sweep | null,
+  lastGood: Edge,
+  firstBad: Edge,
 ): Promise<CheckedFinding['likeliestCause']> {
   const { cellKey, metric } = details.find((change) => isMetric(change.metric)) ?? {};
   const cell = cells.get(cellKey ?? '');
   if (metric === undefined || !isMetric(metric) || cell === undefined || lastGood === null || firstBad === null) {
     return null;
   }
-  const pointOf = ({ sweepId }: Sweep) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
+  const pointOf = (sweepId: string) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
   const { firstCauseOf } = await import('../why/index.ts');
-  return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), metric);
+  return firstCauseOf(db, pointOf(lastGood.sweepId), pointOf(firstBad.sweepId), metric);
 }

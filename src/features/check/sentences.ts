@@ -107,10 +107,7 @@ function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 
-function evidenceOf(
-  { cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding,
-  sweeps: Around['sweeps'],
-): string[] {
+function evidenceOf({ cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding, sweeps: Around['sweeps']) {
   const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
     sweeps.findIndex(({ sweepId }) => sweepId === edge?.sweepId),
   );

@@ -55,11 +55,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
-export async function latestSweep(
-  db: StoreDatabase,
-  { asOf, branch }: SeriesOptions,
-  io: Io,
-): Promise<{ readonly sweep: Sweep; readonly note: string | null }> {
+export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
   const isDate = asOf !== undefined && DATE.test(asOf);
   const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, { branch });
   const [newest] = side.sweeps;

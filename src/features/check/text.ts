@@ -1,16 +1,25 @@
+import { type Io, printResult } from '../../cli/io.ts';
+import { UsageError } from '../../errors.ts';
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
+import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
+import { canConfirm } from '../../store/sweeps/sweeps.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { dotted, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, labelled, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
-import { type CellRow, cellRows, countsText, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
+import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
 import type { CheckedSweep } from './checked.ts';
-import { earlierText, findingText, titleLines } from './finding-text.ts';
-import { isShownWhole, newFirst } from './findings.ts';
-import { type CheckedSeries, SERIES_VERDICTS } from './output.ts';
-import { sentences } from './sentences.ts';
+import { checkedFindings, isShownWhole, newFirst } from './findings.ts';
+import { gather, newestBatch } from './gather.ts';
+import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFinding } from './output.ts';
+import { changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
+import { seriesAt } from './series.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
@@ -127,18 +136,131 @@ const SHOWN_CELLS = 12;
 
 /** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
-  const [fresh = [], missing = [], failed = []] = (['new', 'missing', 'failed'] as const).map((reason) =>
-    cells.filter((cell) => cell.reason === reason),
-  );
-  const listed = Object.entries(judgedBy === 'first' ? {} : { new: fresh, missing }).flatMap(([reason, own]) => {
-    const names = own.map(({ label }) => printable(label));
+  const byReason = Map.groupBy(cells, ({ reason }) => reason);
+  const listed = (judgedBy === 'first' ? [] : (['new', 'missing'] as const)).flatMap((reason) => {
+    const names = byReason.get(reason)?.map(({ label }) => printable(label)) ?? [];
     const text = `${reason}: ${shortList(names, SHOWN_CELLS, ', ', ' and ')}`;
-    return own.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
+    return names.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
   });
-  const title = `${count(failed.length, 'cell')} without a result in the newest sweep`;
-  const texts = failed.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
+  const failed = byReason.get('failed') ?? [];
+  const unclear = cells.filter(({ notes, verdict }) => verdict === 'unclear' && notes.length > 0);
+  const explained = [
+    { own: failed, title: style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`) },
+    { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear because of its runs`) },
+  ].flatMap(({ own, title }) => {
+    const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
+    return own.length === 0 ? [] : ['', title, ...texts.flatMap((text) => wrapHanging(text, columns, 4))];
+  });
+  return [...listed, ...explained];
+}
+
+/** Number of sweeps for which ended findings are shown. */
+const SHOWN_ENDED = 10;
+
+/** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */
+function findingText(
+  finding: CheckedFinding,
+  series: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
+  evidence: SweepEvidence,
+  look: Look,
+): string[] {
+  const { about, also, causes, edges, evidence: certainty, titleOfAll } = sentences(finding, evidence);
+  const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
+  const next = `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `;
+  const sure = certainty.length === 0 ? '' : `: ${certainty.join(', ')}`;
+  const indented = (texts: readonly string[]): string[] =>
+    texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
   return [
-    ...listed,
-    ...(failed.length === 0 ? [] : ['', style.bad(title), ...texts.flatMap((text) => wrapHanging(text, columns, 4))]),
+    ...titleLines(finding, titleOfAll, look),
+    ...indented([`${about}${sure}${owner}`, ...causes.map(([term, says]) => `${term}: ${says}`)]),
+    ...indented(beginText(finding, edges)),
+    ...otherMetrics(finding, evidence, look),
+    ...indented(also === '' ? [] : [`also: ${also}`]),
+    ...findingChart(finding, evidence, look),
+    ...labelled(next, dotted(nextCommands(finding, series)), look.columns),
   ];
+}
+
+/** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
+function titleLines({ direction, id, isWarning }: CheckedFinding, title: string, { columns, style }: Look) {
+  const [sign, paint] = direction === 'slower' ? ['▲', style.bad] : ['▼', style.good];
+  return wrapHanging(`${sign} ${id.slice(0, 8)} ${title}`, columns, 2).map(isWarning ? style.warn : paint);
+}
+
+/** Findings that are acknowledged or over, or that show faster cells since an earlier sweep. */
+function earlierText(findings: readonly CheckedFinding[], evidence: SweepEvidence, { columns, style }: Look) {
+  const lasting = findings.filter(({ state }) => state !== 'recovered');
+  const ended = findings.filter(({ state }) => state === 'recovered').slice(0, SHOWN_ENDED);
+  const lines = [...lasting, ...ended].flatMap((finding) => {
+    const { about, title } = sentences(finding, evidence);
+    const mark = finding.acknowledged;
+    const reason = mark === null ? '' : `; reason: ${printable(mark.reason)}`;
+    return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}${reason}`, columns, 4).map(style.dim);
+  });
+  return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
+}
+
+/** Changes of limits, and of metrics that the table of cells lacks: values before and after. */
+function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
+  const mains = new Map(evidence.cells.map(({ cell, metrics: [main] }) => [cell.key, main?.metric]));
+  const isLimit = finding.kind === 'limit';
+  const shown = firstOfEach(finding).filter(({ key, metric }) => isLimit || mains.get(key) !== metric);
+  const table = changesTable(finding, shown.slice(0, SHOWN_CELLS), evidence, { ...look, columns: look.columns - 2 });
+  const more = shown.length - SHOWN_CELLS;
+  const rest = more > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
+  return [...table, ...rest].map((line) => `  ${line}`);
+}
+
+function changesTable({ kind }: CheckedFinding, shown: CheckedFinding['details'], evidence: SweepEvidence, look: Look) {
+  const changes = withCells(shown, new Map(evidence.cells.map(({ cell }) => [cell.key, cell])));
+  if (changes.length === 0) return [];
+  const [before, after, change] = kind === 'limit' ? ['limit', 'value', 'beyond'] : ['before', 'after', 'change'];
+  return cellTable(
+    changes,
+    [
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), minWidth: 8, dropRank: 1 },
+      { header: before, text: (row) => levelText(row, row.before), align: 'right', dropRank: 3 },
+      { header: after, text: (row) => levelText(row, row.after), align: 'right', dropRank: 2 },
+      { header: change, text: changeText, align: 'right' },
+    ],
+    look,
+  );
+}
+
+/** Where a finding begins: commits if they are known, otherwise sweeps. No commit makes a machine slow. */
+function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges: { first: string; last: string }) {
+  if (lastGood === null || firstBad === null || cause === 'machine') return [];
+  const isCommits = lastGood.commit !== null && firstBad.commit !== null;
+  const [good, bad] = [lastGood, firstBad].map(({ commit, sweepId }) =>
+    isCommits ? (commit ?? '').slice(0, 8) : `sweep ${sweepId.slice(0, 8)}`,
+  );
+  if (good === bad) return [`both sweeps measured commit ${good}: the cause is not a commit`];
+  const [only, ...others] = commits;
+  const subject = only === undefined || others.length > 0 ? '' : ` "${printable(only.subject)}"`;
+  const log = others.length === 0 ? '' : `: git log ${good}..${bad}`;
+  const number = only === undefined ? '' : ` (${count(commits.length, 'commit')}${log})`;
+  return [`${edges.first} ${bad}${subject}, ${edges.last} ${good}${number}`];
+}
+
+/** A stored finding in full, over the sweeps of its series until now. It may be of any size and age. */
+export async function showFinding(db: StoreDatabase, stored: Finding, options: { readonly json?: true }, io: Io) {
+  const { findingId, reportedSweepId } = stored;
+  const [newest] = sweepsById(db, [reportedSweepId]).flatMap((sweep) => seriesOf(db, sweep, 1));
+  if (newest === undefined) throw new UsageError(`finding ${findingId}: the sweeps of its series are not finished`);
+  const { evidence } = await gather(db, await seriesAt(db, newest, io), io);
+  const about = { acknowledgements: acknowledgementsOf(db, [findingId]), batch: newestBatch(db, newest), evidence };
+  const [finding] = await checkedFindings(db, { ...about, findings: [stored] }, io.cwd);
+  if (finding === undefined) throw new UsageError(`finding ${findingId} has no cell`);
+  const output: ShownFinding = { schemaVersion: 2, ...finding };
+  return printResult(io, options, output, (_, look) => {
+    const series = { canConfirm: canConfirm(db, newest.sweepId), sweepId: newest.sweepId };
+    const mark = finding.acknowledged;
+    const accepted = mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(mark.reason)}`;
+    return [
+      ...findingText(finding, series, evidence, look),
+      ...(mark === null ? [] : wrapHanging(accepted, look.columns, 4)),
+      '',
+      ...changesTable(finding, finding.details, evidence, look),
+    ];
+  });
 }

@@ -37,16 +37,19 @@ export function acrossMethods(
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
     /** Metric by the key of the base cell. */
-    metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
+    metrics: new Map(
+      pairs.map(({ base: { harness: a, key }, head: { harness: b } }): [string, MetricId] => {
+        // The metric of both methods if it is the same, else the median latency.
+        const shared = a?.metric === b?.metric ? a?.metric : undefined;
+        return [key, requested ?? shared ?? 'latencyMs'];
+      }),
+    ),
     /** Differences between the two methods, printed before any number. */
     differences: [...new Set(pairs.flatMap((pair) => differencesOf(db, pair, [base, head])))],
   };
 }
 
-interface MethodPair {
-  readonly base: KeyedCell;
-  readonly head: KeyedCell;
-}
+type MethodPair = { readonly base: KeyedCell; readonly head: KeyedCell };
 
 /** Pairs cells that only one side has with those of the other that measure the same workload by another method. */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
@@ -102,10 +105,4 @@ function withLatency(run: CellRun, cell: KeyedCell | undefined): CellRun {
   const { betterIs, unit } = metricOf(metric);
   const isTime = unit === 'ms' && betterIs === 'lower';
   return isTime ? { ...run, values: { ...run.values, latencyMs: run.values[metric] ?? null } } : run;
-}
-
-/** The metric of both methods if it is the same, else the median latency. */
-function sharedMetric({ base, head }: MethodPair): MetricId {
-  const [a, b] = [base.harness?.metric, head.harness?.metric];
-  return a !== undefined && a === b ? a : 'latencyMs';
 }

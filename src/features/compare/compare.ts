@@ -1,12 +1,6 @@
 import { cellsOfSweeps, isPath, metricNamed } from '../../selection/by-name.ts';
 import { assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
-import {
-  type CellRatio,
-  geometricMean,
-  NO_SHARED_NOISE,
-  sharedNoise,
-  valuesByPlace,
-} from '../../judge/geometric-mean.ts';
+import { type CellRatio, geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
@@ -41,12 +35,7 @@ import { wrapWords } from '../../terminal/text-width.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
 
-export async function compare(
-  base: string | undefined,
-  head: string | undefined,
-  options: CompareOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function compare(base: string | undefined, head: string | undefined, options: CompareOptions, io: Io) {
   if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
     // Only files need the code that reads logs and exports.
     const { withRunsOf } = await import('../../selection/runs-of-paths.ts');
@@ -162,7 +151,8 @@ export async function compareReport(
   if (chosen.length === 0) {
     throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
   }
-  const [allOfBase, allOfHead] = [comparedSide(db, sides.base, chosen), comparedSide(db, sides.head, chosen)];
+  const keys = chosen.map(({ key }) => key);
+  const [allOfBase, allOfHead] = [comparedSide(db, sides.base, keys), comparedSide(db, sides.head, keys)];
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
   const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
@@ -170,12 +160,6 @@ export async function compareReport(
   const timed = Map.groupBy(runs.filter(isTimed), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const builds = findBuilds(db, [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))]);
-  const across = {
-    provenance: options.acrossProvenance === true,
-    gpu: options.acrossGpu === true,
-    tensorrt: options.acrossTensorrt === true,
-    clocks: options.acrossClocks === true,
-  };
   const [newest] = sides.head.sweeps;
   const rules = gateRules(newest === undefined ? NO_GATE : gateOf(db, newest.sweepId), options.minChange ?? null);
   const oldest = sides.base.sweeps.at(-1);
@@ -190,7 +174,7 @@ export async function compareReport(
     const histories = isPastKnown ? cellHistories(db, earlier, own, requested, 'newest', kinds) : [];
     const past = new Map(histories.map((history) => [history.cell.key, history]));
     const facts = { environments, builds, past };
-    const assembled = assembleSides(own, base, head, requested, across, facts, paired?.metrics);
+    const assembled = assembleSides(own, base, head, requested, options, facts, paired?.metrics);
     return { histories, ...compareMatrix(assembled, rules) };
   };
   const { histories, ...byOwn } = judgedBy(metric, cells);
@@ -199,7 +183,7 @@ export async function compareReport(
   const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = new Set([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const causes = await causesOf(db, judged.cells, sides);
-  const shared = isInTurns ? NO_SHARED_NOISE : sharedNoise(histories.map(({ history }) => valuesByPlace(history)));
+  const shared = isInTurns ? NO_SHARED_NOISE : sharedNoise(histories.map(({ history }) => history));
   const output: Comparison = {
     schemaVersion: 2,
     baseRef: sides.base.ref,
@@ -241,23 +225,18 @@ function cellOutput({ cell, metric, comparison, values }: JudgedCell, cause: Fir
 
 const EXPLAINED_CELLS = 24;
 
-function pointOf(cell: KeyedCell, { ref, sweeps }: Side) {
-  return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
-}
-
 /** The likeliest causes of changes, by cell key. */
-async function causesOf(
-  db: StoreDatabase,
-  cells: readonly JudgedCell[],
-  { base, head }: Sides,
-): Promise<ReadonlyMap<string, FirstCause | null>> {
-  const changed = cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
-  if (changed.length === 0) return new Map();
-  // Most comparisons have nothing to explain and start faster without this module.
-  const { firstCauseOf } = await import('../why/index.ts');
-  return new Map(
-    changed.map(({ cell, metric }) => [cell.key, firstCauseOf(db, pointOf(cell, base), pointOf(cell, head), metric)]),
-  );
+async function causesOf(db: StoreDatabase, cells: readonly JudgedCell[], { base, head }: Sides) {
+  const causes = new Map<string, FirstCause | null>();
+  for (const { cell, metric } of cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS)) {
+    const pointOf = ({ ref, sweeps }: Side) => {
+      return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
+    };
+    // Most comparisons have nothing to explain and start faster without this module.
+    const { firstCauseOf } = await import('../why/index.ts');
+    causes.set(cell.key, firstCauseOf(db, pointOf(base), pointOf(head), metric));
+  }
+  return causes;
 }
 
 type Mean = Comparison['geometricMeans'][number];
@@ -282,12 +261,8 @@ export function geometricMeans(
   });
 }
 
-function comparedSide(db: StoreDatabase, side: Side, cells: readonly KeyedCell[]) {
+function comparedSide(db: StoreDatabase, side: Side, keys: readonly string[]) {
   const sweepIds = side.sweeps.map(({ sweepId }) => sweepId);
-  const runs = cellRunsOf(
-    db,
-    sweepIds,
-    cells.map(({ key }) => key),
-  );
-  return { runs, planned: plannedCells(db, sweepIds), provenances: provenancesOf(side) };
+  const planned = plannedCells(db, sweepIds);
+  return { runs: cellRunsOf(db, sweepIds, keys), planned, provenances: provenancesOf(side) };
 }

@@ -164,16 +164,13 @@ function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
   const reasons = cells.flatMap(({ cause, reasons: own }) =>
     own.filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true),
   );
-  const texts = [...Map.groupBy(reasons, headOf)].map(([head, same]) => {
+  const byHead = Map.groupBy(reasons, (reason) => reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason);
+  const texts = [...byHead].map(([head, same]) => {
     const [first = head] = same;
     const text = reasonTitle(first) !== null || same.every((reason) => reason === first) ? first : head;
     return `${printable(reasonWords(text))} (${count(same.length, 'cell')})`;
   });
   return firstOf(texts, MAX_REASONS, 'more reasons', look.style.dim, look);
-}
-
-function headOf(reason: string): string {
-  return reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason;
 }
 
 function firstOf(texts: readonly string[], most: number, others: string, style: typeof plain, look: Look): string[] {

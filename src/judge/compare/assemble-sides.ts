@@ -51,8 +51,8 @@ export function assembleSides(
   const baseRuns = Map.groupBy(base.runs, ({ cellKey }) => cellKey);
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const [was, is] = [base, head].map(({ provenances }) => [...provenances].toSorted().join(', '));
-  const differ = ['provenance', `base is ${was}, head is ${is}`] as const;
-  const provenance = was === is || across.provenance ? [] : [differ];
+  const differ = ['acrossProvenance', `base is ${was}, head is ${is}`] as const;
+  const provenance = was === is || across.acrossProvenance ? [] : [differ];
   return cells.map((cell) => {
     const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];

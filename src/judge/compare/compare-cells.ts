@@ -1,5 +1,6 @@
 import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason } from '../../records/verdict.ts';
 import type { CellKey } from '../../records/scalars.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import type { CellRatio } from '../geometric-mean.ts';
@@ -11,15 +12,11 @@ import {
   callLimit,
   detectableChange,
   estimateNoise,
+  ASSUMED_SIGMA,
+  squaresAround,
   moreRunsUntil,
 } from '../run-noise.ts';
-import {
-  commonShift,
-  varianceBetweenSweeps,
-  pastVarianceBetweenSweeps,
-  type Shift,
-  sharesShift,
-} from '../sweep-noise.ts';
+import { commonShift, pastVarianceBetweenSweeps, sharesShift, varianceBetweenSweeps } from '../sweep-noise.ts';
 
 export interface TwoSides extends NoisySides {
   readonly cellKey: CellKey;
@@ -32,58 +29,44 @@ export interface TwoSides extends NoisySides {
 const SAME_PERCENT = 2;
 const INTERVAL_P = 0.05;
 
-interface Evidence {
-  readonly cell: TwoSides;
-  readonly cellKey: CellKey;
-  readonly noise: NoiseEstimate;
-  readonly isUnjudged: boolean;
-  /** Difference of mean logs; above 0 when head is worse. */
-  readonly difference: number;
-  /** The judged part of the difference: without the common shift, and never with the opposite sign. */
-  readonly judged: number;
-  readonly error: number;
-  readonly degrees: number;
-  /** Variance between two sweeps in addition to that of their runs. */
-  readonly sweepVariance: number;
+type Evidence = ReturnType<typeof evidenceOf>;
+
+function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
+  const { base, betterIs, cellKey, head, systematicError = 0 } = cell;
+  const change = meanLog(head) - meanLog(base);
+  const difference = betterIs === 'lower' ? change : -change;
+  return {
+    cell,
+    cellKey,
+    noise,
+    isUnjudged: noise.assumed !== null || hasSingleRun(cell),
+    /** Difference of mean logs; above 0 when head is worse. */
+    difference,
+    /** The judged part of the difference: without the common shift, and never with the opposite sign. */
+    judged: difference,
+    error: Math.max(Math.sqrt(noise.variance * perRun(cell)), systematicError),
+    degrees: noise.degrees,
+    /** Variance between two sweeps in addition to that of their runs. */
+    sweepVariance: 0,
+  };
 }
 
 /** Compares the two sides of many cells together. */
 export function compareCells(
-  cells: readonly TwoSides[],
+  all: readonly TwoSides[],
   { q = FALSE_SHARE, sameSweep = false }: { readonly q?: number; readonly sameSweep?: boolean } = {},
 ) {
+  const given = new Map(all.map(({ base, cellKey, head }) => [cellKey, base.length + head.length]));
+  const cells = all.map((cell) => ({ ...cell, base: withoutFarRun(cell.base), head: withoutFarRun(cell.head) }));
   const noiseOf = estimateNoise(cells);
-  const byRuns = cells.flatMap((cell): Evidence[] => {
-    const { base, betterIs, head, systematicError = 0 } = cell;
-    if (base.length === 0 || head.length === 0) return [];
-    const noise = noiseOf(cell);
-    const change = meanLog(head) - meanLog(base);
-    const difference = betterIs === 'lower' ? change : -change;
-    return [
-      {
-        cell,
-        cellKey: cell.cellKey,
-        noise,
-        isUnjudged: noise.assumed !== null || hasSingleRun(cell),
-        difference,
-        judged: difference,
-        error: Math.max(Math.sqrt(noise.variance * perRun(cell)), systematicError),
-        degrees: noise.degrees,
-        sweepVariance: 0,
-      },
-    ];
-  });
+  const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
+  const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
   const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, null) : withSweepVariance(byRuns, q);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
   const sharers = judged.filter((entry) => shift !== null && sharesShift(entry, shift));
   const sharing = new Set(sharers.map(({ cellKey }) => cellKey));
   const tested = evidence.filter(isTestable).length;
-  const limits = new Map<number, number>();
-  const limitAt = (degrees: number): number => {
-    const limit = limits.get(degrees) ?? callLimit(q, called.size, Math.max(tested, 1), degrees);
-    limits.set(degrees, limit);
-    return limit;
-  };
+  const limitAt = (degrees: number): number => callLimit(q, called.size, Math.max(tested, 1), degrees);
   const judge = (entry: Evidence): CellComparison => {
     const { cell, cellKey, degrees, difference, error, isUnjudged, sweepVariance, noise } = entry;
     const { base, head, systematicError = 0 } = cell;
@@ -107,7 +90,7 @@ export function compareCells(
             (least, free) => detectableChange(least, free, limitAt(free)) <= wanted,
           )
         : null;
-    const reasons: (string | null)[] = [];
+    const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);
       if (isSmall) reasons.push('smallChange');
@@ -144,17 +127,27 @@ export function compareCells(
     cells: evidence.map(judge),
     shift: shift === null ? null : describeShift(shift.size, judged, sharing.size),
     sharing,
-    ratios: new Map(evidence.map((entry) => [entry.cellKey, ratioOf(entry)])),
+    ratios: new Map(
+      evidence.map(({ cell, cellKey, degrees, difference, error, noise }): [CellKey, CellRatio] => {
+        const known = noise.from === 'assumed' ? null : { variance: error ** 2, degrees };
+        return [cellKey, { logRatio: signed(cell, difference), noise: known, isBorrowed: noise.assumed !== null }];
+      }),
+    ),
     noises: new Map(cells.map((cell) => [cell.cellKey, noiseOf(cell)])),
   };
 }
 
-function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRatio {
-  return {
-    logRatio: signed(cell, difference),
-    noise: noise.from === 'assumed' ? null : { variance: error ** 2, degrees },
-    isBorrowed: noise.assumed !== null,
-  };
+/** Distance of a run from the median of its side, in deviations of the other runs, at which it is left out. */
+const FAR_DEVIATIONS = 6;
+
+/** The runs of a side without one that is far from all others. */
+function withoutFarRun(runs: readonly number[]): readonly number[] {
+  const middle = median(runs) ?? 1;
+  const distanceOf = (run: number): number => Math.abs(Math.log(run / middle));
+  const [far = middle, ...rest] = runs.toSorted((a, b) => distanceOf(b) - distanceOf(a));
+  if (rest.length < 2) return runs;
+  const deviation = Math.sqrt(squaresAround(rest) / (rest.length - 1) + ASSUMED_SIGMA ** 2);
+  return distanceOf(far) > FAR_DEVIATIONS * deviation ? rest : runs;
 }
 
 const LOOKS = 4;
@@ -164,9 +157,7 @@ function withSweepVariance(evidence: readonly Evidence[], q: number) {
   const testable = evidence.filter(isTestable);
   const old = testable.filter(({ noise }) => noise.sweeps > 0);
   const young = testable.filter(({ noise }) => noise.sweeps === 0);
-  const past = pastVarianceBetweenSweeps(
-    old.map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })),
-  );
+  const past = pastVarianceBetweenSweeps(old.map(({ cell, noise }) => noise.beyond * perRun(cell)));
   let found = calledAmong(evidence, q);
   for (let look = 0; look < LOOKS; look += 1) {
     const before = found.called.size;
@@ -198,9 +189,16 @@ const NEVER_SURE = 1;
 function calledAmong(
   all: readonly Evidence[],
   q: number,
-  shift: Shift | null = commonShift(all.filter(({ isUnjudged }) => !isUnjudged)),
+  shift = commonShift(all.filter(({ isUnjudged }) => !isUnjudged)),
 ) {
-  const evidence = shift === null ? all : all.map((entry) => withoutShift(entry, shift));
+  const evidence = all.map((entry): Evidence => {
+    if (shift === null) return entry;
+    const { difference } = entry;
+    const left = difference - shift.size;
+    // The smaller of the change and the rest without the shift; 0 if their signs differ.
+    const judged = left * difference <= 0 ? 0 : Math.abs(left) < Math.abs(difference) ? left : difference;
+    return { ...entry, judged, error: Math.hypot(entry.error, shift.error) };
+  });
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
     tested.map(({ cell, judged, error, degrees }) =>
@@ -210,14 +208,6 @@ function calledAmong(
     q,
   );
   return { evidence, shift, called: new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : []))) };
-}
-
-/** The judged change is the smaller of the change and the rest without the shift; 0 if their signs differ. */
-function withoutShift(entry: Evidence, { size, error }: Shift): Evidence {
-  const { difference } = entry;
-  const left = difference - size;
-  const judged = left * difference <= 0 ? 0 : Math.abs(left) < Math.abs(difference) ? left : difference;
-  return { ...entry, judged, error: Math.hypot(entry.error, error) };
 }
 
 function signed({ betterIs }: TwoSides, difference: number): number {

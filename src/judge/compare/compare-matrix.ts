@@ -1,11 +1,4 @@
-import {
-  type CellComparison,
-  type CommonShift,
-  countsOf,
-  isCalled,
-  isShownByThroughput,
-  type Verdict,
-} from '../../records/verdict.ts';
+import { type CellComparison, countsOf, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
 import type { GateRules } from '../gate/evidence.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
@@ -25,13 +18,12 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
     const values = two === null ? null : ([two.base, two.head] as const);
     return [{ cell, metric, comparison: withMinChange(known, minChangeOf(cell.key, metric)), values }];
   });
-  const described = (found: CommonShift): CommonShift => {
-    const isSmall = judged.every(({ cell, metric }) => Math.abs(found.percent) < minChangeOf(cell.key, metric));
-    return { ...found, verdict: isSmall ? null : found.verdict, recorded: recordedCauses(assembled, sharing) };
-  };
+  const size = Math.abs(shift?.percent ?? 0);
+  const isSmall = judged.every(({ cell, metric }) => size < minChangeOf(cell.key, metric));
+  const recorded = recordedCauses(assembled, sharing);
   return {
     cells: judged.toSorted(byWeight),
-    shift: shift === null ? null : described(shift),
+    shift: shift === null ? null : { ...shift, verdict: isSmall ? null : shift.verdict, recorded },
     counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],

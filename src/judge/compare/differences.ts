@@ -58,24 +58,18 @@ export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | nul
   ];
 }
 
-export interface Across {
-  readonly provenance: boolean;
-  readonly gpu: boolean;
-  readonly tensorrt: boolean;
-  readonly clocks: boolean;
-}
+type AcrossOption = 'acrossProvenance' | 'acrossGpu' | 'acrossTensorrt' | 'acrossClocks';
+
+export type Across = Readonly<Partial<Record<AcrossOption, boolean | undefined>>>;
+
+type MachineFact = readonly [AcrossOption, string, keyof Environment, (value: string | null) => string | null];
 
 /** Facts across which histories do not continue and sides are not compared. */
 const MACHINE = [
-  ['gpu', 'GPU', 'gpuName', (gpuName) => gpuName],
-  ['tensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],
-  ['clocks', 'clocks', 'clockPolicy', lockOf],
-] as const satisfies readonly (readonly [
-  keyof Across,
-  string,
-  keyof Environment,
-  (value: string | null) => string | null,
-])[];
+  ['acrossGpu', 'GPU', 'gpuName', (gpuName) => gpuName],
+  ['acrossTensorrt', 'TensorRT', 'tensorrt', (version) => version?.split('.')[0] ?? null],
+  ['acrossClocks', 'clocks', 'clockPolicy', lockOf],
+] as const satisfies readonly MachineFact[];
 
 export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify(MACHINE.map(([, , field, keyOf]) => keyOf(environment?.[field] ?? null)));
@@ -86,16 +80,13 @@ export function isOtherCard(a: string | null | undefined, b: string | null | und
   return Boolean(a) && Boolean(b) && a !== b;
 }
 
-interface MadeOn {
-  readonly environment: Environment | null;
-  readonly build: ComparedBuild | null;
-}
+type MadeOn = Readonly<{ environment: Environment | null; build: ComparedBuild | null }>;
 
-type Difference = readonly [name: keyof Across, text: string];
+type Difference = readonly [option: AcrossOption, text: string];
 
 /** Differences that prevent a comparison, with all options that allow them; null for none. */
 export function obstacleOf(open: readonly Difference[]): string | null {
-  const options = open.map(([name]) => `--across-${name}`).join(' ');
+  const options = open.map(([option]) => `--${option.replace('across', 'across-').toLowerCase()}`).join(' ');
   return open.length === 0 ? null : `${open.map(([, text]) => text).join('; ')}: compare them anyway with ${options}`;
 }
 
@@ -108,16 +99,11 @@ export function differencesOf(
   const build = buildDifferences(was, is);
   if (a === null || b === null) return { machine: [], build, open: [], overridden: [] };
   const found: Difference[] = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
-    ([name, label, field]) => [name, `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}`],
+    ([option, label, field]) => [option, `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}`],
   );
-  if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid)) {
-    found.push(['gpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
-  }
-  const overridden = found.filter(([name]) => across[name]).map(([, text]) => text);
-  return {
-    machine: [...new Set([...overridden, ...environmentDifferences(a, b)])],
-    build,
-    open: found.filter(([name]) => !across[name]),
-    overridden,
-  };
+  if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid))
+    found.push(['acrossGpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
+  const overridden = found.filter(([option]) => across[option]).map(([, text]) => text);
+  const machine = [...new Set([...overridden, ...environmentDifferences(a, b)])];
+  return { machine, build, open: found.filter(([option]) => !across[option]), overridden };
 }

@@ -53,26 +53,4 @@ export class CellWords {
       (word) => others.every((words) => words.has(word)) && all.some((words) => !words.has(word)),
     );
   }
-
-  /** Groups of which at least half of the cells are among `keys`, largest first. */
-  groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
-    const pairs = [...this.#words].flatMap(([key, words]) => [...words].map((word) => ({ key, word })));
-    const groups = [...Map.groupBy(pairs, ({ word }) => word).values()].map((own) => own.map(({ key }) => key));
-    const cellsOf = [[...this.#words.keys()], ...groups];
-    const found: { group: readonly string[]; keys: ReadonlySet<string> }[] = [];
-    let open = keys;
-    while (open.size >= LEAST_CELLS) {
-      const left = open;
-      const largest = cellsOf
-        .map((all) => ({ size: all.length, keys: new Set(all.filter((key) => left.has(key))) }))
-        .filter(({ size, keys: own }) => own.size >= LEAST_CELLS && 2 * own.size >= size)
-        .toSorted((a, b) => b.keys.size - a.keys.size)
-        .map(({ keys: own }) => ({ group: this.sharedBy(own), keys: own }))
-        .find(({ group }) => group.length > 0);
-      if (largest === undefined) break;
-      found.push(largest);
-      open = new Set([...left].filter((key) => !largest.keys.has(key)));
-    }
-    return found;
-  }
 }

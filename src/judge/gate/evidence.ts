@@ -35,14 +35,11 @@ export interface CellEvidence {
   readonly failures: readonly string[];
 }
 
-export interface PairResult {
+/** Result of the pairs of one cell, with the change of the median pair: above 0 when the newest engine has the larger value. */
+export interface PairResult extends Pick<NonNullable<Finding['pairs']>, 'agreeing' | 'changePercent' | 'count'> {
   readonly cellKey: CellKey;
   readonly metric: GatedMetricId;
   readonly outcome: 'confirmed' | 'machine' | 'cleared' | 'buildLuck' | 'notComparable';
-  readonly count: number;
-  readonly agreeing: number;
-  /** Change of the median pair; above 0 when the newest engine has the larger value. */
-  readonly changePercent: number;
 }
 
 export interface SweepEvidence {
@@ -106,37 +103,37 @@ const ONLY_WARNS: GatedMetricId = 'buildS';
 export type GateRules = ReturnType<typeof gateRules>;
 
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
+  const { limits, owners, warn } = settings;
   const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
-  const minChange = [...settings.minChange, ...stated].map(fitted);
-  const limits = settings.limits.map(fitted);
-  const warn = settings.warn.map(fitted);
-  const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
+  const minChangeFor = lastFitting([...settings.minChange, ...stated]);
+  const [limitFor, warningFor, ownerFor] = [lastFitting(limits), lastFitting(warn), lastFitting(owners)];
   return {
-    /** Smallest relevant change in percent; 0 if not set. */
+    /** Smallest relevant change in percent; 0 if not set. An entry without a metric is not for shares. */
     minChangeOf: (cell: CellKey, metric: GatedMetricId): number =>
-      minChange.findLast(({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)))
-        ?.entry.percent ?? 0,
+      minChangeFor(cell, metric, isJudgedOnly(metric))?.percent ?? 0,
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
-      metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
+      metric === ONLY_WARNS || warningFor(cell, metric) !== undefined,
     ownerOf: (cells: readonly CellKey[]): string | null => {
-      const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
+      const found = cells.flatMap((cell) => ownerFor(cell, null)?.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
     },
-    limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null =>
-      limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
+    limitOf: (cell: CellKey, metric: GatedMetricId): GateLimit | null => limitFor(cell, metric) ?? null,
     /** Metrics with a limit in some cell. Their values are needed in addition to those that the gate judges. */
-    limited: [...new Set(settings.limits.map(({ metric }) => metric))],
-    limits: settings.limits,
+    limited: [...new Set(limits.map(({ metric }) => metric))],
+    limits,
   };
 }
 
-function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly cells: readonly CellKey[] | null }>(
-  entry: Entry,
-) {
-  const keys = entry.cells === null ? null : new Set(entry.cells);
-  return {
-    entry,
-    fits: (cell: CellKey, metric: GatedMetricId | null): boolean =>
-      (entry.metric === null || entry.metric === metric) && (keys === null || keys.has(cell)),
-  };
+interface RuleEntry {
+  /** Null or undefined for every metric; null for all cells. */
+  readonly metric?: GatedMetricId | null;
+  readonly cells: readonly CellKey[] | null;
+}
+
+function lastFitting<Entry extends RuleEntry>(entries: readonly Entry[]) {
+  const all = entries.map((entry) => ({ entry, keys: entry.cells === null ? null : new Set(entry.cells) }));
+  return (cell: CellKey, metric: GatedMetricId | null, isNamed = false): Entry | undefined =>
+    all.findLast(({ entry: { metric: own = null }, keys }) => {
+      return (own === metric || (own === null && !isNamed)) && (keys === null || keys.has(cell));
+    })?.entry;
 }

@@ -10,10 +10,7 @@ import type { SweepRun } from '../value-rule.ts';
 
 type FitRun = Pick<SweepRun, 'flags' | 'smClockMhz' | 'sweepId'>;
 
-export interface LeftOutRun {
-  readonly sweepId: SweepId;
-  readonly reason: string;
-}
+export type LeftOutRun = { readonly sweepId: SweepId; readonly reason: string };
 
 /** The runs that count by sweep, and facts of these sweeps that do not depend on the metric. */
 export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: readonly Run[], metric: MetricId) {
@@ -36,10 +33,7 @@ export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: rea
   return { leftOut, places, runs, clock: runs.map(clockOf) };
 }
 
-function atTheirClock<Run extends FitRun>(
-  runsBySweep: readonly (readonly Run[])[],
-  leftOut: LeftOutRun[],
-): readonly (readonly Run[])[] {
+function atTheirClock<Run extends FitRun>(runsBySweep: readonly (readonly Run[])[], leftOut: LeftOutRun[]) {
   const known = runsBySweep.flatMap((latest) => latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   // Usually all clocks are close, so that no run is off its level.
   if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;

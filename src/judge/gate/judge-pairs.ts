@@ -69,10 +69,7 @@ export function judgeSameEngine(
 }
 
 /** The machine is the cause if these values are also closer to the value of the suspect than to the level. */
-function machineOrCleared(
-  values: readonly number[],
-  { before, now }: Pick<MeasuredPairs, 'before' | 'now'>,
-): 'machine' | 'cleared' {
+function machineOrCleared(values: readonly number[], { before, now }: Pick<MeasuredPairs, 'before' | 'now'>) {
   const offset = Math.log((median(values) ?? before) / before);
   return Math.abs(offset - Math.log(now / before)) < Math.abs(offset) ? 'machine' : 'cleared';
 }
@@ -167,10 +164,7 @@ export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs:
   );
 }
 
-export function pairsAmong<Run extends PairRun>(
-  runs: readonly Run[],
-  valueOf: (run: Run) => number | null,
-): PairValues[] {
+export function pairsAmong<Run extends PairRun>(runs: readonly Run[], valueOf: (run: Run) => number | null) {
   const byPair = [...Map.groupBy(runs, ({ repeat }) => pairOf(repeat))].toSorted(([a], [b]) => a - b);
   return byPair.flatMap(([, own]): PairValues[] => {
     const [newest = null, lastGood = null] = (['newest', 'lastGood'] as const).map((side) => {

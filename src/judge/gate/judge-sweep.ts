@@ -1,7 +1,6 @@
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
-import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
@@ -151,39 +150,31 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 
-/** Cells that are worse than their reference, by the metric that shows it most clearly. */
+/** Cells that are worse than their reference, by the metric that shows it most clearly; groups by their calmest cells. */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;
-  const explaining = findings.filter(
-    ({ lasts, pairs, reportedSweepId, state }) =>
-      state === 'open' && reportedSweepId !== judged && (lasts !== null || pairs !== null),
+  const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
+  const explaining = open.filter(
+    ({ lasts, pairs, reportedSweepId }) => reportedSweepId !== judged && (lasts !== null || pairs !== null),
   );
   const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
   const suspects = cells.filter(({ cell }) => !explained.has(cell.key));
-  const singles = suspects.flatMap(({ cell: { key }, metrics }) => {
-    const [clearest] = metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
-    return clearest === undefined ? [] : [[key, clearest] as const];
-  });
-  const ofCell = new Map(singles);
-  const found = facts.words.groupsAmong(new Set(ofCell.keys()));
-  const groups = found.flatMap(({ group, keys }): Candidate[] => {
-    const own = [...keys].flatMap((key) => ofCell.get(key) ?? []);
+  const ofCell = new Map(
+    suspects.flatMap(({ cell: { key }, metrics }): [string, Candidate][] => {
+      const [clearest] = metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
+      return clearest === undefined ? [] : [[key, clearest]];
+    }),
+  );
+  const groups = open.flatMap(({ cells: moved, group }): Candidate[] => {
+    const keys = group.length === 0 ? [] : [...new Set(moved.map(({ cellKey }) => cellKey))];
+    const own = keys.flatMap((key) => ofCell.get(key) ?? []);
+    for (const key of keys) ofCell.delete(key);
     const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
-    const [first] = calmest;
-    if (first === undefined) return [];
-    return [
-      {
-        ...first,
-        group,
-        cellKeys: calmest.flatMap(({ cellKeys }) => cellKeys),
-        changePercent: median(own.map(({ changePercent }) => changePercent)) ?? 0,
-        deviations: median(own.map(({ deviations }) => deviations)) ?? 0,
-        isUnsteady: calmest.some(({ isUnsteady }) => isUnsteady),
-      },
-    ];
+    const cellKeys = calmest.flatMap((one) => one.cellKeys);
+    const isUnsteady = calmest.some((one) => one.isUnsteady);
+    return calmest.slice(0, 1).map((first) => ({ ...first, group, cellKeys, isUnsteady }));
   });
-  for (const { keys } of found) for (const key of keys) ofCell.delete(key);
   return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)];
 }
 
@@ -198,9 +189,9 @@ function noiseOf({ changePercent, deviations }: Candidate): number {
 function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): Candidate[] {
   const state = facts.stateOf({ cellKey, metric });
   if (state === null) return [];
-  const { change, isOnlyRunFarOff, levels, reported, verdict } = state;
+  const { change, farRuns, levels, reported, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
-  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || isOnlyRunFarOff;
+  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || farRuns > 0;
   if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
   const { builds = [], places, sources = [] } = history;
   const index = reported === null ? -1 : places.indexOf(reported.first);

@@ -3,9 +3,8 @@ import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/g
 import type { SweepId } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { geometricMean, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
-import type { CellJudgement, Control } from '../sweep/sweep-effect.ts';
-import { MatrixJudge } from '../sweep/matrix-judge.ts';
+import { geometricMean, sharedNoise } from '../geometric-mean.ts';
+import { type CellJudgement, type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
 import {
@@ -138,9 +137,18 @@ export class JudgedFacts {
       for (let place = Math.max(0, first); place <= Math.min(last, this.judged - 1); place += 1)
         controls.set(place, { exclude: true });
     }
-    for (const finding of own) {
-      if (this.accepted.has(finding.findingId) && cellIn(finding, { cellKey, metric }) !== undefined)
-        controls.set(this.placeOf(finding.reportedSweepId) + 1, { accept: true });
+    const reports = own.filter((finding) => cellIn(finding, { cellKey, metric }) !== undefined);
+    for (const finding of reports) {
+      const place = this.placeOf(finding.reportedSweepId);
+      // The reference is the level before the first finding that is not acknowledged.
+      const isWaiting = reports.some(
+        (one) =>
+          one.state === 'open' &&
+          one.direction === finding.direction &&
+          this.placeOf(one.reportedSweepId) < place &&
+          !this.accepted.has(one.findingId),
+      );
+      if (this.accepted.has(finding.findingId) && !isWaiting) controls.set(place + 1, { accept: true });
     }
     const baseline = runs[places.indexOf(baselinePlace ?? -1)];
     const newest = places.at(-1) ?? -1;
@@ -179,7 +187,9 @@ export function judgedCell(
   const isMeasured = history.places.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
   const own = findings.filter((finding) => cellIn(finding, about) !== undefined);
-  const open = own.filter(({ state }) => state === 'open');
+  const open = own
+    .filter(({ state }) => state === 'open')
+    .toSorted((a, b) => facts.placeOf(b.reportedSweepId) - facts.placeOf(a.reportedSweepId));
   const marks = open.filter(({ findingId }) => !facts.accepted.has(findingId));
   const mark = marks.find(({ direction }) => direction === 'slower') ?? marks[0];
   const state = facts.newestOf(about);
@@ -202,7 +212,7 @@ export function judgedCell(
     const verdict = verdictOf(mark?.direction ?? 'same', changePercent);
     return { ...about, verdict, before, now: value, changePercent };
   }
-  const { change, detectable, isOnlyRunFarOff, levels, now, reference, verdict } = state;
+  const { change, detectable, farRuns, levels, now, reference, verdict } = state;
   // If pairs cleared a finding, the verdict of the sweep's runs does not hold.
   const isCleared = own.some(({ direction, pairs }) => pairs?.outcome === 'cleared' && direction === verdict);
   const before = accepted?.after ?? state.before;
@@ -221,7 +231,7 @@ export function judgedCell(
     mdePercent: 100 * Math.expm1(detectable),
     levels: levels === null ? null : [Math.exp(sign * levels[0]), Math.exp(sign * levels[1])],
     referenceSweeps: reference.sweeps,
-    notes: isOnlyRunFarOff ? ['its only run is far outside the expected range'] : [],
+    notes: farRuns === 0 ? [] : [`${farRuns} of ${about.runs} runs far outside the expected range`],
   };
 }
 
@@ -246,9 +256,11 @@ export function meanChange(cells: readonly JudgedCell[], evidence: readonly Cell
     return { logRatio: Math.log(now / before), noise };
   });
   const keys = new Set(most.map(({ cellKey }) => cellKey));
-  const histories = evidence.flatMap(({ cell, metrics: [main] }) =>
-    main !== undefined && keys.has(cell.key) ? [valuesByPlace(main.history).slice(0, -1)] : [],
-  );
+  const mains = evidence.flatMap(({ cell, metrics: [main] }) => (keys.has(cell.key) ? (main?.history ?? []) : []));
+  const histories = mains.map(({ places, values }) => ({
+    places: places.slice(0, -1),
+    values: values.subarray(0, -1),
+  }));
   const sweeps = Math.max(1, median(most.map(({ referenceSweeps }) => referenceSweeps)) ?? 1);
   return geometricMean(ratios, sharedNoise(histories, sweeps));
 }

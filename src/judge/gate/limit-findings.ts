@@ -1,32 +1,37 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GateLimit, GatedMetricId } from '../../records/gated-metric.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import type { GateLimit } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { idOf } from './metric-changes.ts';
 import type { CellEvidence, GateRules, SweepEvidence } from './evidence.ts';
 
-/** Values of the cells of a sweep by metric, in the unit of the metric. */
-type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
-
-export function brokenLimits(rules: GateRules, values: NewestValues) {
-  return [...values].flatMap(([cellKey, ofCell]) =>
-    rules.limited.flatMap((metric) => {
-      const [limit, after] = [rules.limitOf(cellKey, metric), ofCell.get(metric)];
-      if (limit === null || after === undefined) return [];
-      const { value: before } = limit;
-      if (limit.comparison === '<=' ? after <= before : after >= before) return [];
-      const changePercent = before === 0 ? 0 : (after / before - 1) * 100;
-      return [{ limit, cell: { cellKey, metric, changePercent, ciPercent: null, margin: 1, before, after } }];
+/** Values of metrics with a limit, in one of the sweeps, or in the newest sweep that has each. */
+export function limitedValues(cells: readonly CellEvidence[], { limited }: GateRules, place: number | null = null) {
+  return cells.flatMap(({ cell: { key: cellKey }, metrics }) =>
+    limited.flatMap((metric) => {
+      const { places = [], values } = metrics.find((one) => one.metric === metric)?.history ?? {};
+      const value = values?.[place === null ? places.length - 1 : places.indexOf(place)];
+      return value === undefined ? [] : [{ cellKey, metric, value }];
     }),
   );
 }
 
-type BrokenLimit = ReturnType<typeof brokenLimits>[number];
+type LimitedValue = ReturnType<typeof limitedValues>[number];
+
+export function brokenLimits(rules: GateRules, values: readonly LimitedValue[]) {
+  return values.flatMap(({ cellKey, metric, value: after }) => {
+    const limit = rules.limitOf(cellKey, metric);
+    if (limit === null) return [];
+    const { value: before } = limit;
+    if (limit.comparison === '<=' ? after <= before : after >= before) return [];
+    const changePercent = before === 0 ? 0 : (after / before - 1) * 100;
+    return [{ limit, cell: { cellKey, metric, changePercent, ciPercent: null, margin: 1, before, after } }];
+  });
+}
 
 /** Limits for which no cell has a value, so that their owner learns of it. */
-export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
+export function limitsWithoutValue({ limits }: GateRules, values: readonly LimitedValue[]): GateLimit[] {
   return limits.filter(({ metric, cells }) =>
-    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
+    values.every((value) => value.metric !== metric || cells?.includes(value.cellKey) === false),
   );
 }
 
@@ -35,27 +40,13 @@ export function limitText({ filter, text }: GateLimit): string {
   return filter === null ? text : `${text} (${filter})`;
 }
 
-/** Values of some metrics in one of the sweeps, or in the newest sweep that has each. */
-export function valuesAt(
-  cells: readonly CellEvidence[],
-  metrics: readonly GatedMetricId[],
-  place: number | null = null,
-): NewestValues {
-  const valuesOf = (measured: CellEvidence['metrics']) =>
-    measured.flatMap(({ history: { places, values }, metric }): [GatedMetricId, number][] => {
-      const value = values[place === null ? places.length - 1 : places.indexOf(place)];
-      return value === undefined || !metrics.includes(metric) ? [] : [[metric, value]];
-    });
-  return new Map(cells.map(({ cell, metrics: measured }) => [cell.key, new Map(valuesOf(measured))]));
-}
-
 /** Findings of limits: earlier ones in their new state, and a new one for each limit that other cells break. */
 export function limitFindings(evidence: SweepEvidence): Finding[] {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.at(-1);
   const earlier = findings.filter(({ kind }) => kind === 'limit');
   if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
-  const values = valuesAt(cells, rules.limited, sweeps.length - 1);
+  const values = limitedValues(cells, rules, sweeps.length - 1);
   const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell), each]));
   const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
   const continued = known.map((finding): Finding => {
@@ -65,31 +56,42 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
       return { ...finding, cells: kept, state: 'open', lastBadSweepId: judged.sweepId };
     }
     const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
-    const hasValue = finding.cells.some(({ cellKey, metric }) => values.get(cellKey)?.has(metric) === true);
+    const hasValue = finding.cells.some((cell) => values.some((value) => idOf(value) === idOf(cell)));
     return { ...finding, state: isLimited && !hasValue ? 'open' : 'recovered' };
   });
   const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
   for (const cell of open) broken.delete(idOf(cell));
   const byLimit = Map.groupBy(broken.values(), ({ limit }) => limit);
-  return [...continued, ...[...byLimit].map(([limit, own]) => newFinding(limit, own, evidence, judged))];
+  return [
+    ...continued,
+    ...[...byLimit.values()].map((own) =>
+      newFinding(
+        own.map(({ cell }) => cell),
+        evidence,
+        judged,
+      ),
+    ),
+  ];
 }
 
+/** @param broken values beyond one limit, of one metric */
 function newFinding(
-  { metric }: GateLimit,
-  broken: readonly BrokenLimit[],
+  broken: readonly Finding['cells'][number][],
   evidence: SweepEvidence,
   { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
 ): Finding {
-  const { rules } = evidence;
-  const keys = broken.map(({ cell }) => cell.cellKey);
-  const { firstBadSweepId, lastGoodSweepId } = sinceWhen(evidence, new Set(keys), metric, sweepId);
+  const { rules, sweeps } = evidence;
+  const keys = broken.map(({ cellKey }) => cellKey);
+  const metrics = broken.slice(0, 1).map(({ metric }) => metric);
+  const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
+  const before = limitedValues(own, { ...rules, limited: metrics }, sweeps.length - 2);
+  const isKept = before.length > 0 && brokenLimits(rules, before).length === 0;
+  const about = { branch, matrix, provenance, firstBadSweepId: sweepId };
   return {
-    findingId: hashOf({ kind: 'limit', branch, matrix, provenance, metric, cells: keys.toSorted(), firstBadSweepId }),
+    findingId: hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() }),
     kind: 'limit',
-    isWarning: keys.every((key) => rules.isWarning(key, metric)),
-    provenance,
-    branch,
-    matrix,
+    isWarning: broken.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
+    ...about,
     direction: 'slower',
     state: 'open',
     group: [],
@@ -97,29 +99,10 @@ function newFinding(
     cause: null,
     environmentChanges: [],
     pairs: null,
-    lastGoodSweepId,
-    firstBadSweepId,
+    lastGoodSweepId: isKept ? (sweeps.at(-2)?.sweepId ?? null) : null,
     lastBadSweepId: sweepId,
     reportedSweepId: sweepId,
     owner: rules.ownerOf(keys),
-    cells: broken.map(({ cell }) => cell),
+    cells: broken,
   };
-}
-
-/** The last sweep in which all cells kept their limits, and the first one after it. */
-function sinceWhen(
-  { cells, rules, sweeps }: SweepEvidence,
-  keys: ReadonlySet<CellKey>,
-  metric: GatedMetricId,
-  judged: string,
-): Pick<Finding, 'firstBadSweepId' | 'lastGoodSweepId'> {
-  const own = cells.filter(({ cell }) => keys.has(cell.key));
-  let firstBadSweepId = judged;
-  for (const [place, { sweepId }] of [...sweeps.entries()].toReversed()) {
-    const values = valuesAt(own, [metric], place);
-    if ([...values.values()].every(({ size }) => size === 0)) continue;
-    if (brokenLimits(rules, values).length === 0) return { firstBadSweepId, lastGoodSweepId: sweepId };
-    firstBadSweepId = sweepId;
-  }
-  return { firstBadSweepId, lastGoodSweepId: null };
 }

@@ -3,7 +3,7 @@ import { type GatedMetricId, gatedMetricOf, isJudgedOnly, isBoundShare } from '.
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { directionOf } from '../history/lasting-changes.ts';
-import type { CellJudgement } from '../sweep/sweep-effect.ts';
+import type { Change } from '../sweep/sweep-effect.ts';
 import type { PairResult, MetricHistory, SweepEvidence } from './evidence.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -72,7 +72,7 @@ export function rawChange(metric: GatedMetricId, log: number, reach: number) {
   return { changePercent: percentOfLog(sign * log), ciPercent };
 }
 
-export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: CellJudgement['change']) {
+export function sizeOf(metric: GatedMetricId, before: number, { error, log, reach }: Change) {
   const raw = rawChange(metric, log, reach);
   const after = before * (1 + raw.changePercent / 100);
   return { before, after, ...raw, margin: error > 0 ? Math.abs(log) / error : 1 };
@@ -81,7 +81,9 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
 interface Margin {
   readonly share?: number;
   readonly difference?: number;
+  /** With fewer sweeps, only a change of `youngMargins` margins is reported. */
   readonly leastPast?: number;
+  readonly youngMargins?: number;
 }
 
 /** Metrics that hardly vary from run to run. The margin is a share of the value, or a difference in its unit. */
@@ -89,9 +91,9 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
   processMemoryMib: { share: 0.05, difference: 32 },
-  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3 },
+  hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3, youngMargins: 3 },
   // It depends on the tactics that the builder tries: fewer with a timing cache.
-  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3 },
+  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3, youngMargins: 3 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
   // The time of a build depends on other work of the machine, so only a much longer build is reported.
@@ -113,10 +115,7 @@ export function isSteady(metric: GatedMetricId): boolean {
   return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
-interface Entry {
-  readonly place: number;
-  readonly value: number;
-}
+type Entry = { readonly place: number; readonly value: number };
 
 interface Reported {
   readonly evidence: Pick<SweepEvidence, 'baselinePlace'>;
@@ -168,8 +167,9 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   }
   if (isAgainst) past = [baseline];
   const last = past.at(-1);
-  const leastPast = isAgainst ? 1 : (MARGINS[metric]?.leastPast ?? 1);
-  if (last === undefined || past.length < leastPast) return [];
+  if (last === undefined) return [];
+  const { leastPast = 1, youngMargins = Infinity } = MARGINS[metric] ?? {};
+  const isYoung = !isAgainst && past.length < leastPast;
   const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
   const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
   const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
@@ -179,7 +179,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
   const edge = isMore ? Math.max(...values) : Math.min(...values);
   const margin = marginBetween(metric, edge, now);
   // An improvement of a metric that only warns is not reported.
-  if (!(margin > 1) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  if (!(margin > (isYoung ? youngMargins : 1)) || (!isMore && (now > edge || metric === 'buildS'))) return [];
   const levels = { before: median(values) ?? edge, after: now };
   const good = entries.findLast(({ value }) => !isMostlyLeft({ ...levels, metric }, value)) ?? last;
   const first = entries.find((entry) => entry.place > good.place);
@@ -189,12 +189,7 @@ export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reporte
 }
 
 /** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */
-function boundChanges(
-  cellKey: CellKey,
-  metric: GatedMetricId,
-  entries: readonly Entry[],
-  baseline: Entry | undefined,
-): CellChange[] {
+function boundChanges(cellKey: CellKey, metric: GatedMetricId, entries: readonly Entry[], baseline: Entry | undefined) {
   for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
     const past = entries.slice(-count - BOUND.calmSweeps, -count);
     const [before, now] = [baseline === undefined ? past : [baseline], entries.slice(-count)];

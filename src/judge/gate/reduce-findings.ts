@@ -1,5 +1,5 @@
 import type { Finding } from '../../records/finding.ts';
-import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS } from './cell-words.ts';
@@ -107,13 +107,8 @@ function findingCellOf(change: CellChange): FindingCell {
   return { after, before, cellKey, changePercent, ciPercent, margin, metric };
 }
 
+/** Of metrics that are neither a time nor in MiB. */
 const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
-  engineMib: 'memory',
-  buildMemoryMib: 'memory',
-  contextMib: 'memory',
-  memoryMib: 'memory',
-  processMemoryMib: 'memory',
-  hostMemoryMib: 'memory',
   precisionSharePercent: 'precision',
   sqnrDb: 'accuracy',
   outputErrorPercent: 'accuracy',
@@ -121,7 +116,7 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
 };
 
 function familyOf({ metric }: CellChange): string {
-  return FAMILIES[metric] ?? 'time';
+  return gatedMetricOf(metric).unit === 'MiB' ? 'memory' : (FAMILIES[metric] ?? 'time');
 }
 
 /** Groups changes of one direction and begin that likely have one cause: one family of metrics, or common cells. */

@@ -44,11 +44,7 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
 }
 
 /** Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show it. */
-function isLasting(
-  { index, place }: ChangePoint,
-  sweeps: number,
-  lookAt: (sweeps: number) => readonly ChangePoint[],
-): boolean {
+function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweeps: number) => readonly ChangePoint[]) {
   const age = Math.min(sweeps, ALERTING.windowSweeps) - index;
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);

@@ -58,8 +58,8 @@ export function noiseOf(logs: Float64Array) {
   });
   const neighbors = differences(clipped, 1);
   const sigma = Math.max(scaleOf(neighbors, 0.5), scaleOf(neighbors, 0.75), LEAST_SIGMA);
-  // A lag of a third of a short series or more would measure its steps.
-  const lags = [3, 5, 8].filter((lag) => clipped.length > 3 * lag);
+  // A lag of a fifth of a short series or more would measure its steps: two are crossed by twice as many differences.
+  const lags = [3, 5, 8].filter((lag) => clipped.length > 5 * lag);
   const slow = lags.map((lag) => scaleOf(differences(clipped, lag), 0.5) / sigma);
   return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
 }

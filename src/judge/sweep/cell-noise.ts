@@ -3,21 +3,10 @@ import { erfc } from '../../statistics/special-functions.ts';
 import { RULES } from './settings.ts';
 
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
-const RATIOS = [
-  [0.3, 1],
-  [0.6, 1],
-  [0.9, 1],
-  [1.2, 1],
-  [1.5, 1],
-  [2.2, 0.1],
-  [3.5, 0.03],
-  [6, 0.006],
-  [10, 0.002],
-  [40, 0.0005],
-] as const;
-const SHARES = Float64Array.from(RATIOS, ([ratio]) => 1 + ratio * ratio);
+const RATIOS = Float64Array.of(0.3, 0.6, 0.9, 1.2, 1.5, 2.2, 3.5, 6, 10, 40);
+const SHARE_WEIGHTS = Float64Array.of(1, 1, 1, 1, 1, 0.1, 0.03, 0.006, 0.002, 0.0005);
+const SHARES = RATIOS.map((ratio) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
-const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
 /** Sd, on the log scale, that a timer leaves in runs that print the same number. */
 const TIMER_SD = 5e-5;
 /** Log of the prior share of cells with normal tails, and with heavy ones. */
@@ -39,9 +28,8 @@ export class NoisePrior {
     this.typicalSd = typicalSd;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
-      const sd = typicalSd * ratio;
-      this.sdLogs[i] = Math.log(sd);
-      this.squares[i] = sd ** 2;
+      this.sdLogs[i] = Math.log(typicalSd * ratio);
+      this.squares[i] = (typicalSd * ratio) ** 2;
       this.squareLogs[i] = Math.log(at(this.squares, i));
       this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
     }

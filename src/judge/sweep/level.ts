@@ -103,12 +103,7 @@ export class Level {
   }
 }
 
-interface KnownLevel {
-  log: number;
-  visits: number;
-  reports: number;
-  longest: number;
-}
+type KnownLevel = { log: number; visits: number; reports: number; longest: number };
 
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];

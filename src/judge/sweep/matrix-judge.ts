@@ -2,21 +2,41 @@ import { median } from '../../statistics/order-statistics.ts';
 import { CellNoise, NoisePrior } from './cell-noise.ts';
 import { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
-import {
-  type CellJudgement,
-  type CellSweep,
-  type Control,
-  movedGroups,
-  type Reported,
-  SweepEffect,
-} from './sweep-effect.ts';
+import { type CellSweep, type Change, movedGroups, type Reported, SweepEffect } from './sweep-effect.ts';
 import { RULES } from './settings.ts';
 
-export interface MatrixOptions {
+interface MatrixOptions {
   /** Sd of a sweep on the log scale while nothing is known. */
   readonly typicalSd?: number;
   /** Number of cells times metrics judged in one sweep. */
   readonly judgedTogether?: number;
+}
+
+/** Judgment of a cell. Logs are of times, so that above 0 is slower. */
+export interface CellJudgement {
+  readonly verdict: 'slower' | 'faster' | 'same' | 'unclear';
+  /** The last accepted level, and the number of sweeps in its mean. */
+  readonly reference: { readonly log: number; readonly sweeps: number };
+  /** Index of the first sweep off the reference; the current sweep if nothing was reported since. */
+  readonly since: number;
+  /** Change from the reference: of the recent level if it is a different one, else of the newest sweep. */
+  readonly change: Change;
+  readonly reported: Reported | null;
+  /** Log ratio of the smallest change that the runs of the newest sweep would report nine times in ten. */
+  readonly detectable: number;
+  /** Two levels between which the cell alternates, the lower one first. */
+  readonly levels: readonly [number, number] | null;
+  /** Number of runs of this sweep that are far off, if it is its only run or more than a quarter of them: no level yet. */
+  readonly farRuns: number;
+}
+
+export interface Control {
+  /** The previous level becomes the reference: it was acknowledged, or is that of the merge base. */
+  readonly accept?: boolean;
+  /** The sweep is judged but belongs to no level: the machine was slow, or pairs showed no change. */
+  readonly exclude?: boolean;
+  /** Runs of a baseline, whose level is the reference of this sweep. */
+  readonly reference?: readonly number[];
 }
 
 /** Judges one metric of one matrix, sweep by sweep, each with only the past. */
@@ -108,7 +128,7 @@ export class MatrixJudge {
       this.#differences[index] = log - level.mean;
       this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + extra;
     }
-    return { log, runs: runs.length, extra };
+    return { log, runs: runs.length, farRuns: runs.length - kept.length, extra };
   }
 }
 
@@ -180,6 +200,7 @@ class CellReference {
       ? cell.change(log, 1 + 1 / reference.sweeps, extra)
       : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
+    const farRuns = isOnlyRunFarOff || sweep.farRuns > Math.max(1, sweep.runs / 4) ? Math.max(1, sweep.farRuns) : 0;
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;
     const verdictOf = (): CellJudgement['verdict'] => {
       if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
@@ -189,8 +210,9 @@ class CellReference {
       if (isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
-      if (!isNewest || reported !== null || Math.abs(log) < change.reach) return 'same';
-      return Math.abs(log) > RULES.unclearShare * cell.detectable(sweep) ? 'unclear' : 'same';
+      if (!isNewest || reported !== null) return 'same';
+      const isSmall = Math.abs(log) < Math.max(change.reach, RULES.unclearShare * cell.detectable(sweep));
+      return isSmall && farRuns === 0 ? 'same' : 'unclear';
     };
     const second = known.second(recent.mean);
     return {
@@ -201,7 +223,7 @@ class CellReference {
       reported,
       detectable: cell.detectable(sweep),
       levels: second === null ? null : [Math.min(second, recent.mean), Math.max(second, recent.mean)],
-      isOnlyRunFarOff,
+      farRuns,
     };
   }
 

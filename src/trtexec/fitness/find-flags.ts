@@ -1,5 +1,5 @@
 import { knownVariablesOn } from '../../process/environment-variables.ts';
-import type { HarnessReading } from '../../records/harness.ts';
+import type { HarnessReading, TimeStatistics } from '../../records/harness.ts';
 import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { contended } from './contended.ts';
@@ -96,7 +96,7 @@ function whole(value: number): string {
 }
 
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
-  const outlier = reading === null ? null : singleOutlier(reading);
+  const outlier = reading === null ? null : singleOutlier(reading.latencyMs, reading.method.timedRuns);
   const ofMachine = [powerLimited(facts), hostLoaded(facts), pcieReduced(facts)];
   return [thermalSlowdown(facts), hardwareSlowdown(facts), outlier, ...ofMachine].filter((flag) => flag !== null);
 }
@@ -123,6 +123,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
     own === null ? null : drifting(own),
     own === null ? null : bimodal(own),
     coarseTimer(facts, compute),
+    singleOutlier(facts.log.measurement.latencyMs, facts.log.queries),
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),
@@ -153,19 +154,19 @@ function debugTensors({ log }: FitnessFacts): RunFlag | null {
   return { id: 'debugTensors', effect: 'excluded', value: null, evidence };
 }
 
-/** With more runs, several queries may exceed p99. */
-const MOST_RUNS = 150;
+/** With more queries, several may exceed p99. */
+const MOST_QUERIES = 150;
 /** Least distance of the largest time from p99, as a share of p99, and in multiples of that from the median to p99. */
 const LEAST_BEYOND = 0.03;
 const LEAST_TAILS = 3;
 
-export function singleOutlier({ latencyMs, method: { timedRuns } }: HarnessReading): RunFlag | null {
+export function singleOutlier(latencyMs: TimeStatistics | null, queries: number | null): RunFlag | null {
   const p99 = latencyMs?.percentiles['99'];
-  if (latencyMs === null || p99 === undefined || timedRuns === null) return null;
+  if (latencyMs === null || p99 === undefined || queries === null) return null;
   const beyond = latencyMs.max - p99;
   const least = Math.max(LEAST_BEYOND * p99, LEAST_TAILS * (p99 - latencyMs.median));
-  if (timedRuns > MOST_RUNS || !(p99 > 0) || beyond < least) return null;
-  const evidence = `the largest of ${timedRuns} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`;
+  if (queries > MOST_QUERIES || !(p99 > 0) || beyond < least) return null;
+  const evidence = `the largest of ${queries} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`;
   return { id: 'loneOutlier', effect: 'explained', value: (beyond / p99) * 100, evidence };
 }
 

@@ -40,8 +40,8 @@ describe('the same engines of an H100 and of an H200', () => {
     const text = 'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)';
     expect((await bench(['compare', 'latest~2', 'latest~1'], { cwd: folder })).stdout).toContain(text);
     const two = obstacleOf([
-      ['provenance', 'base is imported'],
-      ['gpu', 'GPU A → B'],
+      ['acrossProvenance', 'base is imported'],
+      ['acrossGpu', 'GPU A → B'],
     ]);
     expect(two).toBe('base is imported; GPU A → B: compare them anyway with --across-provenance --across-gpu');
   });

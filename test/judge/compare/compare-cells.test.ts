@@ -28,6 +28,15 @@ test('a real regression is called with its size inside the interval', () => {
   expect(verdict?.moreRunsNeeded).toBeNull();
 });
 
+test('a run 60 % slower than the others of its side is left out, and named', () => {
+  const head = [...OPT8.slice(1), 1.6 * 0.410522];
+  const { cells } = compareCells([cell('wild', OPT8, head), cell('calm', OPT8, OPT8)]);
+  expect(cells).toMatchObject([
+    { verdict: 'same', runs: [5, 4], reasons: ['farRun'] },
+    { verdict: 'same', runs: [5, 5], reasons: [] },
+  ]);
+});
+
 test('swapping the sides turns slower into faster, and the interval with it', () => {
   const [slower] = compareCells([cell('vit', OPT8, OPT32)]).cells;
   const [faster] = compareCells([cell('vit', OPT32, OPT8)]).cells;

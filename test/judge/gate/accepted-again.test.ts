@@ -31,6 +31,23 @@ test('judged again, a sweep gives a finding the id that it has, whatever id it w
   expect(cells.map(({ verdict }) => verdict)).toEqual(['same', 'same', 'noResult', 'same', 'same', 'same']);
 });
 
+test('the reference is the level before the first finding that is not acknowledged', () => {
+  const at = (sweep: number): number => (sweep < 6 ? 1 : sweep < 8 ? 1.08 : 1.2);
+  const normal = normals(5);
+  const values = (cell: number, sweep: number) =>
+    [1, 2, 3].map(() => (cell === 1 ? at(sweep) : 1) * Math.exp(0.001 * normal()));
+  const gate = new SimulatedGate({ cells: CELLS, metrics: ['gpuComputeMs'], values });
+  for (let sweep = 0; sweep < 10; sweep += 1) gate.next();
+  const [first, second] = gate.findings;
+  const accept = (finding = first): number => {
+    gate.acknowledged.set(finding?.findingId ?? '', { isOver: false });
+    const { cells, findings } = gate.again();
+    expect(findings.map(({ state }) => state)).toEqual(['open', 'open']);
+    return Math.abs(Math.round(cells[1]?.changePercent ?? NaN));
+  };
+  expect([accept(second), accept(first)]).toEqual([20, 0]);
+});
+
 test('an acknowledged one whose cells are as before is over; one whose cells have no result is as it was', () => {
   const gate = gateOf();
   const [found] = gate.findings;

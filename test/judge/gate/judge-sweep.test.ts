@@ -237,6 +237,7 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['less memory is no alarm', 'engineMib', [100, 90, 90], []],
   ['more GPU memory of the process', 'processMemoryMib', [2400, 2430, 2600, 2600], [2]],
   ['far more host memory, after three sweeps', 'hostMemoryMib', [2300, 3500, 2400, 2350, 15_000], [4]],
+  ['more than twice the host memory, in the third sweep', 'hostMemoryMib', [411, 411, 911, 911, 911], [2]],
   ['a build that takes far more memory, after three', 'buildMemoryMib', [100, 180, 100, 400], [3]],
   ['five points of precision', 'precisionSharePercent', [98, 93.5, 87], [2]],
   ['a decibel of accuracy', 'sqnrDb', [40, 39.1, 37], [2]],

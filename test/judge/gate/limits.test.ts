@@ -19,8 +19,7 @@ function atMost(metric: GatedMetricId, value: number, cells: readonly string[] |
 }
 
 function values(...rows: readonly (readonly [string, GatedMetricId, number])[]): Parameters<typeof brokenLimits>[1] {
-  const byCell = Map.groupBy(rows, ([cell]) => cell);
-  return new Map([...byCell].map(([cell, own]) => [cell, new Map(own.map(([, metric, value]) => [metric, value]))]));
+  return rows.map(([cellKey, metric, value]) => ({ cellKey, metric, value }));
 }
 
 test('a value at its limit holds, one beyond is broken, by its distance from the limit', () => {

@@ -30,6 +30,17 @@ describe('calm cells', () => {
     expect(delays.filter((delay) => delay < 3)).toEqual([]);
   });
 
+  test.each([
+    [10, 5],
+    [14, 7],
+    [6, 6],
+  ])('two steps after %i sweeps, %i sweeps apart', (quiet, apart) => {
+    const levelOf = (sweep: number): number =>
+      1 + 0.06 * Number(sweep >= quiet) + 0.07 * Number(sweep >= quiet + apart);
+    const values = noise(4, quiet + 2 * apart, 0.0015).map((value, sweep) => value * levelOf(sweep));
+    expect(findChangePoints(plainHistory(values)).map(({ place }) => place)).toEqual([quiet, quiet + apart]);
+  });
+
   test('what lasted for one or two sweeps, and equal values, are none', () => {
     for (const length of [1, 2]) {
       const values = noise(4, 70).map((value, sweep) => (sweep >= 60 && sweep < 60 + length ? value * 1.05 : value));

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/cell-noise.ts';
-import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
-import type { CellJudgement, Control } from '../../../src/judge/sweep/sweep-effect.ts';
+import { type CellJudgement, type Control, MatrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -17,7 +16,7 @@ interface Scene {
   /** True time of a cell in a sweep, in ms; 1 unless said. */
   readonly time?: (cell: number, sweep: number) => number;
   readonly controls?: (cell: number, sweep: number) => Control | null;
-  readonly options?: MatrixOptions;
+  readonly options?: ConstructorParameters<typeof MatrixJudge>[1];
 }
 
 /** The judgements of each sweep, by sweep and cell. */
@@ -117,8 +116,8 @@ it('is unclear about one run far off until a second sweep agrees', () => {
   const time = (length: number) => (cell: number, sweep: number) =>
     cell === 0 && sweep >= 8 && sweep < 8 + length ? 1.2 : 1;
   const once = judgeScene(10, { seed: 7, repeats: 1, time: time(1) });
-  expect([reported(once, 0), once[8]?.[0]]).toMatchObject([[], { verdict: 'unclear', isOnlyRunFarOff: true }]);
-  expect(once[9]?.[0]).toMatchObject({ verdict: 'same', isOnlyRunFarOff: false });
+  expect([reported(once, 0), once[8]?.[0]]).toMatchObject([[], { verdict: 'unclear', farRuns: 1 }]);
+  expect(once[9]?.[0]).toMatchObject({ verdict: 'same', farRuns: 0 });
   const twice = judgeScene(10, { seed: 7, repeats: 1, time: time(2) });
   expect(twice[9]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
 });
@@ -241,3 +240,14 @@ it.each([
   [1, -0.157314461],
   [3, 0.546848673],
 ])('log density ratio at %f', (x, ratio) => expect(heavyLogRatio(x * x)).toBeCloseTo(ratio, 8));
+
+it.each([
+  [1, 'same', 0],
+  [2, 'unclear', 2],
+])('with %i of 5 runs 30 %% slower than the others, a cell is %s', (far, verdict, farRuns) => {
+  const judge = new MatrixJudge([[]]);
+  const runs = [1, 1.002, 0.999, 1.001, 0.998];
+  for (let sweep = 0; sweep < 6; sweep += 1) judge.step([runs]);
+  const [cell] = judge.step([runs.map((run, place) => (place < far ? 1.3 : run))]);
+  expect(cell).toMatchObject({ verdict, farRuns, reported: null });
+});
