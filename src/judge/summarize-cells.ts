@@ -115,7 +115,7 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
   if (medianPercent === null) return null;
   const side = by === 'cudaGraph' ? 1 : -1;
-  return { pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * side), medianPercent };
+  return { medianPercent, pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * side) };
 }
 
 function isOn(cell: KeyedCell, by: Switch): boolean | null {

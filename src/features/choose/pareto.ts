@@ -181,13 +181,9 @@ function scalingOf(deployments: readonly Deployment[]): ParetoOutput['scaling'] 
     return sidesOf(to.cell, base ?? [], head ?? []);
   });
   const { cells } = compareCells(sides, { sameSweep: true });
-  return steps.map(({ from, to }, place) => ({
-    fromKey: from.cell.key,
-    toKey: to.cell.key,
-    fromBatch: from.batch,
-    toBatch: to.batch,
-    itemsPerSChangePercent: (to.itemsPerS / from.itemsPerS - 1) * 100,
-    verdict: cells[place]?.verdict ?? 'unclear',
-    reasons: cells[place]?.reasons ?? [],
-  }));
+  return steps.map(({ from, to }, place) => {
+    const { reasons = [], verdict = 'unclear' } = cells[place] ?? {};
+    const batches = { fromKey: from.cell.key, toKey: to.cell.key, fromBatch: from.batch, toBatch: to.batch };
+    return { ...batches, itemsPerSChangePercent: (to.itemsPerS / from.itemsPerS - 1) * 100, verdict, reasons };
+  });
 }

@@ -202,11 +202,7 @@ function roundingMs(stampMs: number): number {
   return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }
 
-export const exported = outputSchema('bench export --output FILE --json', {
-  runId: idSchema,
-  format: z.literal('chrome-trace'),
-  file: z.string(),
-  bytes: countSchema,
-  slices: countSchema,
-  notes: z.array(z.string()),
-});
+const written = { format: z.literal('chrome-trace'), file: z.string(), bytes: countSchema, slices: countSchema };
+const notes = z.array(z.string());
+
+export const exported = outputSchema('bench export --output FILE --json', { runId: idSchema, ...written, notes });

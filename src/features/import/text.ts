@@ -51,20 +51,13 @@ function dateNotes(sweeps: readonly ImportedSweep[], redated: number): string[] 
   return notes;
 }
 
+const outcomes = { measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema };
+const counts = { stored: countSchema, alreadyStored: countSchema, outcomes: z.strictObject(outcomes) };
+const dates = { startedAt: instant.nullable(), datesFrom: z.array(z.enum(DATE_SOURCES)) };
+
 export const importOutput = output('bench import --json', {
   leftOut: leftOutSchema,
-  sweeps: z.array(
-    z.strictObject({
-      sweepId: id,
-      name: z.string().nullable(),
-      provenance,
-      stored: countSchema,
-      alreadyStored: countSchema,
-      outcomes: z.strictObject({ measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema }),
-      startedAt: instant.nullable(),
-      datesFrom: z.array(z.enum(DATE_SOURCES)),
-    }),
-  ),
+  sweeps: z.array(z.strictObject({ sweepId: id, name: z.string().nullable(), provenance, ...counts, ...dates })),
 });
 
 export type ImportOutput = OutputOf<typeof importOutput>;

@@ -125,16 +125,11 @@ function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCe
   const others = timed.filter((one) => (one.cell.harness !== undefined) !== isDriven);
   return others.map((other) => {
     const [trtexec, application] = isDriven ? [other, own] : [own, other];
-    return {
-      trtexecKey: trtexec.cell.key,
-      trtexecMs: trtexec.ms,
-      hasTransfers: trtexec.cell.dataTransfers ?? false,
-      applicationKey: application.cell.key,
-      metric: application.metric,
-      applicationMs: application.ms,
-      gapMs: application.ms - trtexec.ms,
-      otherLabel: cellLabel(other.cell),
-    };
+    const measured = { trtexecKey: trtexec.cell.key, trtexecMs: trtexec.ms };
+    const hasTransfers = trtexec.cell.dataTransfers ?? false;
+    const { cell: driven, metric, ms: applicationMs } = application;
+    const gap = { applicationKey: driven.key, metric, applicationMs, gapMs: applicationMs - trtexec.ms };
+    return { ...measured, hasTransfers, ...gap, otherLabel: cellLabel(other.cell) };
   });
 }
 

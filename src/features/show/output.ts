@@ -194,13 +194,13 @@ const profilerStep = z.strictObject({
   bench: z.array(z.string()).describe('Command line of bench for this step'),
 });
 
+const explained = { runId: part.id, label: z.string().nullable(), provenance: part.provenance };
+const steps = { next: profilerStep.nullable(), ladder: z.array(profilerStep) };
+
 export const explainOutput = part.output('bench show --next --json', {
-  runId: part.id,
-  label: z.string().nullable(),
-  provenance: part.provenance,
+  ...explained,
   findings: z.array(z.string()),
-  next: profilerStep.nullable(),
-  ladder: z.array(profilerStep),
+  ...steps,
 });
 
 export type ExplainOutput = part.OutputOf<typeof explainOutput>;

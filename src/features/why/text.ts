@@ -154,15 +154,9 @@ function causeLines(cause: WhyOutput['causes'][number], place: number, { style, 
   ];
 }
 
-const sideSchema = z.strictObject({
-  ref: z.string(),
-  key: idSchema,
-  label: z.string(),
-  sweepIds: z.array(idSchema),
-  provenance: z.array(provenance),
-  boundBy: boundBySchema,
-  note: z.string().nullable(),
-});
+const point = { ref: z.string(), key: idSchema, label: z.string(), sweepIds: z.array(idSchema) };
+const found = { provenance: z.array(provenance), boundBy: boundBySchema, note: z.string().nullable() };
+const sideSchema = z.strictObject({ ...point, ...found });
 
 export const why = output('bench why --json', {
   base: sideSchema,
