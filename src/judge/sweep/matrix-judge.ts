@@ -191,6 +191,7 @@ class CellReference {
   judgement(sweep: CellSweep, reported: Reported | null, isApart: boolean): CellJudgement {
     const { cell } = this;
     const { held, isOnlyRunFarOff, known, recent } = cell;
+    cell.noise.refresh(true);
     const reference = this.#referenceBefore(sweep.place);
     const isNewest = recent === this.#level || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
