@@ -1,27 +1,34 @@
+import { existsSync } from 'node:fs';
+
 import { printable } from '../text/printable.ts';
 import { openExistingStore, openStoreToRead, type OpenStore } from '../store/file/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
-type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
+type Work<Result, Store = OpenStore> = (store: Store) => Result | Promise<Result>;
+
+interface Stated {
+  readonly db?: string;
+}
 
 /**
  * Opens an existing store, which may be read-only, for `work`.
  * @throws StoreError when there is none, or it cannot be read
  */
-export function withStore<Result>(options: { readonly db?: string }, io: Io, work: Work<Result>): Promise<Result> {
+export function withStore<Result>(options: Stated, io: Io, work: Work<Result>): Promise<Result> {
   return usingStore(warnIfMigrated(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work);
+}
+
+/** Like `withStore`; null without a store. */
+export async function withStoreIfAny<R>(options: Stated, io: Io, work: Work<R, OpenStore | null>): Promise<R> {
+  return existsSync(storePath(options.db, io)) ? withStore(options, io, work) : work(null);
 }
 
 /**
  * Opens a store for work that writes.
  * @throws StoreError when it is read-only, before anything is done
  */
-export function withStoreToWrite<Result>(
-  options: { readonly db?: string },
-  io: Io,
-  work: Work<Result>,
-): Promise<Result> {
+export function withStoreToWrite<Result>(options: Stated, io: Io, work: Work<Result>): Promise<Result> {
   return usingStore(warnIfMigrated(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work);
 }
 

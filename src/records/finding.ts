@@ -86,6 +86,16 @@ export const acknowledgementSchema = z.object({
 
 export type Acknowledgement = Immutable<z.infer<typeof acknowledgementSchema>>;
 
+/** `until 2026-12-31`, or the start of a commit. */
+export function termText(until: string): string {
+  return `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+}
+
+/** Why a finding is accepted, and for how long: `known (until 2026-12-31)`. Not safe to print. */
+export function acceptedText({ reason, until }: Pick<Acknowledgement, 'reason' | 'until'>): string {
+  return until === null ? reason : `${reason} (${termText(until)})`;
+}
+
 export const judgedSweepSchema = z.object({
   sweepId: idSchema,
   judgedAt: z.string(),

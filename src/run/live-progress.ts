@@ -3,7 +3,7 @@ import type { SweepEvent } from './sweep-context.ts';
 import { textWidth, truncate } from '../terminal/text-width.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
-import { engineBuilds, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
+import { engineBuilds, type TimeEstimates, totalEstimateS } from '../matrix/plan/assign-gpus.ts';
 import { pairRunName } from '../judge/gate/judge-pairs.ts';
 import { convertedWords } from '../records/conversion.ts';
 import { gateMetric, metricOf } from '../records/metric.ts';
@@ -24,6 +24,7 @@ export class LiveProgress {
   private readonly io: Io;
   private readonly plan: Plan;
   private readonly isReplay: boolean;
+  private readonly known: TimeEstimates | null;
   private readonly labels: ReadonlyMap<string, string>;
   private readonly timer: NodeJS.Timeout | null;
   private readonly startMs: number;
@@ -40,8 +41,9 @@ export class LiveProgress {
   private spentS = 0;
   private estimatedS = 0;
 
-  constructor(plan: Plan, { recordings }: Pick<TrtexecProgram, 'recordings'>, io: Io) {
+  constructor(plan: Plan, { recordings }: Pick<TrtexecProgram, 'recordings'>, io: Io, known?: TimeEstimates) {
     this.io = io;
+    this.known = known ?? null;
     this.plan = plan;
     this.isReplay = recordings !== null;
     this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
@@ -150,7 +152,7 @@ export class LiveProgress {
   }
 
   private secondsOf(steps: Partial<Plan>): number {
-    return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
+    return totalEstimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay, this.known);
   }
 
   private finish(run: PlannedRun, wallS: number | null): void {

@@ -4,7 +4,7 @@ import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { acknowledgementSchema, type Finding } from '../../records/finding.ts';
+import { acknowledgementSchema, type Finding, termText } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable, shortList } from '../../text/printable.ts';
@@ -98,7 +98,7 @@ async function mark(db: StoreDatabase, findings: readonly Finding[], options: Ac
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
-  const term = until === null ? 'permanently' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+  const term = until === null ? 'permanently' : termText(until);
   const line = `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}: ${printable(reason)}; --undo reverts this`;
   return { rows, line };
 }

@@ -8,6 +8,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
+import { reasonWords } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 
 /** Only a cause is a success: a script must not take "nothing to find" for one. */
@@ -38,7 +39,7 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
     (status === 'found' ? style.strong : style.warn)(truncate(titles[status], columns)),
     ...(status === 'found' ? [] : names.map((name) => truncate(`  ${name}`, columns))),
     ...(change === null ? [] : [truncate(`  BAD against GOOD: ${changeText(report, change)}`, columns)]),
-    ...notes.map((note) => `  ${printable(note)}`),
+    ...notes.map((note) => `  ${printable(reasonWords(note))}`),
     ...(steps.length > 0 ? ['', ...stepTable(report, look)] : []),
     '',
     style.dim(truncate(facts.join(' · '), columns)),
@@ -68,7 +69,7 @@ function stepTable({ kind, steps }: BisectOutput, look: Look): string[] {
       { header: 'change', text: ({ evidence }) => formatPercent(evidence?.changePercent ?? null), align: 'right' },
       { header: 'runs', text: ({ evidence }) => String(evidence?.runs[1] ?? ''), align: 'right' },
       { header: '', text: ({ verdict }) => verdict },
-      { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10, isSentence: true },
+      { header: '', text: ({ reason }) => printable(reasonWords(reason ?? '')), minWidth: 10, isSentence: true },
     ],
     steps,
     look,

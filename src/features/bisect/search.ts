@@ -111,8 +111,10 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
   const subjectOfName = async (name: string) => (search.kind === 'commits' ? subjectOf(io.cwd, name) : null);
   const tried = async (candidate: readonly string[], goal: Goal = {}) => {
     try {
-      const { compared, pair } = await search.measured(candidate, goal);
-      return { pair, ...judgementOf(compared.output), output: compared.output, reason: null };
+      const { compared, failures, pair } = await search.measured(candidate, goal);
+      const judged = judgementOf(compared.output);
+      const [why = 'it could not be measured'] = [...failures, ...(compared.output.cells[0]?.reasons ?? [])];
+      return { pair, ...judged, output: compared.output, reason: judged.verdict === 'broken' ? why : null };
     } catch (error) {
       if (!(error instanceof BenchError) || error.exitCode !== EXIT_CODES.incomplete) throw error;
       const [reason = error.name] = error.lines;
@@ -128,8 +130,7 @@ export async function searched({ bisectId, request }: Settings, search: Search, 
     const { candidate } = next;
     const { evidence, pair, reason, verdict } = await tried(candidate, { untilSure: half, minChange: half });
     const subject = await subjectOfName(candidate[0] ?? '');
-    const why = reason ?? (verdict === 'broken' ? 'it could not be measured' : null);
-    steps.push({ candidate: [...candidate], subject, verdict, reason: why, evidence, sweepId: pair.head });
+    steps.push({ candidate: [...candidate], subject, verdict, reason, evidence, sweepId: pair.head });
     io.err(`${verdict}: ${printable(candidate.join(', '))}\n`);
     next = await search.next(steps);
   }

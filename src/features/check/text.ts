@@ -1,7 +1,7 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
-import type { Finding } from '../../records/finding.ts';
+import { acceptedText, type Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
@@ -194,7 +194,7 @@ function earlierText(findings: readonly CheckedFinding[], evidence: SweepEvidenc
   const lines = [...lasting, ...ended].flatMap((finding) => {
     const { about, title } = sentences(finding, evidence);
     const mark = finding.acknowledged;
-    const reason = mark === null ? '' : `; reason: ${printable(mark.reason)}`;
+    const reason = mark === null ? '' : `; reason: ${printable(acceptedText(mark))}`;
     return wrapHanging(`  ${about}: ${finding.id.slice(0, 8)} ${title}${reason}`, columns, 4).map(style.dim);
   });
   return lines.length === 0 ? [] : ['', style.strong('reported before'), ...lines];
@@ -255,7 +255,8 @@ export async function showFinding(db: StoreDatabase, stored: Finding, options: {
   return printResult(io, options, output, (_, look) => {
     const series = { canConfirm: canConfirm(db, newest.sweepId), sweepId: newest.sweepId };
     const mark = finding.acknowledged;
-    const accepted = mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(mark.reason)}`;
+    const accepted =
+      mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(acceptedText(mark))}`;
     return [
       ...findingText(finding, series, evidence, look),
       ...(mark === null ? [] : wrapHanging(accepted, look.columns, 4)),

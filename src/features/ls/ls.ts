@@ -2,7 +2,7 @@ import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { saidState } from '../../records/finding.ts';
+import { acceptedText, type Acknowledgement, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, type Sweep, type SweepState } from '../../records/sweep.ts';
@@ -155,6 +155,10 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
 
 type Marks = ReturnType<typeof acknowledgementsOf>;
 
+function reasonOf(mark: Acknowledgement | undefined): string {
+  return mark === undefined ? '' : printable(acceptedText(mark));
+}
+
 function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
   const ageText = ({ reportedAt: at }: ListedFinding) =>
@@ -171,7 +175,7 @@ function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Dat
         minWidth: 12,
       }),
       { header: 'cells', text: cellsOfFinding, minWidth: 12 },
-      textColumn('reason', ({ id }) => printable(marks.get(id)?.reason ?? ''), 7, { minWidth: 12, isSentence: true }),
+      textColumn('reason', ({ id }) => reasonOf(marks.get(id)), 7, { minWidth: 12, isSentence: true }),
     ],
     findings,
     look,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { type Io, printResult } from '../../cli/io.ts';
+import { withStoreIfAny } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
 import { PRECISIONS } from '../../records/cell.ts';
@@ -14,6 +15,7 @@ import {
   role as roleSchema,
 } from '../../records/output-parts.ts';
 import { filledArgs } from '../../engines/engine-state.ts';
+import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -34,14 +36,18 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
     if (!(error instanceof NoTrtexecError)) throw error;
     throw new NoTrtexecError('no trtexec was found here: name it with --trtexec PATH, or plan with --tensorrt 10.6');
   });
-  const shown = outputOf(prepared, options.numa ?? prepared.matrix.numa);
+  const { plan: made, program } = prepared;
+  const provenance = program?.provenance ?? 'measured';
+  const known = await withStoreIfAny(options, io, (store) => store && timeEstimates(store, made, provenance));
+  const estimateS = totalEstimateS(made, provenance === 'recorded', known);
+  const shown = outputOf(prepared, options.numa ?? prepared.matrix.numa, estimateS);
   return printResult(io, options, shown, (output, look) => planText(output, prepared.isSeedDrawn, look));
 }
 
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
 const UNBOUND = 'numa: runs are not bound where numactl or that node is missing';
 
-function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy): PlanOutput {
+function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy, estimateS: number): PlanOutput {
   const numa = program?.provenance === 'recorded' ? 'off' : stated;
   const prefix = typeof numa === 'number' ? boundTo(numa) : [];
   const trtexec = [...prefix, program?.shownAs ?? 'trtexec'];
@@ -57,7 +63,7 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy)
     provenance,
     seed: made.seed,
     repeats: made.repeats,
-    estimateS: totalEstimateS(made, provenance === 'recorded'),
+    estimateS,
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: made.variants.map(({ args, opTypes: _opTypes, ...variant }) => ({
       ...variant,

@@ -18,13 +18,14 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { abText, abReport } from '../experiment/index.ts';
 import { sweepReport, sweepText } from '../show/index.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
+import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { engineBuilds, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
+import { engineBuilds, type TimeEstimates, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openWorkers, type PreparedSweep } from '../../run/gpu-worker.ts';
@@ -50,32 +51,35 @@ export async function executePlan(
   if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
     return showFound(search, { ...sweep, sweepId: null }, options, io);
   }
+  const known = await timeEstimates(store, plan, program.provenance);
   if (options.json !== true) {
-    io.err(`${io.errLook.style.dim(startText(store, prepared, io))}\n`);
+    io.err(`${io.errLook.style.dim(startText(store, { ...prepared, known }, io))}\n`);
   }
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
   return withLockedClocks(stored.lockClocks, machines, program, io, (locked) =>
-    doSweep(store, { ...prepared, machines: locked }, search, options, io),
+    doSweep(store, { ...prepared, machines: locked, known }, search, options, io),
   );
 }
 
+type TimedSweep = PreparedSweep & { readonly known: TimeEstimates };
+
 /** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; a resumed sweep also says what is done. */
-function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, io: Io): string {
+function startText(store: OpenStore, { sweep, stored, program, known }: TimedSweep, io: Io): string {
   const { plan } = stored;
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
   const { measured, built } = withReused(numbersOf(store, sweep));
   const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${printable(relative(io.cwd, store.path))}: `;
   if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
-    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null))}`
+    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null, known))}`
     : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
 }
 
 async function doSweep(
   store: OpenStore,
-  prepared: PreparedSweep,
+  prepared: TimedSweep,
   search: SearchRuns | null,
   options: SweepOptions,
   io: Io,
@@ -83,7 +87,7 @@ async function doSweep(
   const { sweep, stored, program } = prepared;
   // A search chooses its runs one by one.
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
-  const progress = new LiveProgress(begun, program, io);
+  const progress = new LiveProgress(begun, program, io, prepared.known);
   const artefactsFolder = artefactsFolderOf(store.path);
   const recorded = recordedOf(stored.plan, program);
   const { more: wanted, plan } = stored;

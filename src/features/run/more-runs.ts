@@ -16,7 +16,6 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { earlierSweeps, pastOf } from '../../selection/cell-histories.ts';
-import { enginesFolderOf } from '../../files/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
@@ -24,9 +23,8 @@ import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { Io } from '../../cli/io.ts';
 import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
-import { EngineIndex, engineName } from '../../engines/engine-index.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
-import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
+import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
@@ -136,19 +134,8 @@ export async function withinBudget(
   { gpus = 1, sides = 1 }: { readonly gpus?: number; readonly sides?: number },
 ): Promise<{ readonly plan: Plan; readonly note: string | null }> {
   if (budgetS === null) return { plan, note: null };
-  const keys = plan.cells.map(({ cell }) => cell.key);
-  const past = pastRunsOf(store.db, keys, provenance);
-  const { links } = await new EngineIndex(enginesFolderOf(store.path)).read();
-  const cached = new Set(Object.values(links).map(engineName));
-  const buildS = new Map(
-    plan.builds.flatMap((build): [string, number][] => {
-      const last = build.enginePath === null ? lastBuildOf(store.db, build.model, build.flags) : null;
-      const isThere = last?.engineKey && cached.has(engineName({ engineKey: last.engineKey, number: build.number }));
-      if (build.enginePath !== null || isThere) return [[build.buildRef, 0]];
-      return last?.wallS ? [[build.buildRef, last.wallS]] : [];
-    }),
-  );
-  const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, { ...past, buildS }, gpus);
+  const known = await timeEstimates(store, plan, provenance);
+  const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
   if (leftOut.length === 0) return { plan: fitted, note: null };
   const names = shortList(
     leftOut.map(({ label }) => printable(label)),

@@ -35,7 +35,9 @@ const NONE: readonly string[] = [];
 
 export type AssembledCell = ReturnType<typeof assembleSides>[number];
 
-/** The two sides of each cell, or `settled` where nothing can be compared. @param across allowed differences */
+/**
+ * The two sides of each cell, or `settled` where nothing can be compared. `across`: allowed differences. `metrics`: by cell measured by two methods, each with its own TensorRT.
+ */
 export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
@@ -60,7 +62,8 @@ export function assembleSides(
     const levelMhz = ofBase.length === 0 ? null : clockLevelMhz(known);
     const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
-    const { machine, build, open, overridden } = differencesOf(a, b, across);
+    const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;
+    const { machine, build, open, overridden } = differencesOf(a, b, allowed);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
     const settle = (verdict: Verdict, why: readonly string[]) => {
       const [before, after] = [median(a.values), median(b.values)];

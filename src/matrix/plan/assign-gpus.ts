@@ -96,11 +96,13 @@ export function engineBuilds(builds: readonly PlannedBuild[]): PlannedBuild[] {
 export function totalEstimateS(
   { builds, runs, variants }: Pick<Plan, 'builds' | 'runs' | 'variants'>,
   isReplay: boolean,
+  known: TimeEstimates | null = null,
 ): number {
-  const built = engineBuilds(builds).length;
-  if (isReplay) return (variants.length + built + runs.length) * RECORDED_S;
-  const runsS = runs.reduce((sum, run) => sum + run.estimateS, 0);
-  return variants.length * VARIANT_ESTIMATE_S + built * BUILD_ESTIMATE_S + runsS;
+  const built = engineBuilds(builds);
+  if (isReplay) return (variants.length + built.length + runs.length) * RECORDED_S;
+  const runsS = runs.reduce((sum, { cellKey, estimateS }) => sum + (known?.runS.get(cellKey) ?? estimateS), 0);
+  const buildsS = built.reduce((sum, { buildRef }) => sum + (known?.buildS.get(buildRef) ?? BUILD_ESTIMATE_S), 0);
+  return variants.length * VARIANT_ESTIMATE_S + buildsS + runsS;
 }
 
 export interface TimeEstimates {

@@ -3,7 +3,10 @@ import { and, desc, eq, sum } from 'drizzle-orm';
 import type { Provenance } from '../../records/sweep.ts';
 import { isBuilt, isBuildOf } from '../builds/builds.ts';
 import { ofSweep, ON } from '../conditions.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
+import { EngineIndex, engineName } from '../../engines/engine-index.ts';
+import type { Plan } from '../../records/plan.ts';
+import type { OpenStore, StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -42,6 +45,22 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),
     measuredAt: new Map(rows.flatMap(({ cellKey, startedAt }) => (startedAt === null ? [] : [[cellKey, startedAt]]))),
   };
+}
+
+/** What earlier runs and builds took. An engine in the cache takes no time. */
+export async function timeEstimates({ db, path }: OpenStore, { builds: planned, cells }: Plan, provenance: Provenance) {
+  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
+  const cached = new Set(Object.values(links).map(engineName));
+  const buildS = new Map(
+    planned.flatMap(({ buildRef, enginePath, flags, model, number }): [string, number][] => {
+      const last = enginePath === null ? lastBuildOf(db, model, flags) : null;
+      const isThere = last?.engineKey && cached.has(engineName({ engineKey: last.engineKey, number }));
+      if (enginePath !== null || isThere) return [[buildRef, 0]];
+      return last?.wallS ? [[buildRef, last.wallS]] : [];
+    }),
+  );
+  const keys = cells.map(({ cell }) => cell.key);
+  return { ...pastRunsOf(db, keys, provenance), buildS };
 }
 
 /** Sum of the wall times of a sweep's processes in seconds, including builds. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as fc from 'fast-check';
@@ -26,6 +26,14 @@ import { queryStore } from '../../support/store-dump.ts';
 const CELL = ['--matrix', 'm.yaml', '--cell', 'batch=8'];
 const STUB = ['--trtexec', BISECT_TRTEXEC];
 const BUILD = ['--', './build.sh'];
+
+/** A trtexec of the commit that fails at `--help`, or at each build, if the source says so. */
+const wrapperOf = (trtexec: string) => `#!/bin/sh
+at=$(dirname "$0")
+grep -q mute "$at/source" && exit 1
+case "$*" in *--onnx*) grep -q failing "$at/source" && echo '[E] Error[4]: builder broke' >&2 && exit 1 ;; esac
+exec ${trtexec} "$@"
+`;
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -72,16 +80,19 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   }, 60_000);
 
   test('broken commits are skipped, with the reason; beside the culprit a range is left', async () => {
-    const sources = slowFrom(3, 6);
-    sources[2] = 'broken\n';
-    sources[4] = 'change 4 scale=0\n';
-    const { repository, commits } = history(sources);
-    const { code, json } = await bisect(repository, [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD]);
-    expect([code, json.status, json.causes.map(({ name }) => name)]).toEqual([4, 'range', [commits[2], commits[3]]]);
+    const { repository, commits } = history(['change 0\n', 'failing\n', 'broken\n', 'mute\n', ...slowFrom(0, 2)]);
+    const wrapper = join(temporaryFolder(), 'trtexec');
+    writeInto(dirname(wrapper), 'trtexec', wrapperOf(BISECT_TRTEXEC));
+    const build = ['--trtexec', './trtexec', '--', 'sh', '-c', './build.sh && install "$0" trtexec', wrapper];
+    const { code, json } = await bisect(repository, [commits[0] ?? '', 'HEAD', ...CELL, ...build]);
+    expect([code, json.status, json.causes.map(({ name }) => name)]).toEqual([4, 'range', commits.slice(1, 5)]);
     const skipped = json.steps.filter(({ verdict }) => verdict === 'broken');
-    expect(skipped.map(({ candidate: [commit] }) => commit)).toContain(commits[2]);
     const reasons = skipped.map(({ candidate: [commit = ''], reason }) => [commits.indexOf(commit), reason]);
-    expect(reasons).toContainEqual([2, expect.stringMatching(/^.*\.\/build\.sh: exit code 3; its output is in /)]);
+    expect(reasons.toSorted()).toEqual([
+      [1, 'unknown: Error[4]: builder broke'],
+      [2, expect.stringMatching(/^.*sh: exit code 3; its output is in /)],
+      [3, expect.stringMatching(/trtexec --help shows no TensorRT version of 8\.0 or newer: is it trtexec\?/)],
+    ]);
     expectNoWorktrees(repository, 'bisect');
   }, 60_000);
 

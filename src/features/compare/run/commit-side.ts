@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
 import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError } from '../../../errors.ts';
-import type { ExitCode } from '../../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
@@ -48,9 +48,9 @@ class CommitError extends ProgramError {
   override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
 
-  constructor(lines: readonly string[], cause: BenchError) {
+  constructor(lines: readonly string[], cause: BenchError, exitCode: ExitCode) {
     super(lines.join('\n'), { cause });
-    this.exitCode = cause.exitCode;
+    this.exitCode = exitCode;
   }
 }
 
@@ -120,7 +120,10 @@ export class CommitSide implements TurnSide {
         command === undefined ? 'add --build CMD, which makes it there' : `${printable(command)} did not make it`;
       const hint = `a worktree contains only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
-      throw new CommitError(lines, error);
+      const { trtexec } = this.checkout;
+      // A broken trtexec of the commit itself is like a failing build.
+      const isOwn = trtexec !== null && this.checkout.holds(trtexec) && error.name === 'EnvironmentLackingError';
+      throw new CommitError(lines, error, isOwn ? EXIT_CODES.incomplete : error.exitCode);
     }
   }
 }

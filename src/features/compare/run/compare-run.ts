@@ -13,6 +13,7 @@ import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, 
 import { type BothPlans, type Pair, bothWithinBudget, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
 import type { Enough } from '../../../judge/adaptive-repeats.ts';
 import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
+import { failureSentences } from '../../../records/outcome.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor } from '../../../machine/machine.ts';
@@ -20,6 +21,7 @@ import { shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
 import { type OpenStore, openStore } from '../../../store/file/open.ts';
+import { failedRunsOf } from '../../../store/runs/runs.ts';
 import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
@@ -109,7 +111,9 @@ async function comparedPair(
         const sweep = findSweep(store.db, pair[name]);
         return { ref: refs[name], sweeps: sweep === null ? [] : [sweep], note: null };
       };
-      return { pair, compared: await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options) };
+      const compared = await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options);
+      const failed = [pair.head, pair.base].flatMap((id) => failedRunsOf(store.db, id));
+      return { pair, compared, failures: failureSentences(failed.map(({ outcome }) => outcome)) };
     });
   } catch (error) {
     if (!io.signal.aborted) throw error;

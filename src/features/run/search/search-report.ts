@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-
 import type { Look } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
@@ -7,14 +5,12 @@ import { printable } from '../../../text/printable.ts';
 import { type SearchOutput, SearchRuns, type SearchRequest, wantedSearch } from './search-runs.ts';
 import { gitStateOf } from '../../../cli/git-state.ts';
 import { noTrtexec } from '../../../cli/program.ts';
-import { storePath } from '../../../cli/store-location.ts';
-import { withStore } from '../../../cli/with-store.ts';
+import { withStoreIfAny } from '../../../cli/with-store.ts';
 import { prepare } from '../../plan/index.ts';
 import { plannedSweep } from '../../../run/planned-sweep.ts';
 import { printResult, type Io } from '../../../cli/io.ts';
 import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
 import type { SweepOptions } from '../command.ts';
-import type { StoreDatabase } from '../../../store/file/open.ts';
 
 type Group = SearchOutput['groups'][number];
 
@@ -106,7 +102,8 @@ export async function showSearch(
   const git = await gitStateOf(options, io);
   const startedAt = io.now().toISOString();
   const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
-  const show = (db: StoreDatabase | null): ExitCode => {
+  return withStoreIfAny(options, io, (store) => {
+    const db = store?.db ?? null;
     const wanted = wantedSearch(db, plan, sweep, null, request);
     showFound(
       new SearchRuns({ db, plan, search: wanted, sweep, recorded: null }),
@@ -115,6 +112,5 @@ export async function showSearch(
       io,
     );
     return EXIT_CODES.fine;
-  };
-  return existsSync(storePath(options.db, io)) ? withStore(options, io, ({ db }) => show(db)) : show(null);
+  });
 }
