@@ -5,7 +5,7 @@ import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { removedLine, wrongUseLine } from './cli/wrong-use.ts';
-import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './errors.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
 import { baselineCommands, baselinesCommand } from './features/baseline/command.ts';
@@ -37,7 +37,7 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
-import { dotted, labelled, wrapHanging } from './terminal/text-width.ts';
+import { dotted, labelled, wrapHanging } from './terminal/look.ts';
 
 export { ignoreEpipe, processIo } from './cli/io.ts';
 

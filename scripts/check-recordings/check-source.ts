@@ -3,16 +3,8 @@ import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
 import { outcomeReason } from '../../src/records/outcome.ts';
 import { checkExports } from './exports.ts';
-import {
-  type Claims,
-  claimsOf,
-  compareFacts,
-  type Comparison,
-  derivedDifferences,
-  type Difference,
-  differs,
-  type Facts,
-} from './facts.ts';
+import { claimsOf, compareFacts, derivedDifferences, differs } from './facts.ts';
+import type { Claims, Comparison, Difference, Facts } from './facts.ts';
 import { LogFacts, placeOf } from './log-facts.ts';
 import type { Report } from './report.ts';
 import { RunFacts } from './run-facts.ts';

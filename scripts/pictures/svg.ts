@@ -1,4 +1,4 @@
-import { textWidth } from '../../src/terminal/text-width.ts';
+import { textWidth } from '../../src/terminal/look.ts';
 import type { Span } from './ansi.ts';
 
 export interface Picture {

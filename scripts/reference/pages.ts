@@ -3,7 +3,7 @@ import { Help, type CommandUnknownOpts, type Option } from '@commander-js/extra-
 import { makeProgram } from '../../src/cli.ts';
 import { COMMON_OPTIONS, commandsOf } from '../../src/cli/define-command.ts';
 import { processIo } from '../../src/cli/io.ts';
-import { EXIT_CODE_TEXTS } from '../../src/exit-codes.ts';
+import { EXIT_CODE_TEXTS } from '../../src/errors.ts';
 import { metricText } from '../../src/features/help/help.ts';
 import { METRIC_IDS } from '../../src/records/metric.ts';
 import { BOUND_ADVICE } from '../../src/judge/bound.ts';

@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts, Help, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
 
-import type { ExitCode } from '../exit-codes.ts';
+import type { ExitCode } from '../errors.ts';
 import type { Io } from './io.ts';
 
 export type CommonOptions = {

@@ -1,8 +1,7 @@
-import { EXIT_CODES, type ExitCode, earlierWordsNote } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode, earlierWordsNote, BenchError, errorText, SYSTEM_PROBLEMS } from '../errors.ts';
 import { clockRecordNames } from '../process/lock.ts';
 import { type Io, withoutColor } from './io.ts';
-import { BenchError, errorText, SYSTEM_PROBLEMS } from '../errors.ts';
-import { asciiText } from '../terminal/text-width.ts';
+import { asciiText } from '../terminal/look.ts';
 import { printable } from '../text/printable.ts';
 import type { OutputOptions } from './define-command.ts';
 import { withNamedStore } from './name-store.ts';

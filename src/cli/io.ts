@@ -1,9 +1,8 @@
 import { writeSync } from 'node:fs';
 
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../errors.ts';
 import type { Spawn } from '../process/spawn.ts';
-import { asciiText } from '../terminal/text-width.ts';
-import { type Look, makeLook } from '../terminal/look.ts';
+import { asciiText, type Look, makeLook } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
 import { withNamedStore } from './name-store.ts';
 

@@ -13,7 +13,7 @@ import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import type { CommonOptions } from './define-command.ts';
-import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../exit-codes.ts';
+import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../errors.ts';
 
 /** @param read returns null for invalid text */
 function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {

@@ -3,14 +3,8 @@ import { basename } from 'node:path';
 import type { SourcePosition } from '../errors.ts';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import {
-  coldStarts,
-  type EngineSource,
-  type HashedFiles,
-  type MatrixCell,
-  type Placed,
-  withNeighborCells,
-} from './matrix.ts';
+import { coldStarts, withNeighborCells } from './matrix.ts';
+import type { EngineSource, HashedFiles, MatrixCell, Placed } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';

@@ -1,13 +1,6 @@
 import { findDriver } from '../harnesses/registry.ts';
-import {
-  type ConfirmBudget,
-  type GateLimit,
-  type GateSettings,
-  type GatedMetricId,
-  gatedMetricOf,
-  metricNames,
-  unknownMetric,
-} from '../records/gated-metric.ts';
+import { gatedMetricOf, metricNames, unknownMetric } from '../records/gated-metric.ts';
+import type { ConfirmBudget, GateLimit, GateSettings, GatedMetricId } from '../records/gated-metric.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
 import { selectCells } from './filter.ts';
 import type { MatrixCell, Placed } from './matrix.ts';

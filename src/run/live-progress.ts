@@ -1,6 +1,6 @@
 import type { Plan, PlannedRun } from '../records/plan.ts';
 import type { SweepEvent } from './sweep-context.ts';
-import { textWidth, truncate } from '../terminal/text-width.ts';
+import { textWidth, truncate } from '../terminal/look.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { Io } from '../cli/io.ts';
 import { engineBuilds, type TimeEstimates, totalEstimateS } from '../matrix/plan/assign-gpus.ts';

@@ -6,13 +6,8 @@ import { median } from '../statistics/order-statistics.ts';
 import { joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
-import {
-  type LayerRun,
-  layerRun,
-  layerRunsOfCell,
-  layerRunsOfEngine,
-  layerRunsOfModel,
-} from '../store/runs/layer-runs.ts';
+import { layerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
+import type { LayerRun } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
 import { runLayers } from '../store/runs/show-run.ts';

@@ -4,23 +4,10 @@ import * as z from 'zod';
 import { ATTACHMENT_KINDS } from '../files/layout.ts';
 import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
-import {
-  type Cell,
-  type CellInputs,
-  cellInputsSchema,
-  PRECISION_ROUTES,
-  PRECISIONS,
-  type Shapes,
-  shapesSchema,
-} from '../records/cell.ts';
-import {
-  type CellHarness,
-  PERCENTILE_RULES,
-  TIMERS,
-  type TimeStatistics,
-  cellHarnessSchema,
-  percentilesSchema,
-} from '../records/harness.ts';
+import { cellInputsSchema, PRECISION_ROUTES, PRECISIONS, shapesSchema } from '../records/cell.ts';
+import type { Cell, CellInputs, Shapes } from '../records/cell.ts';
+import { PERCENTILE_RULES, TIMERS, cellHarnessSchema, percentilesSchema } from '../records/harness.ts';
+import type { CellHarness, TimeStatistics } from '../records/harness.ts';
 import type { ReadMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';

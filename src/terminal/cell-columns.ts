@@ -3,10 +3,9 @@ import type { Cell, KeyedCell } from '../records/cell.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { harnessWords, optionWords, precisionName } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
-import type { Look } from './look.ts';
+import { type Look, wrapWords } from './look.ts';
 import { formatMs, formatNumber, intervalText } from './numbers.ts';
 import { type Column, renderTable } from './table.ts';
-import { wrapWords } from './text-width.ts';
 
 /** The columns that name a cell in every table. The caption states once what all rows share. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {

@@ -1,9 +1,8 @@
 import { outcomeReason, type Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { RunRole } from '../records/run.ts';
-import type { Look } from './look.ts';
+import { type Look, wrapHanging } from './look.ts';
 import { REASON_TEXT } from './words.ts';
-import { wrapHanging } from './text-width.ts';
 import type { RunId } from '../records/scalars.ts';
 
 export type SweepFailure = ReturnType<typeof failureOf>;

@@ -1,9 +1,8 @@
 import { printable } from '../text/printable.ts';
 import { ENVIRONMENT_FIELDS } from '../judge/compare/differences.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../records/telemetry.ts';
-import type { Look } from './look.ts';
+import { type Look, labelled } from './look.ts';
 import { count, formatNumber, formatPercent } from './numbers.ts';
-import { labelled } from './text-width.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 

@@ -4,13 +4,12 @@ import { metricOf } from '../records/metric.ts';
 import type { ParsedRun } from '../trtexec/log/derived.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
-import type { Look } from './look.ts';
+import { type Look, dotted, truncate } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { type JoinedLayer, layersOf, overheadOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
-import { dotted, truncate } from './text-width.ts';
 import { renderTable, numberColumn } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;

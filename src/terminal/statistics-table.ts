@@ -1,8 +1,7 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import type { Look } from './look.ts';
+import { type Look, dotted, truncate } from './look.ts';
 import { count, formatNumber, formatPercent, overlapNote, streamMs } from './numbers.ts';
-import { dotted, truncate } from './text-width.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {

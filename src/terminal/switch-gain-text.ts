@@ -1,9 +1,8 @@
 import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/summarize-cells.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
-import type { Look } from './look.ts';
+import { type Look, wrapHanging } from './look.ts';
 import { count, formatMs, formatPercent, intervalText } from './numbers.ts';
-import { wrapHanging } from './text-width.ts';
 
 interface GainRow extends SwitchedCell {
   readonly throughputFrom: 'counted' | 'medianLatency';

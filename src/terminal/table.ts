@@ -8,8 +8,8 @@ import {
   truncateDistinct,
   wrapHanging,
   wrapWords,
-} from './text-width.ts';
-import type { Look } from './look.ts';
+  type Look,
+} from './look.ts';
 
 export interface Column<Row> {
   readonly header: string;

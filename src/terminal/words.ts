@@ -7,8 +7,7 @@ import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.t
 import { COMPARE_BRANCH, type Sweep } from '../records/sweep.ts';
 import type { Verdict } from '../records/verdict.ts';
 import { printable } from '../text/printable.ts';
-import type { Look, Style } from './look.ts';
-import { truncate, wrapHanging } from './text-width.ts';
+import { type Look, type Style, truncate, wrapHanging } from './look.ts';
 
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is missing',

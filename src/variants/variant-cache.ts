@@ -7,12 +7,8 @@ import { makeOwnFolder, readJson } from '../files/folders.ts';
 import { hashModel } from '../files/hashes.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import {
-  type ConversionFailure,
-  conversionFailureSchema,
-  type VariantRecord,
-  variantRecord,
-} from '../records/conversion.ts';
+import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
+import type { ConversionFailure, VariantRecord } from '../records/conversion.ts';
 
 export interface CachedVariant {
   /** Hash of everything that determines its bytes; also the name of its folder. */

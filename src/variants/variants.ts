@@ -8,13 +8,8 @@ import { hashModel } from '../files/hashes.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
 import type { CachedVariant, VariantCache } from './variant-cache.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import {
-  type CalibrationUsed,
-  conversionFailure,
-  type ConversionFailure,
-  problemOf,
-  type VariantRecord,
-} from '../records/conversion.ts';
+import { conversionFailure, problemOf } from '../records/conversion.ts';
+import type { CalibrationUsed, ConversionFailure, VariantRecord } from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
 import type { OnnxFacts, SizedInput } from '../tools/onnx/facts.ts';
 import type { PlannedVariant } from '../records/plan.ts';

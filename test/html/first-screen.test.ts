@@ -6,13 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
-import {
-  normals,
-  simulatedCells,
-  type SimulatedLayer,
-  simulateNights,
-  sweepOfNight,
-} from '../support/simulated-store.ts';
+import { normals, simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
+import type { SimulatedLayer } from '../support/simulated-store.ts';
 
 const commit = (night: number): string => (0xabcd0000 + night).toString(16).padEnd(40, '0');
 

@@ -1,12 +1,8 @@
 import { imageCell } from './image-cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import { newSweep } from '../../src/records/sweep.ts';
-import {
-  type CellJudgement,
-  NOT_JUDGED,
-  type ReportedCell,
-  type ReportedSweep,
-} from '../../src/features/export/reported-sweep.ts';
+import { NOT_JUDGED } from '../../src/features/export/reported-sweep.ts';
+import type { CellJudgement, ReportedCell, ReportedSweep } from '../../src/features/export/reported-sweep.ts';
 import type { CellRun } from '../../src/records/run.ts';
 import { NO_VALUES } from './no-values.ts';
 

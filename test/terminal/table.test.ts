@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 
-import { makeLook } from '../../src/terminal/look.ts';
+import { makeLook, textWidth } from '../../src/terminal/look.ts';
 import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
-import { textWidth } from '../../src/terminal/text-width.ts';
 
 type Row = { readonly name: string; readonly value: string; readonly note: string };
 

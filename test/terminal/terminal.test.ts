@@ -5,8 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { asciiText } from '../../src/terminal/text-width.ts';
-import { makeLook } from '../../src/terminal/look.ts';
+import { asciiText, makeLook } from '../../src/terminal/look.ts';
 import { renderTable } from '../../src/terminal/table.ts';
 import { bench, finished, ROOT } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';

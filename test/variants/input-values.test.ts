@@ -2,13 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
 
-import {
-  type Distribution,
-  ELEMENT_CODINGS,
-  inputBytes,
-  type IntegerRange,
-  smallFloatBits,
-} from '../../src/variants/make-inputs.ts';
+import { ELEMENT_CODINGS, inputBytes, smallFloatBits } from '../../src/variants/make-inputs.ts';
+import type { Distribution, IntegerRange } from '../../src/variants/make-inputs.ts';
 import { elementsBytes } from '../../src/tools/onnx/facts.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 

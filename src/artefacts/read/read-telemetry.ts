@@ -5,13 +5,8 @@ import { errorText } from '../../errors.ts';
 import { readWhole } from '../../files/files.ts';
 import { RunFiles } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
-import {
-  type GpuSamples,
-  NOT_WATCHED,
-  parseGpuSamples,
-  samplesOf,
-  summariseTelemetry,
-} from '../../tools/nvidia-smi/gpu-samples.ts';
+import { NOT_WATCHED, parseGpuSamples, samplesOf, summariseTelemetry } from '../../tools/nvidia-smi/gpu-samples.ts';
+import type { GpuSamples } from '../../tools/nvidia-smi/gpu-samples.ts';
 import type { TrtexecRun } from '../../trtexec/log/run-builder.ts';
 
 /** The output of nvidia-smi during a run of bench. */

@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';

@@ -2,8 +2,7 @@ import * as z from 'zod';
 
 import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import { acknowledgementSchema, type Finding, termText } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';

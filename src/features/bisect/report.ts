@@ -2,12 +2,11 @@ import * as z from 'zod';
 
 import { metricOf } from '../../records/metric.ts';
 import { type OutputOf, count as runCount, id, metric, output, provenance, unit } from '../../records/output-parts.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { cellComparisonSchema } from '../../records/verdict.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, truncate } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { truncate } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 

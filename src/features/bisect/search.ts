@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import type { Io } from '../../cli/io.ts';
-import { BenchError, UsageError } from '../../errors.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
+import { BenchError, UsageError, EXIT_CODES } from '../../errors.ts';
 import { gateMetric, isMetric, metricOf } from '../../records/metric.ts';
 import { textOrNull } from '../../records/scalars.ts';
 import { namedCell, onlyCell } from '../../selection/by-name.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
+import { EXIT_CODES } from '../../errors.ts';
 import { judgedCellSchema } from '../../judge/gate/evidence.ts';
 import { acknowledgementSchema, findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';

@@ -2,7 +2,7 @@ import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.t
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { count, formatDecibels } from '../../terminal/numbers.ts';
-import { dotted } from '../../terminal/text-width.ts';
+import { dotted } from '../../terminal/look.ts';
 import { provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';

@@ -16,11 +16,10 @@ import {
   overlapNote,
   streamMs,
 } from '../../terminal/numbers.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { changeStyle } from '../../terminal/words.ts';
-import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 /** Shown in the text but not in `--json`. */
 interface ParetoDetails {

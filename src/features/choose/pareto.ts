@@ -1,6 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type Deployment, precisionTwinKey, workloadsOf } from '../../judge/deployment.ts';
 import { axisTwinKey } from '../../judge/latency-search.ts';

@@ -1,8 +1,7 @@
 import { flagOf } from '../../cli/options.ts';
 import type { Io } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import { DEFAULT_FAIL_ON, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, DEFAULT_FAIL_ON, type ExitCode } from '../../errors.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';

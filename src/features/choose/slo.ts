@@ -1,12 +1,11 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import { type KeyedCell, batchOf } from '../../records/cell.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, truncate, wrapHanging } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, streamMs } from '../../terminal/numbers.ts';
-import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';

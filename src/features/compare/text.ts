@@ -7,7 +7,7 @@ import { cellTable, sideColumns, withCells } from '../../terminal/cell-columns.t
 import { changeMap, mapAxes } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import { type Look, plain } from '../../terminal/look.ts';
+import { type Look, plain, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { count, formatPercent, meanText, shareText } from '../../terminal/numbers.ts';
 import {
   changeStyle,
@@ -17,7 +17,6 @@ import {
   reasonWords,
   verdictWord,
 } from '../../terminal/words.ts';
-import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 
 /** What the text shows in addition to the output. */

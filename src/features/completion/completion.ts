@@ -3,8 +3,7 @@ import type { CommandUnknownOpts as Program } from '@commander-js/extra-typings'
 import { commandsOf, optionName, optionsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';

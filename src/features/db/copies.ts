@@ -8,8 +8,7 @@ import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated, withStore } from '../../cli/with-store.ts';
-import { BenchError, StoreError, UsageError, errorCode } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { BenchError, StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
@@ -17,9 +16,8 @@ import { copyInto, mayWriteStore, readFrom } from '../../store/file/open-to-read
 import { openStore, type OpenStore, refuseForeign, backupStore } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { sqliteRefusal } from '../../store/file/store-file.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 

@@ -10,20 +10,14 @@ import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { StoreError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { StoreError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { openStore, type OpenStore } from '../../store/file/open.ts';
-import {
-  compareRebuilt,
-  isHarmless,
-  openToVerify,
-  type StoreDamage,
-  type VerifiedStore,
-} from '../../store/verify/verify-store.ts';
-import type { Look } from '../../terminal/look.ts';
+import { compareRebuilt, isHarmless, openToVerify } from '../../store/verify/verify-store.ts';
+import type { StoreDamage, VerifiedStore } from '../../store/verify/verify-store.ts';
+import { type Look, padEnd, wrapWords } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { restoreArtefacts } from '../import/index.ts';
@@ -31,7 +25,6 @@ import type { VerifyOptions, InfoOptions } from './command.ts';
 import type { VerifyOutput, InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import { freeBytes, LEAST_KEPT_SWEEPS, prunableSweeps } from '../../store/prune.ts';
-import { padEnd, wrapWords } from '../../terminal/text-width.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);

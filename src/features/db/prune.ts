@@ -8,8 +8,7 @@ import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '.
 import { writePrunedNote } from '../../artefacts/sweep-notes.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
 import type { SweepId } from '../../records/scalars.ts';

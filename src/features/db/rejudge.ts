@@ -1,7 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 import type { Finding } from '../../records/finding.ts';
 import { gateMetric } from '../../records/metric.ts';

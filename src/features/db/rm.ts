@@ -6,8 +6,7 @@ import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/l
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';

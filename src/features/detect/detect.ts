@@ -5,16 +5,11 @@ import * as z from 'zod';
 import { parse } from 'csv-parse/sync';
 
 import type { Io } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type CellHistory, isBuildLuck } from '../../judge/history/noise.ts';
-import {
-  type ChangePoint,
-  directionOf,
-  findChangePoints,
-  lastingChanges,
-} from '../../judge/history/lasting-changes.ts';
+import { directionOf, findChangePoints, lastingChanges } from '../../judge/history/lasting-changes.ts';
+import type { ChangePoint } from '../../judge/history/lasting-changes.ts';
 import { readingProblem } from '../../selection/find-runs.ts';
 import { printable } from '../../text/printable.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';

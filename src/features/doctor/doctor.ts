@@ -1,11 +1,9 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { otherSystem } from '../../process/system.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, labelled, padEnd, textWidth, wrapWords } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { DoctorOptions } from './command.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
+import { EXIT_CODES } from '../../errors.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';

@@ -2,10 +2,9 @@ import * as z from 'zod';
 
 import { type KeptEngine, engineFolder, engineLabel, keptEngine } from '../../records/engine.ts';
 import { type OutputOf, count as countSchema, output } from '../../records/output-parts.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapWords } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 
 const right = 'right' as const;

@@ -6,11 +6,9 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandNamed, commandsOf, helpText } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../errors.ts';
 import { METRIC_IDS, type OwnMetricId, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
-import type { Look } from '../../terminal/look.ts';
-import { dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { type Look, dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/look.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 

@@ -5,8 +5,7 @@ import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
 import { readFindings, readPrunedNotes, takeFindings } from '../../artefacts/sweep-notes.ts';
-import { ensure, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
 import { customMetricOf, flagOf } from '../../cli/options.ts';

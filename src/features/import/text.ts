@@ -3,10 +3,9 @@ import * as z from 'zod';
 import { type OutputOf, count as countSchema, id, instant, output, provenance } from '../../records/output-parts.ts';
 import { DATE_SOURCES, type DateSource } from '../../records/sweep.ts';
 import { leftOutSchema } from '../../selection/find-runs.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapWords } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 
 type ImportedSweep = ImportOutput['sweeps'][number];

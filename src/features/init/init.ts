@@ -4,24 +4,16 @@ import { basename, dirname, join, parse, resolve, relative, sep } from 'node:pat
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { errorCode, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { errorCode, UsageError, type ExitCode } from '../../errors.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapWords } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { InitOptions } from './command.ts';
-import {
-  type DraftModel,
-  draftModel,
-  firstFree,
-  type InitOutput,
-  type Possibilities,
-  type SkippedFile,
-} from './draft.ts';
+import { draftModel, firstFree } from './draft.ts';
+import type { DraftModel, InitOutput, Possibilities, SkippedFile } from './draft.ts';
 import { readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';

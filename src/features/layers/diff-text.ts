@@ -2,10 +2,9 @@ import type { LayerChange } from '../../layers/diff-layers.ts';
 import { printable } from '../../text/printable.ts';
 import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
 
 type DiffRow = LayersDiffOutput['rows'][number];
 

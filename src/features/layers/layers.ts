@@ -1,7 +1,6 @@
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { ensure, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';

@@ -1,7 +1,7 @@
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../errors.ts';
 import { acceptedText, type Acknowledgement, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -16,7 +16,7 @@ import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts
 import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
 import { cellLabel, labelIn } from '../../records/cell-label.ts';
@@ -27,7 +27,6 @@ import type { CellsOptions, FindingsOptions, MachinesOptions, SweepsOptions } fr
 import type { CellsOutput, FindingsOutput, MachinesOutput, SweepsOutput } from './output.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
-import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { compareTexts } from '../../text/canonical-json.ts';
 
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {

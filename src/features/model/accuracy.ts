@@ -4,25 +4,17 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { VariantCache } from '../../variants/variant-cache.ts';
 import { type AccuracyDrop, type AccuracyRecord, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, truncate } from '../../terminal/look.ts';
 import { formatDecibels, formatNumber } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate } from '../../terminal/text-width.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import {
-  type AccuracyPair,
-  type MatrixPairs,
-  comparePair,
-  filesOfCells,
-  isExport,
-  pairsOfMatrix,
-} from './compare-pair.ts';
+import { comparePair, filesOfCells, isExport, pairsOfMatrix } from './compare-pair.ts';
+import type { AccuracyPair, MatrixPairs } from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';

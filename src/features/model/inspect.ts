@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import { onnxProblem } from '../../selection/find-runs.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
@@ -10,10 +9,9 @@ import { type OnnxDimension, type OnnxFacts, opCountsText, opName, shapeText } f
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import type { InspectOptions } from './command.ts';
 import type { InspectOutput } from './output.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, labelled } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { labelled } from '../../terminal/text-width.ts';
 
 /** `bench model inspect MODEL.onnx`: the inputs and outputs of a model, and its content. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {

@@ -5,8 +5,7 @@ import { temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { ConversionError, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { ConversionError, UsageError, type ExitCode } from '../../errors.ts';
 import { conversionProblem, withDataFrom } from '../../matrix/models/models.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { Precision } from '../../records/cell.ts';
@@ -14,13 +13,8 @@ import { formatDuration } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
-import {
-  type Conversion,
-  CONVERTED_PRECISIONS,
-  type Converter,
-  problemOf,
-  variantNotes,
-} from '../../records/conversion.ts';
+import { CONVERTED_PRECISIONS, problemOf, variantNotes } from '../../records/conversion.ts';
+import type { Conversion, Converter } from '../../records/conversion.ts';
 import { findConverter, variantsForStore } from '../../variants/converter.ts';
 import { provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';

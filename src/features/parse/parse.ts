@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { boundOfRead } from '../../judge/bound.ts';
 import { layersOf, profileOf } from '../../layers/profiled-engine.ts';
 import { cellBoundSchema } from '../../records/bound.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreIfAny } from '../../cli/with-store.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../errors.ts';
 import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
 import { PRECISIONS } from '../../records/cell.ts';
 import {
@@ -18,10 +18,9 @@ import { filledArgs } from '../../engines/engine-state.ts';
 import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
@@ -47,7 +46,7 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
 const UNBOUND = 'numa: runs are not bound where numactl or that node is missing';
 
-function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy, estimateS: number): PlanOutput {
+function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy, totalS: number): PlanOutput {
   const numa = program?.provenance === 'recorded' ? 'off' : stated;
   const prefix = typeof numa === 'number' ? boundTo(numa) : [];
   const trtexec = [...prefix, program?.shownAs ?? 'trtexec'];
@@ -63,7 +62,7 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy,
     provenance,
     seed: made.seed,
     repeats: made.repeats,
-    estimateS,
+    estimateS: totalS,
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: made.variants.map(({ args, opTypes: _opTypes, ...variant }) => ({
       ...variant,

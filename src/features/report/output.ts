@@ -1,15 +1,8 @@
 import * as z from 'zod';
 
 import { comparison } from '../compare/index.ts';
-import {
-  commonShift,
-  count,
-  id,
-  output,
-  type OutputOf,
-  outputOfVersion,
-  provenance,
-} from '../../records/output-parts.ts';
+import { commonShift, count, id, output, outputOfVersion, provenance } from '../../records/output-parts.ts';
+import type { OutputOf } from '../../records/output-parts.ts';
 
 export const report = output('bench report --json', {
   sweepIds: z.array(id),

@@ -3,12 +3,11 @@ import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { MatrixError, UsageError } from '../../errors.ts';
+import { MatrixError, UsageError, type ExitCode, failOn } from '../../errors.ts';
 import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { loadModule } from '../../cli/load-module.ts';
-import { type ExitCode, failOn } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import {
   bencherJson,

@@ -2,8 +2,7 @@ import { relative } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { InterruptedError, UnfitSweepError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode, failOn } from '../../exit-codes.ts';
+import { InterruptedError, UnfitSweepError, EXIT_CODES, type ExitCode, failOn } from '../../errors.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';

@@ -4,8 +4,7 @@ import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../files/files.ts';
 import type { ClockRequest } from '../../machine/requests.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { Matrix } from '../../matrix/load.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gated-metric.ts';

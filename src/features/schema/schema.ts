@@ -2,8 +2,7 @@ import * as z from 'zod';
 
 import type { outputsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';

@@ -1,6 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../errors.ts';
 import { GRAPH_ADVICE, withGraphGain } from '../../judge/bound.ts';
 import { axisTwinKey } from '../../judge/latency-search.ts';
 import { isStarved } from '../../judge/run-trust.ts';
@@ -21,9 +21,8 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT } from '../../terminal/words.ts';
 import { cellDifference, cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';

@@ -21,7 +21,7 @@ import { importNotes, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../s
 import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
 import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import {
   DERIVED_LEGEND,
   derivedText,
@@ -34,7 +34,6 @@ import {
 } from '../../terminal/numbers.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
-import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';

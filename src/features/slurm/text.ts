@@ -1,10 +1,9 @@
 import * as z from 'zod';
 
 import { type OutputOf, count as countSchema, id, output } from '../../records/output-parts.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, truncate } from '../../terminal/look.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { truncate } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { rangesOf } from './sbatch-args.ts';

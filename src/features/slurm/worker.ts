@@ -19,8 +19,15 @@ import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-tr
 import { converterFor, variantsForStore } from '../../variants/converter.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
-import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import {
+  BenchError,
+  EnvironmentLackingError,
+  InterruptedError,
+  UsageError,
+  errorText,
+  EXIT_CODES,
+  type ExitCode,
+} from '../../errors.ts';
 import { planOfShard } from '../../matrix/plan/assign-gpus.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { orNull } from '../../process/process-identity.ts';

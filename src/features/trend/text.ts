@@ -8,9 +8,8 @@ import { aboutCell, outputOfVersion, provenance as provenanceSchema } from '../.
 import type { OutputOf } from '../../records/output-parts.ts';
 import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, dayText, formatPercent } from '../../terminal/numbers.ts';
-import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { TrendOptions } from './command.ts';
 import { type CellRow, cellChart, cellRows, countsText, levelText, worstFirst } from '../check/index.ts';

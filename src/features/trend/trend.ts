@@ -1,7 +1,6 @@
 import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-import { ensure, UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';

@@ -4,10 +4,9 @@ import { BOUND_WORDS, boundBySchema } from '../../records/bound.ts';
 import { EXPLAINED_METRICS, type ExplainedMetric, causeSchema, valueChangeSchema } from '../../records/cause.ts';
 import { type OutputOf, id as idSchema, output, provenance } from '../../records/output-parts.ts';
 import type { Verdict } from '../../records/verdict.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { type Column, numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
-import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { changeStyle } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 

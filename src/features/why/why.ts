@@ -1,7 +1,6 @@
 import { usualBound } from '../../judge/bound.ts';
 import { explainChange } from './explain-change.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { UsageError, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
 import type { Finding } from '../../records/finding.ts';

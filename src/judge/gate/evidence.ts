@@ -3,13 +3,8 @@ import * as z from 'zod';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Finding } from '../../records/finding.ts';
-import {
-  type GateLimit,
-  type GateSettings,
-  type GatedMetricId,
-  gatedMetricSchema,
-  isJudgedOnly,
-} from '../../records/gated-metric.ts';
+import { gatedMetricSchema, isJudgedOnly } from '../../records/gated-metric.ts';
+import type { GateLimit, GateSettings, GatedMetricId } from '../../records/gated-metric.ts';
 import { type CellKey, count, type Immutable, numberOrNull, type SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';

@@ -7,16 +7,8 @@ import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence, Candidate } from './evidence.ts';
 import { judgedCell, JudgedFacts } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
-import {
-  type About,
-  type CellChange,
-  cellChange,
-  cellIn,
-  rawChange,
-  sizeOf,
-  isSteady,
-  steadyChanges,
-} from './metric-changes.ts';
+import { cellChange, cellIn, rawChange, sizeOf, isSteady, steadyChanges } from './metric-changes.ts';
+import type { About, CellChange } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 
 export type SweepVerdict = ReturnType<typeof judgeSweep>;

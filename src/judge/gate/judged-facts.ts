@@ -7,16 +7,8 @@ import { geometricMean, sharedNoise } from '../geometric-mean.ts';
 import { type CellJudgement, type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
-import {
-  type About,
-  baselineOf,
-  cellIn,
-  changePercentOf,
-  idOf,
-  isMostlyLeft,
-  isSteady,
-  rawChange,
-} from './metric-changes.ts';
+import { baselineOf, cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange } from './metric-changes.ts';
+import type { About } from './metric-changes.ts';
 
 interface Measured extends MetricHistory {
   readonly of: CellEvidence;

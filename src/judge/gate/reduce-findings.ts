@@ -5,15 +5,8 @@ import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS } from './cell-words.ts';
 import type { SweepEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
-import {
-  type CellChange,
-  cellIn,
-  type FindingCell,
-  isMostlyLeft,
-  sizeOf,
-  baselineOf,
-  marginBetween,
-} from './metric-changes.ts';
+import { cellIn, isMostlyLeft, sizeOf, baselineOf, marginBetween } from './metric-changes.ts';
+import type { CellChange, FindingCell } from './metric-changes.ts';
 
 /** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;

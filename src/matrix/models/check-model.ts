@@ -1,15 +1,8 @@
 import type { BuildShape } from '../../records/cell.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
 import { type MatrixCell, onnxOf, type Placed } from '../matrix.ts';
-import {
-  elementsBytes,
-  fixedSize,
-  type OnnxFacts,
-  type OnnxTensorInfo,
-  shapeFits,
-  shapeText,
-  opCountsText,
-} from '../../tools/onnx/facts.ts';
+import { elementsBytes, fixedSize, shapeFits, shapeText, opCountsText } from '../../tools/onnx/facts.ts';
+import type { OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { isDynamic } from './models.ts';

@@ -1,11 +1,7 @@
 import type { SourcePosition } from '../../errors.ts';
 import { type CellInputs, DEFAULT_ROUTE, type Precision, type PrecisionRoute } from '../../records/cell.ts';
-import {
-  type Conversion,
-  calibrationShapes,
-  CONVERTED_PRECISIONS,
-  METHODS_BY_PRECISION,
-} from '../../records/conversion.ts';
+import { calibrationShapes, CONVERTED_PRECISIONS, METHODS_BY_PRECISION } from '../../records/conversion.ts';
+import type { Conversion } from '../../records/conversion.ts';
 import { foldedNote } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';

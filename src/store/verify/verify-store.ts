@@ -8,14 +8,8 @@ import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
 import { sqliteRefusal } from '../file/store-file.ts';
-import {
-  brokenReferences,
-  differencesIn,
-  type MergeConflict,
-  MERGED_TABLES,
-  sameKeys,
-  shapeOf,
-} from '../merge/tables.ts';
+import { brokenReferences, differencesIn, MERGED_TABLES, sameKeys, shapeOf } from '../merge/tables.ts';
+import type { MergeConflict } from '../merge/tables.ts';
 
 const DAMAGE_KINDS = [
   'file',

@@ -1,8 +1,7 @@
 import { type Bins, binsFor, binsOver, countIn, ticks } from '../../statistics/histogram.ts';
 import { quantileSorted, trtexecPercentile } from '../../statistics/order-statistics.ts';
-import type { Look } from '../look.ts';
+import { type Look, dotted, padEnd, textWidth, wrapHanging } from '../look.ts';
 import { count, formatMs, formatPercent } from '../numbers.ts';
-import { dotted, padEnd, textWidth, wrapHanging } from '../text-width.ts';
 
 /** Time of each query in milliseconds, in any order; not empty. */
 export interface QueryTimes {

@@ -1,8 +1,7 @@
 import asciichart from 'asciichart';
 
 import { median } from '../../statistics/order-statistics.ts';
-import { type Look, plain } from '../look.ts';
-import { padEnd, padStart, textWidth } from '../text-width.ts';
+import { type Look, plain, padEnd, padStart, textWidth } from '../look.ts';
 
 export interface HistoryChart {
   /** One for each step, oldest first; null for a gap. */

@@ -1,5 +1,4 @@
-import type { Look } from '../look.ts';
-import { padStart, textWidth } from '../text-width.ts';
+import { type Look, padStart, textWidth } from '../look.ts';
 
 export interface ScatterPoint {
   readonly x: number;

@@ -5,14 +5,8 @@ import { conversionFailure, type ConversionFailure } from '../../records/convers
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import {
-  fixedSize,
-  type OnnxFacts,
-  type OnnxTensorInfo,
-  shapeFits,
-  shapeText,
-  type SizedInput,
-} from '../onnx/facts.ts';
+import { fixedSize, shapeFits, shapeText } from '../onnx/facts.ts';
+import type { OnnxFacts, OnnxTensorInfo, SizedInput } from '../onnx/facts.ts';
 
 /** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
 export const NPY_TYPES: Readonly<Record<string, string>> = {

@@ -2,8 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
-import { EnvironmentLackingError, InterruptedError, UsageError, ProgramError } from '../../errors.ts';
-import { EXIT_CODES } from '../../exit-codes.ts';
+import { EnvironmentLackingError, InterruptedError, UsageError, ProgramError, EXIT_CODES } from '../../errors.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';

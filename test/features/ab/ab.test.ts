@@ -4,14 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { OUTPUTS, benchJson } from '../../support/outputs.ts';
-import {
-  bench,
-  type BenchOptions,
-  sharedFolder,
-  temporaryFolder,
-  refusal,
-  temporaryStore,
-} from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, refusal, temporaryStore } from '../../support/bench.ts';
+import type { BenchOptions } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
 import { queryStore, firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';

@@ -7,14 +7,8 @@ import { ack } from '../../../src/features/ack/ack.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { Repository } from '../../support/repository.ts';
-import {
-  nightDate,
-  normals,
-  simulatedCells,
-  type SimulatedNights,
-  simulateNights,
-  sweepOfNight,
-} from '../../support/simulated-store.ts';
+import { nightDate, normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import type { SimulatedNights } from '../../support/simulated-store.ts';
 import { queryStore, change } from '../../support/store-dump.ts';
 import { testIo } from '../../support/io.ts';
 

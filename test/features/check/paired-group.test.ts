@@ -7,7 +7,7 @@ import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import type { KeyedCell } from '../../../src/records/cell.ts';
 import type { MetricId } from '../../../src/records/metric.ts';
 import { isCalled } from '../../../src/records/verdict.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
+import { textWidth } from '../../../src/terminal/look.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { simulatedStore } from '../../support/made-stores.ts';
 import { imageCell } from '../../support/image-cell.ts';

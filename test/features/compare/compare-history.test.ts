@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { median } from '../../../src/statistics/order-statistics.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
+import { textWidth } from '../../../src/terminal/look.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/exit-codes.ts';
+import { EXIT_CODES, FAIL_ON_WORDS } from '../../../src/errors.ts';
 import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/evidence.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';

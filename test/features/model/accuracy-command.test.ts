@@ -6,12 +6,8 @@ import { describe, expect, test } from 'vitest';
 
 import { COMPARISON, worstOutput } from '../../../src/features/model/compare-pair.ts';
 import { readAnswer } from '../../../src/tools/python/helper.ts';
-import {
-  type AccuracyInputs,
-  type AccuracyRecord,
-  accuracyDrop,
-  sameAccuracyHistory,
-} from '../../../src/records/accuracy.ts';
+import { accuracyDrop, sameAccuracyHistory } from '../../../src/records/accuracy.ts';
+import type { AccuracyInputs, AccuracyRecord } from '../../../src/records/accuracy.ts';
 import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { bench, type Finished, ROOT, temporaryFolder, refusal, temporaryStore } from '../../support/bench.ts';
 import { writeNpy } from '../../support/npy.ts';

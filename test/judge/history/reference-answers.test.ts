@@ -3,14 +3,8 @@ import * as z from 'zod';
 
 import { jsonLines, packedCells, packedHistories, packedText } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
-import {
-  type Alarm,
-  type CellVerdict,
-  type NightAlarm,
-  scoreCells,
-  scoreHistories,
-  scoreNights,
-} from '../../../benchmarks/detection/score.ts';
+import { scoreCells, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
+import type { Alarm, CellVerdict, NightAlarm } from '../../../benchmarks/detection/score.ts';
 import { type ChangePoint, findChangePoints } from '../../../src/judge/history/lasting-changes.ts';
 
 /** What the reference detector printed; see the README of the fixtures. */

@@ -4,14 +4,8 @@ import { describe, expect, test } from 'vitest';
 
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
-import {
-  type Efficiency,
-  engineEfficiency,
-  GPU_PEAKS,
-  peakFlops,
-  peaksOf,
-  type ShapedModel,
-} from '../../../src/layers/work/efficiency.ts';
+import { engineEfficiency, GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/efficiency.ts';
+import type { Efficiency, ShapedModel } from '../../../src/layers/work/efficiency.ts';
 import { flopsOf } from '../../../src/layers/work/layer-work.ts';
 import { measuredWork } from '../../support/measured-work.ts';
 import { onnxNetwork } from '../../support/onnx-models.ts';

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import type { KeyedCell } from '../../../src/records/cell.ts';
 import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
 import { histogramChart, type QueryTimes } from '../../../src/terminal/charts/histogram-chart.ts';
-import { makeLook } from '../../../src/terminal/look.ts';
-import { textWidth } from '../../../src/terminal/text-width.ts';
+import { makeLook, textWidth } from '../../../src/terminal/look.ts';
 import { choiceCell } from '../../support/deployments.ts';
 
 const PLAIN = makeLook(80, false);

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { renderHistoryChart, roundScale } from '../../../src/terminal/charts/history-chart.ts';
 import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
-import { makeLook } from '../../../src/terminal/look.ts';
-import { alignPoints, asciiText, textWidth } from '../../../src/terminal/text-width.ts';
+import { makeLook, alignPoints, asciiText, textWidth } from '../../../src/terminal/look.ts';
 
 const plain = (text: string): string => text;
 

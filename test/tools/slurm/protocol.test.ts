@@ -10,13 +10,8 @@ import {
 } from '../../../src/features/slurm/sbatch-args.ts';
 import type { SlurmSettings } from '../../../src/matrix/schema/slurm-schema.ts';
 import { isPassing, parseJobId } from '../../../src/tools/slurm/slurm-client.ts';
-import {
-  type ShardFacts,
-  type TaskRow,
-  parseSacct,
-  parseSqueue,
-  reconcileShard,
-} from '../../../src/tools/slurm/states.ts';
+import { parseSacct, parseSqueue, reconcileShard } from '../../../src/tools/slurm/states.ts';
+import type { ShardFacts, TaskRow } from '../../../src/tools/slurm/states.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 

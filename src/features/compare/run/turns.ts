@@ -2,15 +2,8 @@ import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../run/live-progress.ts';
 import { InterruptedError } from '../../../errors.ts';
-import {
-  type Enough,
-  type GrowingRuns,
-  highestRepeat,
-  newestRun,
-  plannedRunS,
-  timeBudget,
-  undecided,
-} from '../../../judge/adaptive-repeats.ts';
+import { highestRepeat, newestRun, plannedRunS, timeBudget, undecided } from '../../../judge/adaptive-repeats.ts';
+import type { Enough, GrowingRuns } from '../../../judge/adaptive-repeats.ts';
 import { withLockedClocks } from '../../../run/run-sweep.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';

@@ -8,7 +8,7 @@ import type { PageCell, PageData, PagePoint } from '../../../html/page-data.ts';
 import { identity } from '../../../terminal/machine-text.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { metricOf } from '../../../records/metric.ts';
-import { dotted } from '../../../terminal/text-width.ts';
+import { dotted } from '../../../terminal/look.ts';
 import { cellLabel } from '../../../records/cell-label.ts';
 import { cellsView } from './cells-view.ts';
 import { type PageModel, pageModel } from './cell-rows.ts';

@@ -1,6 +1,5 @@
-import type { Look } from '../../../terminal/look.ts';
+import { type Look, dotted, wrapHanging, wrapWords } from '../../../terminal/look.ts';
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
-import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
 import { type SearchOutput, SearchRuns, type SearchRequest, wantedSearch } from './search-runs.ts';
 import { gitStateOf } from '../../../cli/git-state.ts';
@@ -9,7 +8,7 @@ import { withStoreIfAny } from '../../../cli/with-store.ts';
 import { prepare } from '../../plan/index.ts';
 import { plannedSweep } from '../../../run/planned-sweep.ts';
 import { printResult, type Io } from '../../../cli/io.ts';
-import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../../errors.ts';
 import type { SweepOptions } from '../command.ts';
 
 type Group = SearchOutput['groups'][number];

@@ -6,24 +6,12 @@ import { noiseKindOf } from '../../../records/cell.ts';
 import type { CellKey, SweepId } from '../../../records/scalars.ts';
 import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
 import { isIneligible } from '../../../records/run-flag.ts';
-import {
-  SEARCH_AXES,
-  axisTwinKey,
-  judgePoints,
-  placeOn,
-  searchStep,
-  type LatencySearch,
-  type SearchPoint,
-} from '../../../judge/latency-search.ts';
+import { SEARCH_AXES, axisTwinKey, judgePoints, placeOn, searchStep } from '../../../judge/latency-search.ts';
+import type { LatencySearch, SearchPoint } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
 import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
-import {
-  count,
-  id,
-  output as outputSchema,
-  provenance as provenanceSchema,
-  type OutputOf,
-} from '../../../records/output-parts.ts';
+import { count, id, output as outputSchema, provenance as provenanceSchema } from '../../../records/output-parts.ts';
+import type { OutputOf } from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { median } from '../../../statistics/order-statistics.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';

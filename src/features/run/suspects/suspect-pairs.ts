@@ -3,14 +3,8 @@ import type { LiveProgress } from '../../../run/live-progress.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
 import { isSameLibrary } from '../../../engines/timing-caches.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
-import {
-  type Suspect,
-  buildOf,
-  chooseSuspects,
-  confirmBudgetS,
-  keptEngine,
-  recordedProblem,
-} from './last-good-engine.ts';
+import { buildOf, chooseSuspects, confirmBudgetS, keptEngine, recordedProblem } from './last-good-engine.ts';
+import type { Suspect } from './last-good-engine.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import {
