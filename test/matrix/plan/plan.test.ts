@@ -7,6 +7,7 @@ import {
   planOfShard,
   shardPlan,
   type TimeEstimates,
+  totalEstimateS,
 } from '../../../src/matrix/plan/assign-gpus.ts';
 import { makePlan } from '../../../src/matrix/plan/make-plan.ts';
 import { inRounds } from '../../../src/matrix/plan/order.ts';
@@ -156,6 +157,7 @@ describe('a plan is fitted to a time', () => {
     const fitted = fitBudget(plan, 50, estimates, 1);
     expect(batchesOf(fitted.plan)).toEqual([1, 2]);
     expect([fitted.plan.builds.map(({ buildRef }) => buildRef), fitted.leftOutS]).toEqual([['a'], 70]);
+    expect([totalEstimateS(plan, false, estimates), totalEstimateS(plan, false)]).toEqual([114, 150]);
   });
 
   test('two GPUs measure twice as much; one cell is measured in any case', () => {
