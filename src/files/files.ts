@@ -218,10 +218,11 @@ export function writeNote(path: string, value: object): Promise<void> {
   return writeAtomically(path, `${JSON.stringify(value, null, 1)}\n`);
 }
 
-export function sha256OfFileSync(path: string): { sha256: string; bytes: number; isZeros: boolean } {
+export function sha256OfFileSync(path: string): { sha256: string; bytes: number; isConstant: boolean } {
   const bytes = readFileSync(path);
-  const isZeros = bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
-  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length, isZeros };
+  // An element of each type repeats within 8 bytes.
+  const isConstant = bytes.length > 8 && bytes.subarray(8).equals(bytes.subarray(0, -8));
+  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length, isConstant };
 }
 
 /**

@@ -157,8 +157,8 @@ function settingsOf(
   const build = isDriven ? { ...read, flags: {}, isFrozen: false, timingCache: { kind: 'none' as const } } : read;
   const method = readMethod(file, isDriven ? new Map() : point, build, list);
   const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => {
-    const { bytes = 0, isZeros = false } = hashed.get(value) ?? {};
-    return [input, { value, at, bytes, isZeros }] as const;
+    const { bytes = 0, isConstant = false } = hashed.get(value) ?? {};
+    return [input, { value, at, bytes, isConstant }] as const;
   });
   return { build, method: isDriven ? { ...method, flags: {} } : method, inputFiles: Object.fromEntries(files) };
 }

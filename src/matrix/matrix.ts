@@ -46,13 +46,13 @@ export function onnxOf(source: EngineSource): Placed<string> | null {
 export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
   /** True if the file holds only zero bytes. */
-  readonly isZeros: boolean;
+  readonly isConstant: boolean;
 }
 
 /** Hashes of files that cells depend on, by absolute path; unreadable ones are absent. */
 export type HashedFiles = ReadonlyMap<
   string,
-  { readonly sha256: string; readonly bytes: number; readonly isZeros?: boolean }
+  { readonly sha256: string; readonly bytes: number; readonly isConstant?: boolean }
 >;
 
 export type TimingCacheChoice =

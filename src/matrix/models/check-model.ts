@@ -117,13 +117,13 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
     ].filter((problem) => problem !== null);
     return problems.map((problem) => ({ at, problem: `model "${cell.model}" has ${problem}` }));
   });
-  const zeros = cells.flatMap(({ inputFiles }) =>
-    Object.entries(inputFiles).flatMap(([name, { at, isZeros }]) => {
-      const problem = `inputs.${printable(name)}: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values`;
-      return isZeros ? [{ at, problem }] : [];
+  const constants = cells.flatMap(({ inputFiles }) =>
+    Object.entries(inputFiles).flatMap(([name, { at, isConstant }]) => {
+      const problem = `inputs.${printable(name)}: one value throughout: a GPU draws less power on it, and clocks higher, than on real values`;
+      return isConstant ? [{ at, problem }] : [];
     }),
   );
-  return [...new Set([...notes, ...zeros].map(formatMistake))];
+  return [...new Set([...notes, ...constants].map(formatMistake))];
 }
 
 /** The ONNX files of the cells, each once, where it is named first. */

@@ -108,17 +108,18 @@ describe('what is no mistake', () => {
     ]);
   });
 
-  test('inputs of nothing but zeros are a note', async () => {
+  test('inputs of one value throughout, zeros or ones, are a note', async () => {
     const lines = [
       'models:',
       '  fixed: {onnx: fixed.onnx, shapes: static, inputs: {x: zeros.bin}}',
       '  real: {onnx: fixed.onnx, shapes: static, inputs: {x: values.bin}}',
+      '  ones: {onnx: fixed.onnx, shapes: static, inputs: {x: ones.bin}}',
       'axes: {precision: fp32}',
     ];
-    const files = { 'zeros.bin': Buffer.alloc(48), 'values.bin': Buffer.alloc(48).fill(1, 40) };
-    expect(await notesOf(lines, files)).toEqual([
-      'note: m.yaml:2:57: inputs.x: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values',
-    ]);
+    const ones = Buffer.from(new Float32Array(12).fill(1).buffer);
+    const files = { 'zeros.bin': Buffer.alloc(48), 'ones.bin': ones, 'values.bin': Buffer.alloc(48).fill(1, 40) };
+    const note = 'inputs.x: one value throughout: a GPU draws less power on it, and clocks higher, than on real values';
+    expect(await notesOf(lines, files)).toEqual([`note: m.yaml:2:57: ${note}`, `note: m.yaml:4:56: ${note}`]);
   });
 
   test('without shapes the model says them, where only its first dimension is dynamic', async () => {

@@ -32,7 +32,6 @@ describe('calm cells', () => {
 
   test.each([
     [10, 5],
-    [14, 7],
     [6, 6],
   ])('two steps after %i sweeps, %i sweeps apart', (quiet, apart) => {
     const levelOf = (sweep: number): number =>
