@@ -28,11 +28,12 @@ if (rule === 'crash' && !isHelp) {
   process.kill(process.pid, 'SIGABRT');
 } else if (['hangs', 'lasts', 'stubborn'].includes(rule) && !isHelp) {
   begin();
-  if (rule === 'lasts') out('[11/21/2026-07:33:53] [I] Starting inference\n');
   if (rule === 'stubborn') for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
   // A child of its own, as a plugin or a wrapper script might start: it must not outlive the run.
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 120000)'], { stdio: 'ignore' });
   if (process.env.STUB_PIDS) appendFileSync(process.env.STUB_PIDS, `${process.pid}\n${child.pid}\n`);
+  // bench may end it from here on.
+  if (rule === 'lasts') out('[11/21/2026-07:33:53] [I] Starting inference\n');
   wait();
 } else {
   const { last, exitCode } = answer(start, { out, err });
