@@ -4,7 +4,6 @@ import { type DefinedCommand, defineGroup, type Execute } from './cli/define-com
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/store-location.ts';
-import { removedLine, wrongUseLine } from './cli/wrong-use.ts';
 import { EXIT_CODE_WORDS, EXIT_CODES, type ExitCode } from './errors.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
@@ -34,12 +33,14 @@ import { reproCommand } from './features/repro/command.ts';
 import { runCommand } from './features/run/command.ts';
 import { schemaCommand } from './features/schema/command.ts';
 import { showCommand } from './features/show/command.ts';
-import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
+import { slurmCommands, slurmExecutor } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
 import { dotted, labelled, wrapHanging } from './terminal/look.ts';
+import { nearest } from './text/nearest.ts';
+import { printable } from './text/printable.ts';
 
-export { ignoreEpipe, processIo } from './cli/io.ts';
+export { ignoreEpipe, processIo } from './cli/process-io.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -49,24 +50,13 @@ const lsCommands = defineGroup({
   commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
-const slurmCommands = defineGroup({
-  name: 'slurm',
-  summary: 'follow, resume and cancel sweeps of bench run --executor slurm',
-  examples: [
-    'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
-    'bench slurm resume bench-slurm/1a2b3c4d',
-    'bench slurm cancel bench-slurm/1a2b3c4d',
-  ],
-  commands: [collectCommand, resumeCommand, cancelCommand, workerCommand],
-});
-
 const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]])[] = [
   [
     'Measure:',
     initCommand,
     doctorCommand,
     planCommand,
-    runCommand,
+    runCommand(slurmExecutor),
     importCommand,
     parseCommand,
     abCommand,
@@ -177,4 +167,68 @@ function firstScreenAsOne<Item extends Command | Option>(
 
 function withoutOptions(command: Command): string {
   return Help.prototype.subcommandTerm(command).replace(' [options]', '');
+}
+
+/** Commands to suggest for names of other tools, and for words of several commands. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['blame', 'bisect'],
+  ['clean', 'db prune'],
+  ['diff', 'compare'],
+  ['explain', 'show RUN --next'],
+  ['history', 'trend'],
+  ['latest', 'show latest'],
+  ['list', 'ls'],
+  ['log', 'ls sweeps'],
+  ['pareto', 'choose'],
+  ['resume', 'run --resume'],
+  ['rm', 'db rm'],
+  ['slo', 'choose --max-latency MS'],
+  ['status', 'ls sweeps'],
+]);
+
+/** @param usages usage lines of the commands of bench by name, such as `db verify` */
+export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>): string {
+  const [, what = text, hint = null] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
+  const [, unknown] = /^unknown command '(.*)'$/.exec(what) ?? [];
+  const option = what === "unknown option '-v'" ? '--version' : hint;
+  const meant = unknown === undefined ? (option ?? choiceMeant(what)) : commandMeant(unknown, [...usages.keys()]);
+  const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
+  const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
+  const usage = usages.get(crowded);
+  const help = usage === undefined ? 'see --help' : `usage: bench ${crowded} ${usage}`;
+  return `bench: ${printable(what).replace(/\.$/, '').replace(' is invalid. ', ' is invalid: ')}${suggestion} (${help})\n`;
+}
+
+function commandMeant(word: string, commands: readonly string[]): string | null {
+  const named = commands.map((command): [string, string] => [command.split(' ').at(-1) ?? command, command]);
+  const known = new Map([...named.toReversed(), ...MEANT].filter(([, command]) => command !== word));
+  const found = nearest(word, [...known.keys()]);
+  return found === null ? null : (known.get(found) ?? null);
+}
+
+function choiceMeant(what: string): string | null {
+  const [, word = '', allowed = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
+  return word === '' ? null : nearest(word, allowed.split(', '));
+}
+
+/** Commands, and options of commands, of the previous version; a row stays for one release. */
+const REMOVED: ReadonlyMap<string, string> = new Map([
+  ['noise --want', 'its table shows the change that 1, 3, 5 and 10 runs detect'],
+  ['ls machines --cells', 'bench compare gpu=A gpu=B --across-gpu compares GPUs'],
+  ['ls machines --metric', 'bench compare gpu=A gpu=B --metric compares machines'],
+  ['report --google-benchmark', '--bmf and --csv have the same numbers'],
+  ['init --yes', 'bench init never asks'],
+  ['help man', '`bench help` and --help of each command document all options'],
+]);
+
+/** One line for a removed command or option; null otherwise. */
+export function removedLine(argv: readonly string[]): string | null {
+  const typed = argv.filter((word) => !word.startsWith('-')).join(' ');
+  for (const [name, instead] of REMOVED) {
+    const [command = '', option] = name.split(/ (?=--)/);
+    const isGiven = option === undefined || argv.some((word) => word === option || word.startsWith(`${option}=`));
+    if (!isGiven || !`${typed} `.startsWith(`${command} `)) continue;
+    return `bench: ${option === undefined ? '' : `${option} of `}bench ${command} was removed: ${instead}\n`;
+  }
+  return null;
 }

@@ -1,5 +1,4 @@
 import { isOneOf } from './text/unknown-values.ts';
-import type { FailureReason } from './records/outcome.ts';
 
 /** An error that a user can act on: printed as its lines, without a stack. */
 export abstract class BenchError extends Error {
@@ -58,19 +57,6 @@ export class StoreError extends BenchError {
 export class StoreAccessError extends StoreError {
   override readonly name = 'StoreAccessError';
   override readonly exitCode = EXIT_CODES.environmentLacking;
-}
-
-/** Transient reasons: the same conversion may succeed later. */
-const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
-
-export class ConversionError extends BenchError {
-  override readonly name = 'ConversionError';
-  readonly exitCode: ExitCode;
-
-  constructor(problem: string, reason: FailureReason) {
-    super(problem);
-    this.exitCode = MISHAPS.includes(reason) ? EXIT_CODES.incomplete : EXIT_CODES.wrongUse;
-  }
 }
 
 /** Ctrl-C, or a termination signal. */
@@ -138,23 +124,6 @@ export class ExportFormatError extends Error {
   override readonly name = 'ExportFormatError';
 }
 
-/** Words for the code of a system or SQLite error about a file. */
-export const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  SQLITE_FULL: 'the disk is full',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  EMFILE: 'too many open files',
-  ENOENT: 'file or folder not found',
-  EEXIST: 'a part of its path is not a folder',
-  ENOTDIR: 'a part of its path is not a folder',
-  EISDIR: 'it is a folder; name a file',
-  EIO: 'the disk cannot be read or written',
-  ENAMETOOLONG: 'the name is too long',
-};
-
 /** The code of a system or SQLite error, such as `ENOENT`; empty for any other. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -209,16 +178,10 @@ export type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 /** Words of the previous version, and their meaning in this one. */
 export const EARLIER_WORDS = ['open', 'suspected'] as const;
 export type EarlierWord = (typeof EARLIER_WORDS)[number];
-const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression', suspected: 'unclear' };
+export const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression', suspected: 'unclear' };
 
 /** `--fail-on`: findings that set the exit code. */
 type FailOn = readonly (FailOnWord | EarlierWord)[];
-
-/** A note about words of the previous version; empty if none was used. */
-export function earlierWordsNote(requested: readonly string[] = []): string {
-  const taken = EARLIER_WORDS.filter((word) => requested.includes(word)).map((word) => `${word} as ${TAKEN_AS[word]}`);
-  return taken.length === 0 ? '' : `note: --fail-on takes ${taken.join(', and ')}, in this version only\n`;
-}
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 

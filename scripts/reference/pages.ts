@@ -2,7 +2,6 @@ import { Help, type CommandUnknownOpts, type Option } from '@commander-js/extra-
 
 import { makeProgram } from '../../src/cli.ts';
 import { COMMON_OPTIONS, commandsOf } from '../../src/cli/define-command.ts';
-import { processIo } from '../../src/cli/io.ts';
 import { EXIT_CODE_TEXTS } from '../../src/errors.ts';
 import { metricText } from '../../src/features/help/help.ts';
 import { METRIC_IDS } from '../../src/records/metric.ts';
@@ -13,6 +12,7 @@ import { FAILURE_REASONS, UNFIT_REASONS } from '../../src/records/outcome.ts';
 import { FLAG_LABELS, RUN_FLAGS } from '../../src/records/run-flag.ts';
 import { adviceOf, REASON_TEXT } from '../../src/terminal/words.ts';
 import { matrixReference } from './matrix-keys.ts';
+import { processIo } from '../../src/cli/process-io.ts';
 
 /** An option of at least this many commands is described once. */
 const SHARED_BY = 3;

@@ -4,14 +4,14 @@ import { basename, dirname, join } from 'node:path';
 
 import { type Digest, digestOf } from '../files/files.ts';
 import { makeOwnFolder, putInPlace, refuseLink } from '../files/folders.ts';
-import type { Attachment } from '../files/layout.ts';
-import { attachedPathOf, attachmentKind, isTemporary, nameProblem, runOfAttached } from '../files/layout.ts';
+import { isTemporary, runOfAttached } from '../files/layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 import type { RunId } from '../records/scalars.ts';
+import { type Attachment, attachedPathOf, attachmentKind, nameProblem } from '../files/attachments.ts';
 
 /** Hash of the stored bytes: attachments, unlike the files of a run, are never compressed. */
 export function digestOfAttached(path: string): Promise<Digest> {

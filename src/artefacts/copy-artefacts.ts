@@ -12,15 +12,9 @@ import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
 import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from '../files/folders.ts';
-import {
-  attachedPathOf,
-  isTemporary,
-  removedFolderOf,
-  runOfAttached,
-  SWEEP_MANIFEST,
-  sweepFolderOf,
-} from '../files/layout.ts';
+import { isTemporary, removedFolderOf, runOfAttached, SWEEP_MANIFEST, sweepFolderOf } from '../files/layout.ts';
 import { writePrunedNote, writeSweepManifest } from './sweep-notes.ts';
+import { attachedPathOf } from '../files/attachments.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Existing folders stay. A kill leaves only

@@ -1,11 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { feed, plainName, readChunks, wholeOf } from '../files/files.ts';
-import { isTemporary, RUN_MANIFEST } from '../files/layout.ts';
-import { parseRunManifest } from './run-manifest.ts';
+import { plainName, readChunks, wholeOf } from '../files/files.ts';
+import { isTemporary } from '../files/layout.ts';
 import { TooLargeError } from '../errors.ts';
-import type { StoredArtefact } from '../records/run.ts';
 
 /** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
@@ -80,24 +78,4 @@ export class RunFiles {
     if (error instanceof TooLargeError) this.tooLarge ??= error;
     return error;
   }
-}
-
-/** Which files of a run are missing, or differ from the hash in the store. */
-export async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean) {
-  const files = await folderFiles(folder);
-  const [only] = stored;
-  const problems: { readonly kind: 'missing' | 'damaged'; readonly file: string }[] = [];
-  for (const artefact of stored) {
-    const file = files.get(artefact.name) ?? (only === artefact ? files.get('stdout.log') : undefined);
-    if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
-    if (file === undefined || isQuick) continue;
-    // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
-    const { bytes, sha256 } = await feed(readChunks(join(folder, file)));
-    if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
-  }
-  const manifest = await readFile(join(folder, RUN_MANIFEST), 'utf8').catch(() => null);
-  if (manifest === null || parseRunManifest(manifest).manifest === null) {
-    problems.push({ kind: manifest === null ? 'missing' : 'damaged', file: RUN_MANIFEST });
-  }
-  return problems;
 }

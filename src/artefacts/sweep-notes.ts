@@ -10,12 +10,11 @@ import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../reco
 import { idSchema, type Immutable, isId, type SweepId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';
-import { withoutSecretEnv } from '../text/redact.ts';
+import { acknowledgementsOf, findingsReportedIn, judgedAmong } from '../store/sweeps/findings.ts';
 
 const SWEEP_MANIFEST_VERSION = 1;
 
-const sweepManifestSchema = sweepSchema.extend({
+export const sweepManifestSchema = sweepSchema.extend({
   schemaVersion: z.literal(SWEEP_MANIFEST_VERSION),
   plan: z.unknown().optional(),
   importedAt: z.string().nullable().default(null),
@@ -35,14 +34,6 @@ export async function writeSweepManifest(artefactsFolder: string, manifest: Swee
   const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, ...others };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
   await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
-}
-
-/** Null when the file is missing or damaged: the runs can be read without it. */
-export function readSweepManifest(path: string): SweepManifest | null {
-  const note = readJson(path, sweepManifestSchema);
-  if (note === null) return null;
-  const { plan, importedAt, schemaVersion: _, ...sweep } = note;
-  return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
 }
 
 const PRUNED_NOTE = 'pruned.json';
@@ -67,11 +58,11 @@ export function readPrunedNotes(folder: string): PrunedNote[] {
   return folders.flatMap((path) => readJson(join(path, PRUNED_NOTE), prunedNoteSchema) ?? []);
 }
 
-const FINDINGS_FILE = 'findings.json';
+export const FINDINGS_FILE = 'findings.json';
 
 const MAX_FINDINGS = 10_000;
 
-const findingsFileSchema = z.object({
+export const findingsFileSchema = z.object({
   schemaVersion: z.literal(2),
   sweepId: idSchema,
   judged: judgedSweepSchema.nullable(),
@@ -79,10 +70,6 @@ const findingsFileSchema = z.object({
   findings: z.array(findingSchema).max(MAX_FINDINGS),
   acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
 });
-
-interface SweepFolder {
-  readonly path: string;
-}
 
 type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
 
@@ -106,20 +93,4 @@ export async function writeFindings(db: StoreDatabase, artefactsFolder: string, 
     refuseLink(folder);
     await writeNote(path, file);
   }
-}
-
-/**
- * Call this after all sweeps are in the store, because a finding refers to several. Keeps findings that are already
- * stored. Returns the sweeps that have findings.
- */
-export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[]): SweepId[] {
-  // Skips damaged files: the results do not depend on them.
-  const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
-  for (const file of files) restoreFindings(db, file);
-  return files.map(({ sweepId }) => sweepId);
-}
-
-/** Reads findings into the store and also writes them next to the artefacts here. */
-export async function takeFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[], artefactsFolder: string) {
-  await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

@@ -1,11 +1,12 @@
-import { EXIT_CODES, type ExitCode, earlierWordsNote, BenchError, errorText, SYSTEM_PROBLEMS } from '../errors.ts';
+import { EXIT_CODES, type ExitCode, BenchError, errorText, EARLIER_WORDS, TAKEN_AS } from '../errors.ts';
 import { clockRecordNames } from '../process/lock.ts';
-import { type Io, withoutColor } from './io.ts';
+import { type Io, withNamedStore } from './io.ts';
 import { asciiText } from '../terminal/look.ts';
 import { printable } from '../text/printable.ts';
 import type { OutputOptions } from './define-command.ts';
-import { withNamedStore } from './name-store.ts';
 import { sqliteProblem } from '../store/file/store-file.ts';
+import { withoutColor } from './process-io.ts';
+import { SYSTEM_PROBLEMS } from './output-file.ts';
 
 export async function execute(
   options: OutputOptions,
@@ -68,4 +69,10 @@ function systemProblem(error: unknown): string | null {
 
 function debug(error: unknown, io: Io): void {
   if (io.env['BENCH_DEBUG'] && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
+}
+
+/** A note about words of the previous version; empty if none was used. */
+function earlierWordsNote(requested: readonly string[] = []): string {
+  const taken = EARLIER_WORDS.filter((word) => requested.includes(word)).map((word) => `${word} as ${TAKEN_AS[word]}`);
+  return taken.length === 0 ? '' : `note: --fail-on takes ${taken.join(', and ')}, in this version only\n`;
 }

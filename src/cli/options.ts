@@ -1,8 +1,6 @@
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import * as z from 'zod';
 
-import { patternName } from '../harnesses/number-pattern.ts';
-import { LAYER_GROUPINGS } from '../records/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { parseShapes } from '../records/cell.ts';
 import type { ConfirmBudget } from '../records/gated-metric.ts';
@@ -11,12 +9,11 @@ import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
-import type { IntegerRange } from '../variants/make-inputs.ts';
 import type { CommonOptions } from './define-command.ts';
 import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../errors.ts';
 
 /** @param read returns null for invalid text */
-function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
+export function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
   return (text) => {
     const value = read(text);
     if (value === null) throw new InvalidArgumentError(problem);
@@ -24,7 +21,7 @@ function parser<Value>(read: (text: string) => Value | null, problem: string): (
   };
 }
 
-function numberParser(isAllowed: (value: number) => boolean, problem: string): (text: string) => number {
+export function numberParser(isAllowed: (value: number) => boolean, problem: string): (text: string) => number {
   return parser((text) => {
     const value = text.trim() === '' ? Number.NaN : Number(text);
     return Number.isFinite(value) && isAllowed(value) ? value : null;
@@ -41,8 +38,6 @@ export const wholeNumber = parser((text) => {
   return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : null;
 }, 'must be a whole number, 0 or more.');
 
-export const numberFromZero = numberParser((value) => value >= 0, 'must be a number, 0 or more.');
-
 export const positiveNumber = numberParser((value) => value > 0, 'must be a number above 0.');
 
 const MS_UNITS = new Map([
@@ -56,11 +51,6 @@ const MS_UNITS = new Map([
 export const milliseconds = parser(
   (text) => readQuantity(text, MS_UNITS) || null,
   'must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms.',
-);
-
-export const portNumber = parser(
-  (text) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : null),
-  'must be from 0 to 65535.',
 );
 
 function percentUpTo(most: number): (text: string) => number {
@@ -111,15 +101,7 @@ export const coolDownRequest = parser(readCoolDown, 'must be a time such as 10s,
 
 const numaPolicy = parser(readNumaPolicy, 'must be auto, off or the number of a node.');
 
-export const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
-
 export const statedShapes = parser(parseShapes, 'must be shapes such as input:8x3x224x224, separated by commas.');
-
-export const integerRange = parser((text): IntegerRange | null => {
-  const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
-  if (low === undefined || high === undefined || Number(low) > Number(high)) return null;
-  return [Number(low), Number(high)];
-}, 'must be a range such as 0..30521, with the lower number first.');
 
 const FILTER_HELP =
   "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )";
@@ -201,26 +183,18 @@ export function ownMetric(text: string): CustomMetricId {
   );
 }
 
-/** Text with a name in braces in place of the number. */
-export const numberPattern = parser(
-  (text) => (patternName(text) === null ? null : text),
-  'must be text with one name in braces, such as "latency: {ms} ms".',
-);
-
 export const noteText = parser((text) => {
   const line = foldedNote(text);
   return line !== '' && line.length <= LONGEST_NOTE ? line : null;
 }, `A note has 1 to ${LONGEST_NOTE} characters.`);
 
-function listOf<const Word extends string>(allowed: readonly Word[]): (text: string) => Word[] {
+export function listOf<const Word extends string>(allowed: readonly Word[]): (text: string) => Word[] {
   return (text) =>
     commaList(text).map((word) => {
       if (isOneOf(allowed, word)) return word;
       throw new InvalidArgumentError(`"${word}" is not one of ${allowed.join(', ')}.`);
     });
 }
-
-export const layerGroupings = listOf(LAYER_GROUPINGS);
 
 export function precisionShareOption() {
   return new Option(

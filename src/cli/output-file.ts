@@ -2,7 +2,7 @@ import { access, constants, lstat, open, realpath, rename, rm, stat } from 'node
 import { resolve } from 'node:path';
 
 import { temporaryPath } from '../files/layout.ts';
-import { EnvironmentLackingError, errorCode, SYSTEM_PROBLEMS } from '../errors.ts';
+import { EnvironmentLackingError, errorCode } from '../errors.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
 /**
@@ -61,3 +61,20 @@ export function cannotWrite(file: string, error: unknown, advice?: string): Envi
   const why = code === 'ENOENT' ? 'the folder does not exist' : (SYSTEM_PROBLEMS[code] ?? (code || 'unknown'));
   return new EnvironmentLackingError(`${file} cannot be written: ${why}${advice === undefined ? '' : `; ${advice}`}`);
 }
+
+/** Words for the code of a system or SQLite error about a file. */
+export const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  SQLITE_FULL: 'the disk is full',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many open files',
+  ENOENT: 'file or folder not found',
+  EEXIST: 'a part of its path is not a folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder; name a file',
+  EIO: 'the disk cannot be read or written',
+  ENAMETOOLONG: 'the name is too long',
+};

@@ -76,7 +76,7 @@ export async function makeOwnFolder(folder: string): Promise<void> {
   if (!existsSync(ignore)) await writeFile(ignore, '*\n');
 }
 
-interface FolderSize {
+export interface FolderSize {
   readonly files: number;
   readonly bytes: number;
 }
@@ -98,19 +98,6 @@ export async function folderSize(folder: string): Promise<FolderSize> {
     }
   }
   return total;
-}
-
-/**
- * Hides a folder from readers at once, then deletes it.
- * @returns what was in it
- */
-export async function removeFolder(folder: string): Promise<FolderSize> {
-  const size = await folderSize(folder);
-  const away = temporaryPath(folder);
-  await rm(away, { recursive: true, force: true });
-  await rename(folder, away);
-  await rm(away, { recursive: true, force: true });
-  return size;
 }
 
 /** Sorted entries of a folder; empty if it cannot be read. */

@@ -6,6 +6,7 @@ import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson, compareTexts } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import type { MetricId } from '../records/metric.ts';
+import * as part from '../records/output-parts.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
 import { engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/order-statistics.ts';
@@ -32,9 +33,7 @@ const energySchema = z.strictObject({
 
 export const deploymentSchema = z.strictObject({
   throughputQps: z.number(),
-  throughputFrom: z
-    .enum(['counted', 'medianLatency'])
-    .describe('medianLatency: computed from it, for a harness without throughput'),
+  throughputFrom: part.throughputFrom,
   itemsPerS: numberOrNull.describe('Null where no batch is known'),
   latencyMs: numberOrNull.describe('Median'),
   p99Ms: numberOrNull,

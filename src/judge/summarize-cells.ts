@@ -1,4 +1,3 @@
-import { type RealPrecision, precisionShare } from '../layers/summarize-layers.ts';
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
@@ -11,6 +10,7 @@ import { boundOf } from './bound.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { isStarved, leftOutFor } from './run-trust.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
+import { type RealPrecision, precisionShare } from '../layers/real-precision.ts';
 
 export function summarizeCells(
   cells: readonly KeyedCell[],

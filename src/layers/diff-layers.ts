@@ -1,7 +1,7 @@
 import { kernelName, knownNodes, type LayerFacts, nodesLabel } from './layer-facts.ts';
 import { type LayerMatch, matchLayers } from './match-layers.ts';
-import { sumMs } from './summarize-layers.ts';
 import { compareTactics, describeTacticChange, withoutNumbers } from './layer-name.ts';
+import { sumMs } from './real-precision.ts';
 
 export const LAYER_CHANGES = [
   'same',

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
+import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 
 /**

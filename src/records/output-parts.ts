@@ -85,3 +85,7 @@ export function outputOfVersion<const Version extends number, Shape extends z.Zo
 }
 
 export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;
+
+export const throughputFrom = z
+  .enum(['counted', 'medianLatency'])
+  .describe('medianLatency: computed from it, for a harness without throughput');

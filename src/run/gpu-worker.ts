@@ -1,18 +1,17 @@
-import { availableParallelism } from 'node:os';
-import { basename } from 'node:path';
+import { availableParallelism, hostname } from 'node:os';
+import { basename, join } from 'node:path';
 
 import { artefactsFolderOf } from '../files/layout.ts';
 import type { Io } from '../cli/io.ts';
 import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { takeGpu, unnamedGpu } from '../machine/gpu-lock.ts';
 import { ProcessFacts } from '../machine/host-facts.ts';
 import type { Machine } from '../machine/machine.ts';
 import { boundTo, coolDown, type CoolDown, type NumaPolicy } from '../machine/requests.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { type Lock, type LockWait, holderText, makeLockFolder } from '../process/lock.ts';
+import { type Lock, type LockWait, holderText, makeLockFolder, acquire } from '../process/lock.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -29,6 +28,7 @@ import { RunWatch } from './run-watch.ts';
 import { spawnWithNeighbor } from './start.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepEvent } from './sweep-context.ts';
+import { endOrphans, identityOf } from '../process/process-identity.ts';
 
 /** A sweep that can be measured on these machines. */
 export interface PreparedSweep<Stored = StoredPlan> {
@@ -228,4 +228,27 @@ export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env
     prefix: boundTo(node),
     note: other ? `runs are bound to NUMA node ${node}, their GPU hangs on node ${gpuNode}` : null,
   };
+}
+
+/**
+ * Takes the lock of a GPU. Only one process at a time may use the GPU, across users and stores.
+ * @param name UUID of the GPU or MIG device, or a substitute without nvidia-smi
+ * @param onNote called with the processes of a killed bench that were ended
+ */
+export function takeGpu(
+  name: string,
+  env: EnvironmentVariables,
+  onNote: (text: string) => void,
+  wait: LockWait,
+): Promise<Lock> {
+  const makeFolder = (): string => makeLockFolder(env);
+  const path = join(makeFolder(), `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
+  return acquire(path, wait, { isShared: true, makeFolder, endLeft: () => endOrphans(onNote) });
+}
+
+/** Name from host and number, because other machines may share the lock folder. `number` is null if not stated. */
+export function unnamedGpu(number: number | null, env: EnvironmentVariables): string {
+  // Slurm may show each task its GPU as number 0. These variables hold the numbers on the node.
+  const slurm = env['SLURM_STEP_GPUS'] || env['SLURM_JOB_GPUS'];
+  return `device-${number ?? (slurm || env['CUDA_VISIBLE_DEVICES'] || 0)}-of-${identityOf(process.pid).bootId ?? hostname()}`;
 }

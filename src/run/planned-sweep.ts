@@ -9,10 +9,12 @@ import { UsageError } from '../errors.ts';
 import { Lock, type LockHolder, holderText, lockHolder, tryAcquire } from '../process/lock.ts';
 import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
-import { type Sweep, newSweep } from '../records/sweep.ts';
+import { type Sweep, newSweep, type GitState } from '../records/sweep.ts';
 import type { TrtexecProgram } from '../trtexec/program/find-trtexec.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 import { type StoredPlan, storedPlanSchema } from './stored-plan.ts';
+import { ciBranch, readGitState, resolveRevision } from '../tools/git/git.ts';
+import type { Io } from '../cli/io.ts';
 
 /** Null with recordings, and if no cell needs it. */
 export function trtexecOf({ tensorrt }: Plan, { file, recordings }: TrtexecProgram): string | null {
@@ -77,4 +79,25 @@ export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void
 
 export function sweepLockHolder(artefactsFolder: string, sweepId: SweepId): LockHolder | null {
   return lockHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
+}
+
+/**
+ * The checked-out commit, or the named one.
+ * @throws UsageError when the commit is not in the repository, or there is no repository
+ */
+export async function gitStateOf(
+  options: { readonly commit?: string; readonly branch?: string },
+  io: Io,
+): Promise<GitState> {
+  const state = await readGitState(io.cwd);
+  const branch = options.branch ?? state.branch ?? ciBranch(io.env);
+  if (options.commit === undefined) return { ...state, branch };
+  const commit = await resolveRevision(io.cwd, options.commit);
+  const isInRepository = state.dirty !== null;
+  if (commit === null && (isInRepository || !/^[0-9a-f]{7,64}$/.test(options.commit))) {
+    throw new UsageError(
+      `--commit ${options.commit}: ${isInRepository ? 'commit not found in this repository' : 'there is no git repository here; give the id of a commit'}`,
+    );
+  }
+  return { commit: commit ?? options.commit, branch, dirty: false };
 }

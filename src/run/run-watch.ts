@@ -6,8 +6,8 @@ import type { OtherProcess } from '../records/telemetry.ts';
 import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { PrintedLines } from '../process/printed-lines.ts';
 import { type ProcessFacts, hostLoad } from '../machine/host-facts.ts';
+import { PrintedLines } from '../process/printed-lines.ts';
 
 export interface WatchedMachine {
   readonly env: EnvironmentVariables;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import type { Io } from '../cli/io.ts';
-import { allCells, findCells, plannedCells } from '../store/cells.ts';
+import { findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
@@ -14,9 +14,7 @@ import { type FieldWords, readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
 import { shellQuote } from '../text/shell-quote.ts';
 import { didYouMean } from '../text/nearest.ts';
-import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { findRunsByPrefix, type ShownRun, showRun, storedMetrics } from '../store/runs/show-run.ts';
 import {
   isMetric,
   isOwnMetric,
@@ -29,8 +27,7 @@ import {
 } from '../records/metric.ts';
 import type { Finding } from '../records/finding.ts';
 import { findFindingsByPrefix } from '../store/sweeps/findings.ts';
-import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
-import type { RunId, SweepId } from '../records/scalars.ts';
+import type { SweepId } from '../records/scalars.ts';
 import { usualBound } from '../judge/bound.ts';
 import { valuesOf } from '../judge/value-rule.ts';
 import { BOUNDS } from '../records/bound.ts';
@@ -39,6 +36,7 @@ import { isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';
 import { HINT_RULES } from '../trtexec/log/hints.ts';
+import { storedMetrics } from '../store/runs/run-details.ts';
 
 /** Returns `host-bound`: the words of tables as one word. */
 function flagWord(id: RunFlagId): string {
@@ -171,48 +169,15 @@ function nearestCells(cells: readonly KeyedCell[], name: string): string {
   return most === 0 ? '' : `; nearest: ${typed(byShared.get(most)?.slice(0, NEAREST) ?? [], cells)}`;
 }
 
-export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
-  const run = showRun(db, runId);
-  if (run === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
-  return run;
-}
-
 /** @throws UsageError for several */
 export function onlyOne<Item>(ref: string, [found, ...others]: readonly Item[], items: string): Item | null {
   if (others.length === 0) return found ?? null;
   throw new UsageError(`${printable(ref)} is the start of several ${items}: write more of it`);
 }
 
-/** The only run whose ID starts with the prefix; null for none or several. */
-export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
-  const [runId = null, ...more] = findRunsByPrefix(db, prefix);
-  return more.length > 0 ? null : runId;
-}
-
 /** The only finding whose ID starts with the prefix; null for none. @throws UsageError for several */
 export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | null {
   return onlyOne(prefix, findFindingsByPrefix(db, prefix), 'findings');
-}
-
-/**
- * The run whose ID starts with the name; for a cell, the fastest timed run of its newest sweep.
- * @throws UsageError when there is none, or more than one
- */
-export function namedRun(db: StoreDatabase, name: string): string {
-  const runId = onlyOne(name, findRunsByPrefix(db, name), 'ids');
-  if (runId !== null) return runId;
-  const cells = allCells(db);
-  if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
-    throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
-  }
-  if (/^latest(?:~\d+)?$/.test(name) || findSweepsByPrefix(db, name).length > 0) {
-    throw new UsageError(
-      `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
-    );
-  }
-  const [fastest] = measuredRunIds(db, namedCell(cells, name).key);
-  if (fastest !== undefined) return fastest;
-  throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }
 
 /**

@@ -7,10 +7,14 @@ import { sweepsOfCell } from '../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
-import { chooseCells, namedCells, onlyCell, runByPrefix, storedRun } from './by-name.ts';
+import { chooseCells, namedCells, onlyCell, namedCell, onlyOne } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides, type Side } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
+import { profiledRun, profiledCell } from './profiled-engine.ts';
+import { measuredRunIds } from '../store/builds/builds.ts';
+import { findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
+import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 
 /** One cell in some sweeps, or a single run of it. */
 export interface CellPoint extends Side {
@@ -128,4 +132,44 @@ function pointOf({ cells, ...place }: Place, name: string | null, all: readonly 
   }
   const what = name === null ? 'there are' : `${printable(place.isOfCells ? place.ref : name)} is`;
   return { ...place, cell: onlyCell(cells, what, all) };
+}
+
+/** A side that names a cell alone may have its newest profile in another sweep. */
+export function profiledPoint(db: StoreDatabase, { cell, isOfCells, sweeps, runId, ref }: CellPoint) {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const own = runId === null ? null : profiledRun(db, runId, ref);
+  return own ?? profiledCell(db, cell, ids, ref) ?? (isOfCells ? profiledCell(db, cell, null, ref) : null);
+}
+
+export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
+  const run = showRun(db, runId);
+  if (run === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
+  return run;
+}
+
+/** The only run whose ID starts with the prefix; null for none or several. */
+export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
+  const [runId = null, ...more] = findRunsByPrefix(db, prefix);
+  return more.length > 0 ? null : runId;
+}
+
+/**
+ * The run whose ID starts with the name; for a cell, the fastest timed run of its newest sweep.
+ * @throws UsageError when there is none, or more than one
+ */
+export function namedRun(db: StoreDatabase, name: string): string {
+  const runId = onlyOne(name, findRunsByPrefix(db, name), 'ids');
+  if (runId !== null) return runId;
+  const cells = allCells(db);
+  if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
+    throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
+  }
+  if (/^latest(?:~\d+)?$/.test(name) || findSweepsByPrefix(db, name).length > 0) {
+    throw new UsageError(
+      `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
+    );
+  }
+  const [fastest] = measuredRunIds(db, namedCell(cells, name).key);
+  if (fastest !== undefined) return fastest;
+  throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }

@@ -1,6 +1,5 @@
 import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
 import { joinLayers } from '../layers/profiled-engine.ts';
-import { realPrecision, type RealPrecision } from '../layers/summarize-layers.ts';
 import { type KeyedCell, batchOf, profileFor, profilesIn } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import type { CellRun } from '../records/run.ts';
@@ -9,10 +8,11 @@ import { loadedEngines } from '../store/builds/builds.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
-import { runLayers } from '../store/runs/show-run.ts';
 import { findBuilds } from '../store/sweeps/environments.ts';
 import { count } from '../terminal/numbers.ts';
 import { printable } from '../text/printable.ts';
+import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
+import { runLayers } from '../store/runs/run-details.ts';
 
 type EngineRun = Pick<CellRun, 'buildId' | 'cellKey'>;
 

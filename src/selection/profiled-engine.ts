@@ -10,16 +10,15 @@ import { layerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '
 import type { LayerRun } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
-import { runLayers } from '../store/runs/show-run.ts';
 import { cellOf } from '../artefacts/read/identify.ts';
 import { NOTHING_STATED } from '../artefacts/read/read-source.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
-import type { CellPoint } from './cell-points.ts';
 import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
+import { runLayers } from '../store/runs/run-details.ts';
 
 /** Layers of a run's profile, with notes on what weakens them; null without one. */
 export function profiledLayers(db: StoreDatabase, run: LayerRun) {
@@ -32,13 +31,6 @@ export function profiledLayers(db: StoreDatabase, run: LayerRun) {
 export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
   return run && profiledFrom(db, run, ref);
-}
-
-/** A side that names a cell alone may have its newest profile in another sweep. */
-export function profiledPoint(db: StoreDatabase, { cell, isOfCells, sweeps, runId, ref }: CellPoint) {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const own = runId === null ? null : profiledRun(db, runId, ref);
-  return own ?? profiledCell(db, cell, ids, ref) ?? (isOfCells ? profiledCell(db, cell, null, ref) : null);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
-import { STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
+import { STORE_COMMANDS, withNamedStore } from '../../src/cli/io.ts';
 
 /** One command line in this process. */
 async function typed(argv: readonly string[], cwd: string) {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
-import { spawnProcess } from '../../src/process/spawn.ts';
 import { openStore } from '../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
 import { stubMatrix } from '../support/stub.ts';
+import { spawnProcess } from '../../src/process/spawn-process.ts';
 
 const EXAMPLE = join(ROOT, 'matrices', 'quickstart.yaml');
 const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`';

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../src/layers/layer-facts.ts';
-import { sumMs } from '../../src/layers/summarize-layers.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
+import { sumMs } from '../../src/layers/real-precision.ts';
 
 const NORMAL = recordedLayers('pairs/vit_small.fp16/normal/profile');
 const PROFILES = [

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
-import { precisionShare, realPrecision } from '../../src/layers/summarize-layers.ts';
 import { choiceCell } from '../support/deployments.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
+import { precisionShare, realPrecision } from '../../src/layers/real-precision.ts';
 
 const rounded = (shares: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(shares).map(([type, share]) => [type, Number(share.toFixed(2))]));

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { InterruptedError } from '../../src/errors.ts';
-import { takeGpu, unnamedGpu } from '../../src/machine/gpu-lock.ts';
 import { Lock, type LockHolder, type LockWait, tryAcquire } from '../../src/process/lock.ts';
 import { identityOf } from '../../src/process/process-identity.ts';
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { isGone, untilGone } from '../support/processes.ts';
+import { takeGpu, unnamedGpu } from '../../src/run/gpu-worker.ts';
 
 const waiting = { signal: new AbortController().signal, onWait: () => {} };
 const GPU = 'GPU-1';

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 
-import { planOfCells, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
+import { planOfCells } from '../../src/matrix/plan/assign-gpus.ts';
 import { cellFields } from '../../src/matrix/matrix.ts';
 import { readFilter } from '../../src/matrix/filter.ts';
 import { buildRefsOf, type Plan } from '../../src/records/plan.ts';
 import { mistakesIn } from '../support/matrices.ts';
 import { planFor } from '../support/plan-for.ts';
+import { shardPlan } from '../../src/matrix/plan/shards.ts';
 
 /** Two models with an engine each, and one that another program measures. */
 const matrix = (axes: string, ofB = '', excluded = 'model=other'): string =>

@@ -17,10 +17,11 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
 import { identityOf } from '../../src/process/process-identity.ts';
-import { CappedLog, type Invocation, spawnProcess } from '../../src/process/spawn.ts';
+import type { Invocation } from '../../src/process/spawn.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { untilGone, writtenPids } from '../support/processes.ts';
+import { CappedLog, spawnProcess } from '../../src/process/spawn-process.ts';
 
 function node(folder: string, script: string, more: Partial<Invocation> = {}): Invocation {
   return {

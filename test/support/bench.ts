@@ -7,12 +7,14 @@ import { pathToFileURL } from 'node:url';
 
 import { expect, onTestFinished } from 'vitest';
 
-import { type Io, lookOf } from '../../src/cli/io.ts';
+import type { Io } from '../../src/cli/io.ts';
 import { BenchError } from '../../src/errors.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';
-import { type Invocation, type Spawn, spawnProcess } from '../../src/process/spawn.ts';
+import type { Invocation, Spawn } from '../../src/process/spawn.ts';
 import { shellQuote } from '../../src/text/shell-quote.ts';
 import { answer } from '../../src/trtexec/replay/answer.ts';
+import { lookOf } from '../../src/cli/process-io.ts';
+import { spawnProcess } from '../../src/process/spawn-process.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');

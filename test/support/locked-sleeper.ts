@@ -1,8 +1,8 @@
 // Runs a process under the lock of a GPU, as a bench runs trtexec, and prints its number: node locked-sleeper.ts GPU
 import { tmpdir } from 'node:os';
 
-import { takeGpu } from '../../src/machine/gpu-lock.ts';
-import { spawnProcess } from '../../src/process/spawn.ts';
+import { spawnProcess } from '../../src/process/spawn-process.ts';
+import { takeGpu } from '../../src/run/gpu-worker.ts';
 
 const [, , name = ''] = process.argv;
 const { signal } = new AbortController();

@@ -5,16 +5,15 @@ import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
 import { writeSweepManifest } from '../../src/artefacts/sweep-notes.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
-import type { Shard } from '../../src/tools/slurm/states.ts';
 import { newSweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';
 import { storedPlanSchema } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
-import { planOfShard, shardPlan } from '../../src/matrix/plan/assign-gpus.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
 import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
+import { type Shard, planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
 
 const RECORDINGS = join(import.meta.dirname, '..', '..', 'recordings', 'night1');
 const RECORDED_BUILD = join(RECORDINGS, 'builds_vit_small.fp16');

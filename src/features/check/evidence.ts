@@ -2,7 +2,6 @@ import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
 import { fitSweeps, type LeftOutRun, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/summarize-layers.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
@@ -24,6 +23,7 @@ import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Series } from './series.ts';
+import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
 
 /** The cells of the newest sweep and of the one before. `leftOut`: those of the matrix that a filter left out. */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {

@@ -3,7 +3,6 @@ import { type NamedAxisName, namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
 import { accuracyText, NOTHING_TO_CHOOSE, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import {
@@ -20,6 +19,7 @@ import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../termi
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
 import { changeStyle } from '../../terminal/words.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 
 /** Shown in the text but not in `--json`. */
 interface ParetoDetails {

@@ -5,10 +5,10 @@ import type { Cell, KeyedCell } from '../../records/cell.ts';
 import { isOwnMetric, metricOf, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
-import { methodOf } from '../../store/runs/show-run.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import { methodOf } from '../../store/runs/run-details.ts';
 
 /** The sides with equal keys for cells that measure the same workload by different methods. */
 export function acrossMethods(

@@ -1,6 +1,6 @@
-import type { CommandUnknownOpts as Program } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts as Program, Help, type Option } from '@commander-js/extra-typings';
 
-import { commandsOf, optionName, optionsOf } from '../../cli/define-command.ts';
+import { commandsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
@@ -135,3 +135,11 @@ end
 complete -c bench -f -a '(__bench_complete)'
 `,
 };
+
+function optionsOf(command: Program): Option[] {
+  return new Help().visibleOptions(command);
+}
+
+function optionName({ flags, long, short }: Option): string {
+  return long ?? short ?? flags;
+}

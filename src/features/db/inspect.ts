@@ -1,11 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { namesIn, folderSize, sizeOf } from '../../files/folders.ts';
-import { artefactsFolderOf, attachedFolderOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
-import { verifyRunFolder } from '../../artefacts/run-files.ts';
+import { artefactsFolderOf, runFolderOf, sweepFolderOf, RUN_MANIFEST } from '../../files/layout.ts';
+import { folderFiles } from '../../artefacts/run-files.ts';
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
@@ -25,6 +26,9 @@ import type { VerifyOptions, InfoOptions } from './command.ts';
 import type { VerifyOutput, InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import { freeBytes, LEAST_KEPT_SWEEPS, prunableSweeps } from '../../store/prune.ts';
+import { attachedFolderOf } from '../../files/attachments.ts';
+import { feed, readChunks } from '../../files/files.ts';
+import { parseRunManifest } from '../../artefacts/run-manifest.ts';
 
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
@@ -226,4 +230,24 @@ function infoText({ bytes, path, prunable, rows, storeSchema }: InfoOutput, { co
       (line, index) => style.dim(padEnd(index === 0 ? label : '', LABEL_WIDTH)) + line,
     ),
   );
+}
+
+/** Which files of a run are missing, or differ from the hash in the store. */
+export async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean) {
+  const files = await folderFiles(folder);
+  const [only] = stored;
+  const problems: { readonly kind: 'missing' | 'damaged'; readonly file: string }[] = [];
+  for (const artefact of stored) {
+    const file = files.get(artefact.name) ?? (only === artefact ? files.get('stdout.log') : undefined);
+    if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
+    if (file === undefined || isQuick) continue;
+    // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
+    const { bytes, sha256 } = await feed(readChunks(join(folder, file)));
+    if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
+  }
+  const manifest = await readFile(join(folder, RUN_MANIFEST), 'utf8').catch(() => null);
+  if (manifest === null || parseRunManifest(manifest).manifest === null) {
+    problems.push({ kind: manifest === null ? 'missing' : 'damaged', file: RUN_MANIFEST });
+  }
+  return problems;
 }

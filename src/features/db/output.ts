@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
 import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
-import { attachment } from '../../files/layout.ts';
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
 import { comparedTable, storeDamage } from '../../store/verify/verify-store.ts';
+import { attachment } from '../../files/attachments.ts';
 
 const bytes = count;
 

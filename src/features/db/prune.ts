@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, isLink, refuseLink, removeFolder } from '../../files/folders.ts';
-import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../files/layout.ts';
+import { folderSize, isLink, refuseLink, type FolderSize } from '../../files/folders.ts';
+import { artefactsFolderOf, runFolderOf, sweepFolderOf, temporaryPath } from '../../files/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-notes.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
@@ -31,6 +32,7 @@ import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../stor
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
+import { attachedPathOf } from '../../files/attachments.ts';
 
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
@@ -197,4 +199,17 @@ function pruneText(report: PruneOutput, look: Look): string[] {
     ...(shared === 0 ? [] : [`artefacts of ${count(shared, 'run')} stay: another store in this folder has them too`]),
     ...(vacuumed ? [] : [`${formatBytes(free)} free in the file: --vacuum gives them back to the disk`]),
   ];
+}
+
+/**
+ * Hides a folder from readers at once, then deletes it.
+ * @returns what was in it
+ */
+export async function removeFolder(folder: string): Promise<FolderSize> {
+  const size = await folderSize(folder);
+  const away = temporaryPath(folder);
+  await rm(away, { recursive: true, force: true });
+  await rename(folder, away);
+  await rm(away, { recursive: true, force: true });
+  return size;
 }

@@ -15,11 +15,11 @@ import { formatBytes } from '../../terminal/numbers.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { keptLastGoodBytesOf } from '../../store/sweeps/sweeps.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { runByPrefix } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { GcOptions, PinOptions, RemoveOptions } from './command.ts';
 import type { BuildId } from '../../records/scalars.ts';
+import { runByPrefix } from '../../selection/cell-points.ts';
 
 export interface EnginesOptions {
   readonly json?: boolean;

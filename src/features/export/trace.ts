@@ -8,7 +8,6 @@ import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.t
 import { count as countSchema, id as idSchema, output as outputSchema } from '../../records/output-parts.ts';
 import type { OutputOf } from '../../records/output-parts.ts';
 import type { RunId } from '../../records/scalars.ts';
-import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -18,6 +17,7 @@ import { cellLabel } from '../../records/cell-label.ts';
 import { jsonLine, jsonText, printable } from '../../text/printable.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 import type { ExportOptions } from './command.ts';
+import { namedRun, storedRun } from '../../selection/cell-points.ts';
 
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
-import { commandNamed, commandsOf, helpText } from '../../cli/define-command.ts';
+import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { UsageError, EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../errors.ts';
@@ -166,4 +166,24 @@ export function metricText(id: OwnMetricId) {
   const { shown, source, says, caveats } = metricDefinition(id);
   const [word, label, unit] = shown;
   return { word, label, unit, source, says, caveats };
+}
+
+export function helpText(command: CommandUnknownOpts): string {
+  const before = command.configureOutput();
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  command.configureOutput(before);
+  return text;
+}
+
+/** Finds a command by its words, such as `baseline set`; null if there is none. */
+export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
+  let command = program;
+  for (const word of words) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (inner === undefined) return null;
+    command = inner;
+  }
+  return words.length === 0 ? null : command;
 }

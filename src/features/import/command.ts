@@ -1,17 +1,9 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  instant,
-  notEmpty,
-  noteText,
-  numberPattern,
-  onOrOff,
-  ownMetric,
-  positiveInteger,
-  statedShapes,
-} from '../../cli/options.ts';
+import { instant, notEmpty, noteText, ownMetric, positiveInteger, statedShapes, parser } from '../../cli/options.ts';
 import { TIMERS } from '../../records/harness.ts';
 import { PRECISIONS } from '../../records/cell.ts';
+import { patternName } from '../../harnesses/number-pattern.ts';
 
 const define = (command: PlainCommand) =>
   command
@@ -71,3 +63,11 @@ export const importCommand = defineCommand({
   define,
   run: async ([paths], options, io) => (await import('./import.ts')).importRuns(paths, options, io),
 });
+
+const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
+
+/** Text with a name in braces in place of the number. */
+const numberPattern = parser(
+  (text) => (patternName(text) === null ? null : text),
+  'must be text with one name in braces, such as "latency: {ms} ms".',
+);

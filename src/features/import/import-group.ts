@@ -9,7 +9,7 @@ import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
 import { readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
-import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-notes.ts';
+import { writeSweepManifest } from '../../artefacts/sweep-notes.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
@@ -18,7 +18,7 @@ import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
-import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep } from './restore-sweep.ts';
+import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep, readSweepManifest } from './restore-sweep.ts';
 
 export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;

@@ -1,9 +1,17 @@
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.ts';
-import { isId } from '../../records/scalars.ts';
-import { isLink, namesIn } from '../../files/folders.ts';
-import { readPrunedNotes, readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-notes.ts';
+import { isId, type SweepId } from '../../records/scalars.ts';
+import { isLink, namesIn, readJson } from '../../files/folders.ts';
+import {
+  readPrunedNotes,
+  writeSweepManifest,
+  sweepManifestSchema,
+  type SweepManifest,
+  FINDINGS_FILE,
+  findingsFileSchema,
+  writeFindings,
+} from '../../artefacts/sweep-notes.ts';
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { keyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
@@ -13,6 +21,8 @@ import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, planOf, savePlannedCells, saveSweep } from '../../store/sweeps/sweeps.ts';
 import { nextImportTime, saveImportTime } from '../../store/sweeps/sweep-order.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
+import { restoreFindings } from '../../store/sweeps/findings.ts';
+import { withoutSecretEnv } from '../../text/redact.ts';
 
 export interface RestoreContext {
   readonly db: StoreDatabase;
@@ -88,4 +98,32 @@ export function refuseOtherSweep(stated: Sweep, there: Sweep, path: string): voi
 function settledOf(sweep: Sweep): string {
   const { source, matrix, provenance, startedAt, commit, seed, host, toolVersion } = sweep;
   return JSON.stringify([source, matrix, provenance, startedAt, commit, seed, host, toolVersion]);
+}
+
+/** Null when the file is missing or damaged: the runs can be read without it. */
+export function readSweepManifest(path: string): SweepManifest | null {
+  const note = readJson(path, sweepManifestSchema);
+  if (note === null) return null;
+  const { plan, importedAt, schemaVersion: _, ...sweep } = note;
+  return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
+}
+
+interface SweepFolder {
+  readonly path: string;
+}
+
+/**
+ * Call this after all sweeps are in the store, because a finding refers to several. Keeps findings that are already
+ * stored. Returns the sweeps that have findings.
+ */
+export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[]): SweepId[] {
+  // Skips damaged files: the results do not depend on them.
+  const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
+  for (const file of files) restoreFindings(db, file);
+  return files.map(({ sweepId }) => sweepId);
+}
+
+/** Reads findings into the store and also writes them next to the artefacts here. */
+export async function takeFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[], artefactsFolder: string) {
+  await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { layerGroupings, positiveInteger } from '../../cli/options.ts';
+import { positiveInteger, listOf } from '../../cli/options.ts';
 import { LAYER_GROUPINGS } from '../../records/layer-info.ts';
 
 const define = (command: PlainCommand) =>
@@ -52,3 +52,5 @@ export const layersCommand = defineCommand({
   define,
   run: async ([what], options, io) => (await import('./layers.ts')).listLayers(what, options, io),
 });
+
+const layerGroupings = listOf(LAYER_GROUPINGS);

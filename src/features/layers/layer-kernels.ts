@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-import { artefactsFolderOf, attachedPathOf } from '../../files/layout.ts';
+import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
@@ -18,6 +18,7 @@ import { printable } from '../../text/printable.ts';
 import { readNsysExport } from '../../tools/nsys/read-export.ts';
 import type { LayersOptions } from './command.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
+import { attachedPathOf } from '../../files/attachments.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 

@@ -4,19 +4,13 @@ import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
-import {
-  groupLayers,
-  precisionIslands,
-  sumMs,
-  summarizeLayers,
-  unalignedLayers,
-} from '../../layers/summarize-layers.ts';
+import { groupLayers, precisionIslands, summarizeLayers, unalignedLayers } from '../../layers/summarize-layers.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
-import { isPath, runByPrefix } from '../../selection/by-name.ts';
-import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
+import { isPath } from '../../selection/by-name.ts';
+import { resolvePoint, resolvePoints, profiledPoint, runByPrefix } from '../../selection/cell-points.ts';
 import { efficiencyReader, namedModel, UNNAMED_MODEL } from '../../selection/engine-efficiency.ts';
 import { statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
-import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
+import { profiledCell, profiledPath, profiledRun } from '../../selection/profiled-engine.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOptions } from './command.ts';
@@ -24,6 +18,7 @@ import { layersDiffText } from './diff-text.ts';
 import { selectLayers } from './layer-kernels.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';
 import { layersText } from './text.ts';
+import { sumMs } from '../../layers/real-precision.ts';
 
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   const { agg, diff, groupBy, kernels, regex, select } = options;

@@ -1,13 +1,14 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
-import { type LayerGroup, channelMultiple, groupLayers, sumMs } from '../../layers/summarize-layers.ts';
+import { type LayerGroup, channelMultiple, groupLayers } from '../../layers/summarize-layers.ts';
 import type { unalignedLayers } from '../../layers/summarize-layers.ts';
-import { efficiencyLines } from '../../terminal/efficiency-text.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
+import { sumMs } from '../../layers/real-precision.ts';
+import type { EngineEfficiency } from '../../layers/work/efficiency.ts';
 
 /** Shown in the text but not in `--json`. */
 export interface LayersDetails {
@@ -202,4 +203,26 @@ function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: Lay
       ? 'the profiler waits after each layer: shares are valid, times are too long'
       : 'layers ran side by side, or inside one another: shares are approximate';
   return [line, `  ${why}`, floor];
+}
+
+/** Lines about the use of the GPU, or one line that says why it is unknown. */
+function efficiencyLines(efficiency: EngineEfficiency): string[] {
+  const { clockFrom, flops, gpu, knownShare, missing, onnx, peakShare, smClockMhz, tflopsPerS } = efficiency;
+  const from = clockFrom === 'measured' ? '' : ', its highest clock, as none was measured';
+  const part = knownShare === null || knownShare > 0.995 ? '' : `, counting ${shareText(knownShare)} of the FLOPs`;
+  const known = [
+    flops === null ? '' : `${formatNumber(flops / 1e9, 3)} GFLOP a query (${printable(onnx ?? '')})`,
+    tflopsPerS === null ? '' : `${formatNumber(tflopsPerS, 3)} TFLOP/s`,
+    peakShare === null
+      ? ''
+      : `${shareText(peakShare)} of the dense peak of ${printable(gpu ?? '')} at ${smClockMhz} MHz${from}${part}`,
+  ].filter((text) => text !== '');
+  return [
+    ...(known.length === 0 ? [] : [known.join(', ')]),
+    ...(missing.length === 0 ? [] : [`share of the peak not known: ${missing.map(printable).join('; ')}`]),
+  ];
+}
+
+function shareText(share: number): string {
+  return formatPercent(share * 100, false);
 }

@@ -1,20 +1,9 @@
-import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { Option } from '@commander-js/extra-typings';
-import {
-  duration,
-  positiveInteger,
-  commaList,
-  collected,
-  PYTHON_HELP,
-  integerRange,
-  statedShapes,
-  numberFromZero,
-  positiveNumber,
-  wholeNumber,
-  matrixFilterOption,
-} from '../../cli/options.ts';
+
+import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import * as shared from '../../cli/options.ts';
 import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../records/conversion.ts';
-import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
+import { DISTRIBUTIONS, type IntegerRange } from '../../variants/make-inputs.ts';
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../../records/accuracy.ts';
 import { PRECISIONS } from '../../records/cell.ts';
 
@@ -40,9 +29,13 @@ const quantizeOptions = (command: PlainCommand) =>
         .makeOptionMandatory(),
     )
     .option('--calibration <file>', 'an npz with one array for each input (default: random data)')
-    .option('--calibration-shapes <list>', 'shapes of one calibration step: input:8x3x224x224,mask:8x128', statedShapes)
-    .option('--samples <n>', 'minimum number of random samples (default: 8)', positiveInteger)
-    .option('--seed <n>', 'seed of the random data (default: 1)', positiveInteger)
+    .option(
+      '--calibration-shapes <list>',
+      'shapes of one calibration step: input:8x3x224x224,mask:8x128',
+      shared.statedShapes,
+    )
+    .option('--samples <n>', 'minimum number of random samples (default: 8)', shared.positiveInteger)
+    .option('--seed <n>', 'seed of the random data (default: 1)', shared.positiveInteger)
     .addOption(
       new Option('--method <name>', 'calibration method: entropy or max; for int4 the others').choices(
         CALIBRATION_METHODS,
@@ -53,15 +46,15 @@ const quantizeOptions = (command: PlainCommand) =>
         HIGH_PRECISIONS,
       ),
     )
-    .option('--exclude <pattern>', 'nodes to leave as they are; repeatable', collected)
-    .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', commaList)
-    .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', commaList)
-    .option('--opset <n>', 'opset of the variant', positiveInteger)
+    .option('--exclude <pattern>', 'nodes to leave as they are; repeatable', shared.collected)
+    .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', shared.commaList)
+    .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', shared.commaList)
+    .option('--opset <n>', 'opset of the variant', shared.positiveInteger)
     .option('--dq-only', 'store weights in the low precision itself')
     .option('--no-attention', 'leave the MatMuls of attention as they are')
     .option('--no-keep-io-types', 'inputs and outputs take the low precision as well')
-    .option('--timeout <time>', 'time limit, such as 30m (default: 1h)', duration)
-    .option('--python <path>', PYTHON_HELP)
+    .option('--timeout <time>', 'time limit, such as 30m (default: 1h)', shared.duration)
+    .option('--python <path>', shared.PYTHON_HELP)
     .option('--output <file>', 'a copy of the variant');
 
 export type QuantizeOptions = OptionsOf<typeof quantizeOptions>;
@@ -81,13 +74,13 @@ const quantizeCommand = defineCommand({
 const makeInputsOptions = (command: PlainCommand) =>
   command
     .arguments('<model>')
-    .option('--shapes <list>', 'sizes of dynamic dimensions, such as input:8x3x224x224', statedShapes)
+    .option('--shapes <list>', 'sizes of dynamic dimensions, such as input:8x3x224x224', shared.statedShapes)
     .addOption(
       new Option('--dist <name>', 'distribution of the values: floats from -1 to 1, or with deviation 1')
         .choices(DISTRIBUTIONS)
         .default('uniform'),
     )
-    .option('--seed <n>', 'seed of the values', positiveInteger, 1)
+    .option('--seed <n>', 'seed of the values', shared.positiveInteger, 1)
     .option(
       '--integers <range>',
       'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
@@ -112,13 +105,13 @@ const makeInputsCommand = defineCommand({
 const makeDatasetOptions = (command: PlainCommand) =>
   command
     .arguments('<file>')
-    .requiredOption('--requests <n>', 'number of requests', positiveInteger)
-    .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
+    .requiredOption('--requests <n>', 'number of requests', shared.positiveInteger)
+    .requiredOption('--input-mean <tokens>', 'mean length of a prompt', shared.positiveNumber)
     .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
-    .requiredOption('--output-mean <tokens>', 'mean number of requested tokens', positiveNumber)
+    .requiredOption('--output-mean <tokens>', 'mean number of requested tokens', shared.positiveNumber)
     .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
-    .option('--vocab-size <n>', 'token ids are below this', positiveInteger, 32_000)
-    .option('--seed <n>', 'seed of the random numbers', wholeNumber, 1)
+    .option('--vocab-size <n>', 'token ids are below this', shared.positiveInteger, 32_000)
+    .option('--seed <n>', 'seed of the random numbers', shared.wholeNumber, 1)
     .option('--force', 'overwrite an existing file');
 
 export type MakeDatasetOptions = OptionsOf<typeof makeDatasetOptions>;
@@ -139,24 +132,24 @@ const accuracyOptions = (command: PlainCommand) =>
   command
     .arguments('<what> [words...]')
     .option('--data <file>', 'an npz with an array for each input, or an npy (default: random values)')
-    .option('--samples <n>', 'number of samples (default: 64, or all of the file)', positiveInteger)
-    .option('--seed <n>', 'seed of the random values', positiveInteger, 1)
+    .option('--samples <n>', 'number of samples (default: 64, or all of the file)', shared.positiveInteger)
+    .option('--seed <n>', 'seed of the random values', shared.positiveInteger, 1)
     .addOption(
       new Option('--distribution <which>', 'distribution of the random values')
         .choices(INPUT_DISTRIBUTIONS)
         .default('normal'),
     )
-    .option('--batch <n>', 'batch size, if the model has a dynamic one', positiveInteger, 8)
-    .option('--shapes <spec>', 'sizes of dynamic dimensions', statedShapes)
+    .option('--batch <n>', 'batch size, if the model has a dynamic one', shared.positiveInteger, 8)
+    .option('--shapes <spec>', 'sizes of dynamic dimensions', shared.statedShapes)
     .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
-    .option('--timeout <time>', 'time limit of one comparison', duration, 3600)
+    .option('--timeout <time>', 'time limit of one comparison', shared.duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
     .addOption(new Option('--precision <name>', 'with --model: its precision').choices(PRECISIONS))
-    .addOption(matrixFilterOption())
+    .addOption(shared.matrixFilterOption())
     .option(
       '--max-drop <db>',
       'a larger drop of the SQNR since the last comparison is a regression',
-      positiveNumber,
+      shared.positiveNumber,
       MAX_DROP_DB,
     );
 
@@ -188,3 +181,11 @@ export const modelCommands = defineGroup({
   ],
   commands: [inspectCommand, makeInputsCommand, quantizeCommand, accuracyCommand, makeDatasetCommand],
 });
+
+const numberFromZero = shared.numberParser((value) => value >= 0, 'must be a number, 0 or more.');
+
+const integerRange = shared.parser((text): IntegerRange | null => {
+  const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
+  if (low === undefined || high === undefined || Number(low) > Number(high)) return null;
+  return [Number(low), Number(high)];
+}, 'must be a range such as 0..30521, with the lower number first.');

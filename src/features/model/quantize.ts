@@ -5,7 +5,7 @@ import { temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { ConversionError, UsageError, type ExitCode } from '../../errors.ts';
+import { UsageError, type ExitCode, BenchError, EXIT_CODES } from '../../errors.ts';
 import { conversionProblem, withDataFrom } from '../../matrix/models/models.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { Precision } from '../../records/cell.ts';
@@ -19,6 +19,7 @@ import { findConverter, variantsForStore } from '../../variants/converter.ts';
 import { provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
 import type { QuantizeOutput } from './output.ts';
+import type { FailureReason } from '../../records/outcome.ts';
 
 /** Makes one variant through the cache that sweeps also use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
@@ -97,4 +98,17 @@ function quantizeText({ how, notes, output, path, wallS }: QuantizeOutput): stri
   const when = wallS === null ? how : `${how} in ${formatDuration(wallS)}`;
   const [what = '', ...more] = notes;
   return [`${what} (${when})`, ...more, printable(output ?? path)];
+}
+
+/** Transient reasons: the same conversion may succeed later. */
+const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
+
+export class ConversionError extends BenchError {
+  override readonly name = 'ConversionError';
+  readonly exitCode: ExitCode;
+
+  constructor(problem: string, reason: FailureReason) {
+    super(problem);
+    this.exitCode = MISHAPS.includes(reason) ? EXIT_CODES.incomplete : EXIT_CODES.wrongUse;
+  }
 }

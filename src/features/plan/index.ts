@@ -1,4 +1,4 @@
-export { matrixOfSweep, placesOf } from './matrix-of-sweep.ts';
+export { matrixOfSweep, placesOf } from './prepare.ts';
 export { plan } from './plan.ts';
 export {
   type PrepareOptions,

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, realpathSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../files/files.ts';
@@ -33,6 +34,11 @@ import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
+import { isInside } from '../../files/layout.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
+import { repositoryFolder } from '../../tools/git/git.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;
@@ -269,4 +275,24 @@ async function checkModels(cells: readonly MatrixCell[], io: Io) {
   }
   notes.push(...modelNotes(cells, models), ...(await fp8Notes(cells, io)));
   return { mistakes: modelMistakes(cells, models), lacking, notes };
+}
+
+/** Folders in which a matrix file may lie that the command line does not name. */
+export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
+  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
+}
+
+/**
+ * The matrix of a sweep, which may execute code. Null unless the sweep was measured here and the file lies in one of
+ * the folders; links are followed.
+ * @throws BenchError when the file can no longer be read
+ */
+export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
+  const { host, provenance, source } = sweep;
+  const isHere = source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
+  const file = isHere ? matrixFileOf(db, sweep.sweepId) : null;
+  if (file === null || !existsSync(file)) return null;
+  const isUnder = (folder: string): boolean => isInside(realpathSync(folder), realpathSync(file));
+  const matrix = folders.some(isUnder) ? readMatrix(file, io) : null;
+  return matrix?.name === sweep.matrix ? matrix : null;
 }

@@ -14,8 +14,7 @@ import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { askNsys, captureWith, fileName, refuseOverwrite } from '../../tools/nsys/nsys-args.ts';
+import { askNsys, captureWith, fileName, refuseOverwrite, capturedRun, ownArgs } from '../../tools/nsys/nsys-args.ts';
 import { kernelsText, selectLayers } from '../layers/index.ts';
 import { NO_NSYS, captureOfCell, readCapture } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
@@ -175,4 +174,35 @@ export function trtllmArgs(output: string, command: readonly string[]): string[]
   ];
   const traced = `-f true -t ${TRTLLM_TRACE} -c cudaProfilerApi --cuda-graph-trace node`.split(' ');
   return ['profile', '-o', output, ...traced, '-e', variables.join(','), '--trace-fork-before-exec=true', ...command];
+}
+
+/**
+ * Special characters of Nsight Compute in the name of a range. Source: its command line guide, "NVTX Filtering". ncu
+ * 2025.3.1 on an H200 found ranges with such names only in this form; a backslash is literal there.
+ */
+const QUANTIFIERS = /[@,[\]/*+]/g;
+
+/**
+ * Arguments of `ncu` for the kernels of one layer. They turn the CUDA graph off, because its launch is in no range of a
+ * layer.
+ */
+export function layerNcuArgs(
+  layer: string,
+  output: string,
+  is11: boolean,
+  program: readonly string[],
+  runArgs: readonly string[],
+  engine: string,
+): string[] {
+  const own = ownArgs(runArgs).filter((arg) => arg !== '--useCudaGraph');
+  const range = `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
+  const options = ['--nvtx', '--nvtx-include', range, '--profile-from-start', 'off', '--set', 'full', '-o', output];
+  return [
+    ...options,
+    ...program,
+    '--profilingVerbosity=detailed',
+    ...capturedRun(engine, 1),
+    ...own,
+    ...(is11 && !own.includes('--noCudaGraph') ? ['--noCudaGraph'] : []),
+  ];
 }

@@ -1,21 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import { type CommonOptions, defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  branchOption,
-  collected,
-  failOnOption,
-  filterOption,
-  metricOption,
-  portNumber,
-  positiveInteger,
-} from '../../cli/options.ts';
+import * as shared from '../../cli/options.ts';
 
 function historyOptions<Arguments extends unknown[]>(command: Command<Arguments, CommonOptions>) {
   return command
-    .addOption(metricOption())
-    .addOption(filterOption())
-    .addOption(branchOption())
-    .option('--last <n>', 'use the newest N sweeps for the page (default: 400)', positiveInteger);
+    .addOption(shared.metricOption())
+    .addOption(shared.filterOption())
+    .addOption(shared.branchOption())
+    .option('--last <n>', 'use the newest N sweeps for the page (default: 400)', shared.positiveInteger);
 }
 
 const reportOptions = (command: PlainCommand) =>
@@ -23,7 +15,7 @@ const reportOptions = (command: PlainCommand) =>
     .option('--as-of <sweep>', 'judge an earlier sweep (date, sweep or commit)')
     .option('--upgrade', 'compare two installations, drivers or containers: is an upgrade from BASE to HEAD safe?')
     .option('--night', 'the newest sweep as bench check judges it: the default without sides')
-    .addOption(failOnOption())
+    .addOption(shared.failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')
     .option('--html [file]', 'the whole report as one page: findings, trends, layers, samples')
     .option('--md [file]', 'Markdown that fits the comment of a pull request')
@@ -31,7 +23,11 @@ const reportOptions = (command: PlainCommand) =>
     .option('--csv [file]', 'a line for each run')
     .option('--openmetrics [file]', 'OpenMetrics text, for Prometheus and GitLab')
     .option('--bmf [file]', 'Bencher Metric Format')
-    .option('--reporter <name=file>', 'a plug-in that the matrix names; without =FILE to standard output', collected)
+    .option(
+      '--reporter <name=file>',
+      'a plug-in that the matrix names; without =FILE to standard output',
+      shared.collected,
+    )
     .option('--github', 'Markdown to the summary of the step, annotations to standard output');
 
 export type ReportOptions = OptionsOf<typeof reportOptions>;
@@ -74,3 +70,8 @@ export const serveCommand = defineCommand({
   redact: () => false,
   run: async (_, options, io) => (await import('./serve.ts')).serve(options, io),
 });
+
+const portNumber = shared.parser(
+  (text) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : null),
+  'must be from 0 to 65535.',
+);

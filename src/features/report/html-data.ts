@@ -16,7 +16,6 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { forgeOf, originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
 import { NOT_JUDGED } from '../export/index.ts';
@@ -26,6 +25,7 @@ import type { SweepRun } from '../../judge/value-rule.ts';
 import { type DrawnCell, type SweepColumns, histogramOf } from '../../html/page-data.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 import type { RunId } from '../../records/scalars.ts';
+import { forgeOf, originUrl } from '../../tools/git/forge.ts';
 
 export type HtmlReportOptions = Pick<
   ReportOptions,

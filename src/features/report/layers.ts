@@ -1,7 +1,6 @@
 import type { ReportLayer, ReportLayers } from '../../html/page-data.ts';
 import type { ChangeRows } from '../../layers/diff-layers.ts';
 import { layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
-import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
@@ -13,6 +12,7 @@ import { type CheckedFinding, firstOfEach } from '../check/index.ts';
 import { CHANGE_WORDS } from '../layers/index.ts';
 import { layersBetween } from '../why/index.ts';
 import { shortened } from '../../html/markup.ts';
+import { sumMs } from '../../layers/real-precision.ts';
 
 /** Maximum number of layers drawn for a cell; `ALL_LAYERS` is the limit over all cells. Smaller layers are merged. */
 const DRAWN_LAYERS = 240;

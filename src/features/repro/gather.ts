@@ -9,7 +9,6 @@ import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/
 import type { RunId } from '../../records/scalars.ts';
 import { NO_GIT } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { storedRun } from '../../selection/by-name.ts';
 import { buildRunOf, importedBuilds } from '../../store/builds/builds.ts';
 import { findCells } from '../../store/cells.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -23,6 +22,7 @@ import { instantOf } from '../../text/utc-instant.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { ReproOutput } from './output.ts';
+import { storedRun } from '../../selection/cell-points.ts';
 
 /** Gathers everything that the store, the artefacts and the recording contain about repeating a run. */
 export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {

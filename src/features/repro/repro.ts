@@ -3,7 +3,6 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
-import { namedRun } from '../../selection/by-name.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
 import { printable } from '../../text/printable.ts';
@@ -13,6 +12,7 @@ import type { ReproOptions } from './command.ts';
 import { gatherReproduction, localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
 import { lockOf } from '../../machine/requests.ts';
+import { namedRun } from '../../selection/cell-points.ts';
 
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;

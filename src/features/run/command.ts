@@ -1,53 +1,48 @@
 import { Option } from '@commander-js/extra-typings';
+import type * as z from 'zod';
+
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import {
-  clockRequest,
-  confirmBudget,
-  coolDownRequest,
-  duration,
-  failOnOption,
-  notEmpty,
-  positiveInteger,
-  positivePercent,
-  precisionShareOption,
-  PYTHON_HELP,
-  planOptions,
-  settingOptions,
-  watchOptions,
-} from '../../cli/options.ts';
+import type { Io } from '../../cli/io.ts';
+import * as shared from '../../cli/options.ts';
+import type { ExitCode } from '../../errors.ts';
 
 const define = (command: PlainCommand) =>
-  settingOptions(
-    watchOptions(
-      planOptions(command.arguments('[matrix]'))
+  shared.settingOptions(
+    shared.watchOptions(
+      shared
+        .planOptions(command.arguments('[matrix]'))
         .addOption(
           new Option('--replay-timing <how>', 'duration of replayed runs')
             .choices(['instant', 'original'])
             .default('instant'),
         )
-        .option('--python <path>', PYTHON_HELP)
+        .option('--python <path>', shared.PYTHON_HELP)
         .option('--force-cache', 'use the timing cache of the matrix even if it was made on another GPU')
         .option('--dry-run', 'show the plan, run nothing')
-        .option('--commit <rev>', 'the commit that is measured (default: HEAD)', notEmpty)
-        .option('--branch <name>', 'the branch that is measured (default: checked out, or of the CI job)', notEmpty)
-        .addOption(precisionShareOption())
-        .addOption(failOnOption())
+        .option('--commit <rev>', 'the commit that is measured (default: HEAD)', shared.notEmpty)
+        .option(
+          '--branch <name>',
+          'the branch that is measured (default: checked out, or of the CI job)',
+          shared.notEmpty,
+        )
+        .addOption(shared.precisionShareOption())
+        .addOption(shared.failOnOption())
         .optionsGroup('How much is measured:')
         .option(
           '--until-sure <percent>',
           'repeat cells until a change of this size would be detected; stop cells that are decided',
-          positivePercent,
+          shared.positivePercent,
         )
         .option(
           '--budget <time>',
           'time limit such as 30m: cells that do not fit come first next time; spare time goes to repeats',
-          duration,
+          shared.duration,
         )
         .option('--confirm', 'measure slower cells in pairs with their last good engines (default: as the matrix says)')
         .option('--no-confirm', 'measure no pairs, whatever the matrix says')
-        .option('--confirm-budget <share|time>', 'time for these pairs: 10% of the sweep, or 20m', confirmBudget)
+        .option('--confirm-budget <share|time>', 'time for these pairs: 10% of the sweep, or 20m', shared.confirmBudget)
         .option('--against <ref>', 'what --until-sure compares with (default: the previous sweep)')
-        .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
+        .option('--max-repeats <n>', 'runs of a cell, at most', shared.positiveInteger, 20)
         .optionsGroup('After an interruption:')
         .option('--resume [sweep]', 'continue an interrupted sweep')
         .option('--anyway', 'resume even if the matrix, model, trtexec or machine has changed')
@@ -57,12 +52,12 @@ const define = (command: PlainCommand) =>
         .option(
           '--lock-clocks <clock>',
           'lock the GPU clocks for the sweep: base, max or MHz; needs permission',
-          clockRequest,
+          shared.clockRequest,
         )
         .option(
           '--cool-down <time|temperature>',
           'before each timed run wait for this time (10s) or temperature (45C)',
-          coolDownRequest,
+          shared.coolDownRequest,
         )
         .option('--no-telemetry', 'do not run nvidia-smi during the runs: no clocks, power, temperatures')
         .optionsGroup('Slurm:')
@@ -89,40 +84,41 @@ export type SweepOptions = Omit<
 > &
   Partial<Pick<RunOptions, 'replayTiming'>> & { readonly profile?: boolean };
 
-export const runCommand = defineCommand({
-  name: 'run',
-  summary: 'build, measure and store every cell of a matrix',
-  examples: [
-    'bench run matrices/quickstart.yaml --replay night1',
-    'bench run matrices/nightly.yaml --repeats 5',
-    "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
-    'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
-    'bench run matrices/nightly.yaml --confirm && bench check',
-    'bench run matrices/nightly.yaml --gpus all --budget 6h',
-    'bench run --resume',
-    'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
-  ],
-  mainOptions: [
-    '--filter',
-    '--repeats',
-    '--budget',
-    '--until-sure',
-    '--confirm',
-    '--resume',
-    '--gpus',
-    '--executor',
-    '--trtexec',
-    '--replay',
-    '--profile',
-    '--dry-run',
-  ],
-  outputs: {
-    run: async () => (await import('../show/index.ts')).shownSweep,
-    'run-slurm': async () => (await import('../slurm/index.ts')).submitted,
-  },
-  define,
-  run: async ([matrix], options, io) => {
-    const { run } = await import('./run.ts');
-    return run(matrix, options, io, async (...args) => (await import('../slurm/index.ts')).runOnSlurm(...args));
-  },
-});
+/** Runs the plan of a matrix elsewhere than on this machine. */
+export interface Executor {
+  readonly submitted: () => Promise<z.ZodType>;
+  readonly submit: (path: string, options: RunOptions, io: Io) => Promise<ExitCode>;
+}
+
+export const runCommand = (slurm: Executor) =>
+  defineCommand({
+    name: 'run',
+    summary: 'build, measure and store every cell of a matrix',
+    examples: [
+      'bench run matrices/quickstart.yaml --replay night1',
+      'bench run matrices/nightly.yaml --repeats 5',
+      "bench run matrices/nightly.yaml --filter 'model=vit* & cudaGraph=on'",
+      'bench run matrices/nightly.yaml --repeats 3 --until-sure 1 --budget 45m',
+      'bench run matrices/nightly.yaml --confirm && bench check',
+      'bench run matrices/nightly.yaml --gpus all --budget 6h',
+      'bench run --resume',
+      'bench run matrices/nightly.yaml --executor slurm --wait && bench check',
+    ],
+    mainOptions: [
+      '--filter',
+      '--repeats',
+      '--budget',
+      '--until-sure',
+      '--confirm',
+      '--resume',
+      '--gpus',
+      '--executor',
+      '--trtexec',
+      '--replay',
+      '--profile',
+      '--dry-run',
+    ],
+    outputs: { run: async () => (await import('../sweep/index.ts')).shownSweep, 'run-slurm': slurm.submitted },
+    define,
+    run: async ([matrix], options, io) => (await import('./run.ts')).run(matrix, options, io, slurm),
+  });

@@ -15,7 +15,7 @@ import { UnfitRoundError } from '../../run/measure-in-turns.ts';
 import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { abText, abReport } from '../experiment/index.ts';
-import { sweepReport, sweepText } from '../show/index.ts';
+import { sweepReport, sweepText } from '../sweep/index.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';

@@ -9,7 +9,7 @@ import type { Matrix } from '../../matrix/load.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gated-metric.ts';
 import { AB_BRANCH } from '../../records/sweep.ts';
-import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf } from '../../run/planned-sweep.ts';
+import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf, gitStateOf } from '../../run/planned-sweep.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
@@ -18,29 +18,23 @@ import { matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { wantedMoreRuns, withinBudget } from './more-runs.ts';
 import { flagOf } from '../../cli/options.ts';
-import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import { type Machine, machinesFor } from '../../machine/machine.ts';
 import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
-import type { RunOptions, SweepOptions } from './command.ts';
+import type { Executor, RunOptions, SweepOptions } from './command.ts';
 import { type SearchRequest, wantedSearch } from './search/search-runs.ts';
 
-export async function run(
-  path: string | undefined,
-  options: RunOptions,
-  io: Io,
-  runOnSlurm: (path: string, options: RunOptions, io: Io) => Promise<ExitCode>,
-): Promise<ExitCode> {
+export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
   // `--resume matrix.yaml`: the option consumed the argument.
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
-    return run(options.resume, { ...options, resume: true }, io, runOnSlurm);
+    return run(options.resume, { ...options, resume: true }, io, slurm);
   }
   refuseOptions(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
-  if (options.executor === 'slurm') return runOnSlurm(required(path), options, io);
+  if (options.executor === 'slurm') return slurm.submit(required(path), options, io);
   return options.resume === undefined
     ? startSweep(required(path), options, io)
     : resumeSweep(path, options.resume, options, io);

@@ -19,7 +19,7 @@ import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { isColdStart } from '../../records/harness.ts';
-import { remediedBound } from './next-steps.ts';
+import { remediedBound } from '../sweep/index.ts';
 import type { ShownCell } from './output.ts';
 
 type CellReport = ReturnType<typeof cellReport>;

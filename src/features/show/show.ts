@@ -2,7 +2,6 @@ import { basename, resolve } from 'node:path';
 
 import { attachFile } from '../../artefacts/attached.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
-import { remediedBound } from './next-steps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
@@ -16,22 +15,26 @@ import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellReport, cellText } from './cell-text.ts';
 import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
-import { type CellRow, sweepReport, sweepText } from './sweep-text.ts';
+import { type CellRow, remediedBound, sweepReport, sweepText } from '../sweep/index.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { prunedFrom } from '../../store/prune.ts';
-import { type ShownRun, findRunsByPrefix, queryTimes, runLayers, runSamples } from '../../store/runs/show-run.ts';
+import { type ShownRun, findRunsByPrefix, queryTimes, runSamples } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { findingByPrefix, namedCell, metricNamed, namedRun, storedRun } from '../../selection/by-name.ts';
-import { cellsInWords } from '../../selection/cell-points.ts';
+import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
+import { cellsInWords, namedRun, storedRun } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { mapAxes } from '../../terminal/charts/heat-map.ts';
+import { mapAxes, shadeOf, type MapAxes, heatMaps } from '../../terminal/charts/heat-map.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
-import { formatBytes } from '../../terminal/numbers.ts';
+import { formatBytes, formatNumber, overlapNote } from '../../terminal/numbers.ts';
 import type { AttachOutput } from './output.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
 import type { RunId } from '../../records/scalars.ts';
+import { runLayers } from '../../store/runs/run-details.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Look } from '../../terminal/look.ts';
+import { captionLines } from '../../terminal/cell-columns.ts';
 
 const SHOWN_PERCENT = 1;
 
@@ -64,7 +67,9 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     options.map === undefined ? undefined : mapAxes(options.map, summaries, namedShapesIn([planOf(db, sweepId)]));
   const mapped = axes === undefined ? null : mappedCells(summaries, runs, metricNamed(db, options.metric));
   for (const note of engineNotes(db, sweepId)) io.err(`note: ${note}\n`);
-  return printResult(io, options, output, (_, look) => sweepText(report, look, mapped, axes));
+  return printResult(io, options, output, (_, look) =>
+    sweepText(report, look, mapped === null ? undefined : valueMap(mapped, look, axes)),
+  );
 }
 
 /**
@@ -140,4 +145,50 @@ export async function attach(run: string, files: readonly string[], options: Sho
       }),
     );
   });
+}
+
+export interface MappedCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  readonly value: number | null;
+}
+
+/** Metrics that overlap with several streams. */
+const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
+
+/** Maps of values by two axes, one for each unit. Larger values are darker. */
+export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
+  const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
+  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look, axes)]);
+}
+
+function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
+  const values = cells.flatMap(({ value }) => value ?? []);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  // Steps have equal ratios if possible.
+  const isRatio = low > 0;
+  const shareOf = (value: number): number => {
+    if (!(high > low)) return 0;
+    return isRatio ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  };
+  const tiles = cells.map(({ cell, value }) => ({
+    cell,
+    sign: value === null ? '✗' : shadeOf(shareOf(value)),
+    number: `${isOverlapping(cell, metric) && value !== null ? '~' : ''}${formatNumber(value)}`,
+    style: value === null ? look.style.bad : look.style.accent,
+  }));
+  const { label, unit } = metricOf(metric);
+  const steps = isRatio ? ', in steps of the same ratio' : '';
+  const ends = `░ from ${formatNumber(low)} to █ ${formatNumber(high)} ${unit}${steps}`;
+  const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
+  const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
+  const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
+  const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
+  const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
+  const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);
+  return [...heatMaps(tiles, look, axes), ...legend, ...note];
+}
+
+function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {
+  return streams > 1 && OVERLAPPING.includes(metric);
 }

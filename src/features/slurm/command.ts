@@ -1,4 +1,5 @@
-import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import type { Executor } from '../run/index.ts';
 import { failOnOption, wholeNumber, settingOptions, watchOptions } from '../../cli/options.ts';
 
 const collectOptions = (command: PlainCommand) =>
@@ -8,7 +9,7 @@ const collectOptions = (command: PlainCommand) =>
 
 export type CollectOptions = OptionsOf<typeof collectOptions>;
 
-export const collectCommand = defineCommand({
+const collectCommand = defineCommand({
   name: 'collect',
   summary: 'import results of finished Slurm jobs (safe to repeat)',
   examples: [
@@ -31,7 +32,7 @@ export type ResumeOptions = OptionsOf<typeof resumeOptions>;
 /** Settings of Slurm beyond those of the matrix. */
 export type SettingsOptions = Pick<ResumeOptions, 'slurmProfile' | 'slurm'>;
 
-export const resumeCommand = defineCommand({
+const resumeCommand = defineCommand({
   name: 'resume',
   summary: 'resubmit shards that have no result and are not running',
   examples: [
@@ -44,7 +45,7 @@ export const resumeCommand = defineCommand({
 
 const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
 
-export const cancelCommand = defineCommand({
+const cancelCommand = defineCommand({
   name: 'cancel',
   summary: 'cancel the Slurm jobs of a run; finished shards are kept',
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
@@ -60,7 +61,7 @@ const workerOptions = (command: PlainCommand) =>
 
 export type WorkerOptions = OptionsOf<typeof workerOptions>;
 
-export const workerCommand = defineCommand({
+const workerCommand = defineCommand({
   name: 'worker',
   summary: 'measure one shard, inside a Slurm job',
   examples: [],
@@ -69,3 +70,20 @@ export const workerCommand = defineCommand({
   define: workerOptions,
   run: async (_, options, io) => (await import('./worker.ts')).worker(options, io),
 });
+
+export const slurmCommands = defineGroup({
+  name: 'slurm',
+  summary: 'follow, resume and cancel sweeps of bench run --executor slurm',
+  examples: [
+    'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
+    'bench slurm resume bench-slurm/1a2b3c4d',
+    'bench slurm cancel bench-slurm/1a2b3c4d',
+  ],
+  commands: [collectCommand, resumeCommand, cancelCommand, workerCommand],
+});
+
+/** `bench run --executor slurm`. */
+export const slurmExecutor: Executor = {
+  submitted: async () => (await import('./text.ts')).submitted,
+  submit: async (...args) => (await import('./run-on-slurm.ts')).runOnSlurm(...args),
+};

@@ -15,7 +15,8 @@ import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { type ShardStatus, type TaskRow, isLiving, reconcileShard, shardSchema } from '../../tools/slurm/states.ts';
+import { type ShardStatus, type TaskRow, isLiving, reconcileShard } from '../../tools/slurm/states.ts';
+import { shardSchema } from '../../matrix/plan/shards.ts';
 
 const RUN_PLAN_VERSION = 2;
 

@@ -3,16 +3,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
-import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
-import { shardPlan } from '../../matrix/plan/assign-gpus.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { leftOutOf, plannedSweep } from '../../run/planned-sweep.ts';
+import { leftOutOf, plannedSweep, gitStateOf } from '../../run/planned-sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
@@ -25,6 +23,7 @@ import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.t
 import { readJobs, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
+import { shardPlan } from '../../matrix/plan/shards.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;

@@ -3,15 +3,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import * as z from 'zod';
+
 import type { Io } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
+import { EnvironmentLackingError, UsageError, MatrixError } from '../../errors.ts';
+import { type SlurmSettings, slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
 import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, isPassing, SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { MistakeList, readSchema, readYaml } from '../../matrix/yaml/yaml-source.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
@@ -136,4 +140,34 @@ export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: S
 /** Names Node by its path, because a compute node may have another PATH. */
 function benchProgram(): string[] {
   return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
+}
+
+/**
+ * Reads a profile: a file with the settings under `slurm:` of a matrix.
+ * @throws MatrixError with every mistake
+ */
+export function readSlurmProfile(path: string, text: string | null): SlurmSettings {
+  const start = { file: path, line: 1, column: 1 };
+  if (text === null) {
+    throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
+  }
+  const source = readYaml(path, text);
+  if (!isRecord(source.value)) {
+    throw new MatrixError([{ at: new MistakeList(source).at([]), problem: 'a profile is a map: partition: gpu' }]);
+  }
+  // A profile may include the key `slurm:`.
+  const [key, ...others] = Object.keys(source.value);
+  return key === 'slurm' && others.length === 0
+    ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm
+    : readSchema(source, slurmSchema);
+}
+
+/** Reads `partition=gpu` from the command line; the value is YAML. */
+export function readSlurmSetting(text: string): SlurmSettings {
+  const [, key = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
+  if (key === '') {
+    const at = { file: '--slurm', line: 1, column: 1 };
+    throw new MatrixError([{ at, problem: 'write KEY=VALUE, such as partition=gpu' }]);
+  }
+  return readSlurmProfile('--slurm', `${key}: ${value}`);
 }

@@ -28,13 +28,13 @@ import {
   EXIT_CODES,
   type ExitCode,
 } from '../../errors.ts';
-import { planOfShard } from '../../matrix/plan/assign-gpus.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { orNull } from '../../process/process-identity.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
 import { attemptSchema, type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
+import { planOfShard } from '../../matrix/plan/shards.ts';
 
 /** A shard that crashes nodes must not be requeued forever. */
 const MAX_RESTARTS = 3;

@@ -12,7 +12,6 @@ import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
-import { flagsOfRun } from '../../store/runs/show-run.ts';
 import { lastValuedRuns } from '../../store/runs/run-values.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -29,6 +28,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import type { TrendOptions } from './command.ts';
+import { flagsOfRun } from '../../store/runs/run-details.ts';
 
 /** Maximum number of runs in a step, which may contain all repeats of a sweep. */
 const RUNS_PER_STEP = 20;

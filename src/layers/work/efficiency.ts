@@ -4,8 +4,8 @@ import { type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 import { parseTactic } from '../layer-name.ts';
 import type { EngineConditions } from '../profiled-engine.ts';
-import { computedIn } from '../summarize-layers.ts';
 import { type LayerWork, type NetworkWork, flopsOf, layerWork } from './layer-work.ts';
+import { computedIn } from '../real-precision.ts';
 
 /** The position of a layer under the roofline of its GPU. Null: unknown. */
 export const efficiencySchema = z.strictObject({

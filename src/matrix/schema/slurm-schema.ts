@@ -1,9 +1,6 @@
 import * as z from 'zod';
 
 import type { Immutable } from '../../records/scalars.ts';
-import { MatrixError } from '../../errors.ts';
-import { isRecord } from '../../text/unknown-values.ts';
-import { MistakeList, readSchema, readYaml } from '../yaml/yaml-source.ts';
 
 /** Excludes characters that could break a line or an argument list. */
 const name = z.string().regex(/^[\w.,-]+$/);
@@ -84,33 +81,3 @@ export const slurmSchema = z
 
 /** Settings from `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
-
-/**
- * Reads a profile: a file with the settings under `slurm:` of a matrix.
- * @throws MatrixError with every mistake
- */
-export function readSlurmProfile(path: string, text: string | null): SlurmSettings {
-  const start = { file: path, line: 1, column: 1 };
-  if (text === null) {
-    throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
-  }
-  const source = readYaml(path, text);
-  if (!isRecord(source.value)) {
-    throw new MatrixError([{ at: new MistakeList(source).at([]), problem: 'a profile is a map: partition: gpu' }]);
-  }
-  // A profile may include the key `slurm:`.
-  const [key, ...others] = Object.keys(source.value);
-  return key === 'slurm' && others.length === 0
-    ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm
-    : readSchema(source, slurmSchema);
-}
-
-/** Reads `partition=gpu` from the command line; the value is YAML. */
-export function readSlurmSetting(text: string): SlurmSettings {
-  const [, key = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
-  if (key === '') {
-    const at = { file: '--slurm', line: 1, column: 1 };
-    throw new MatrixError([{ at, problem: 'write KEY=VALUE, such as partition=gpu' }]);
-  }
-  return readSlurmProfile('--slurm', `${key}: ${value}`);
-}

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-import { nameProblem } from '../../files/layout.ts';
 import { StoreError } from '../../errors.ts';
 import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { brokenReferences, findConflicts, MERGED_TABLES, shapeOf } from './tables.ts';
+import { nameProblem } from '../../files/attachments.ts';
 
 export const mergedRows = z.strictObject({
   sweeps: count,

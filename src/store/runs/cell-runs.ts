@@ -5,11 +5,11 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
 import { isAmong, ofSweep } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { flagsOf, hintsOf } from './show-run.ts';
 import { runValues as valuesOfRuns } from './run-values.ts';
 import { failedAmong, outcomeFrom } from './runs.ts';
 import { runs, runValues } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { flagsOf, hintsOf } from './run-details.ts';
 
 /** Runs of cells in the order of measurement, without those of pairs. `cellKeys` defaults to all cells. */
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys?: readonly CellKey[]): CellRun[] {

@@ -11,8 +11,8 @@ import { builds, cells, invocations, layerProfiles, runs, sweeps, timeStatistics
 import { findEnvironments } from '../sweeps/environments.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { cellRunsOf } from './cell-runs.ts';
-import { hintsOf, telemetryOf } from './show-run.ts';
 import { statisticOf } from './run-values.ts';
+import { hintsOf, telemetryOf } from './run-details.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 

@@ -22,7 +22,7 @@ import {
   timeStatistics,
 } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
-import { flagsOf } from './show-run.ts';
+import { flagsOf } from './run-details.ts';
 
 /**
  * Query for runs with the values of some metrics: printed ones and, if the metric has one, the center of the samples.

@@ -1,14 +1,13 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL, notInArray } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
-import type { Attachment } from '../../files/layout.ts';
 import { boundOf } from '../../judge/bound.ts';
-import { TIMED_METRICS, type TimeStatistics, type TimedMetric, type Method } from '../../records/harness.ts';
-import { type MetricId, type CustomMetricId, isCustomMetric } from '../../records/metric.ts';
+import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
+import type { MetricId } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
-import { idBegins, isAmong, isAmongOrAny, ofSweep, ON, textsIn } from '../conditions.ts';
+import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   artefacts,
@@ -20,19 +19,12 @@ import {
   runEvidence,
   runs,
   timeStatistics,
-  runFlags,
-  runHints,
-  runMethods,
-  runTelemetry,
   runValues,
 } from '../schema.ts';
-import { type StoredLayers, decodeLayers, decodeSamples } from './blob-codecs.ts';
+import { decodeSamples } from './blob-codecs.ts';
 import { attemptsOf, outcomeFrom } from './runs.ts';
-import { trtexecMethod } from '../../judge/method.ts';
-import type { Cell } from '../../records/cell.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
-import type { RunTelemetry } from '../../records/telemetry.ts';
-import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
+import type { Attachment } from '../../files/attachments.ts';
+import { blobOf, hintsOf, flagsOfRun, telemetryOf, methodOf } from './run-details.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -113,22 +105,9 @@ export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly stri
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
 }
 
-export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null {
-  const data = blobOf(db, 'layer_profiles', runId);
-  return data === null ? null : decodeLayers(data);
-}
-
 export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   const data = blobOf(db, 'samples', runId);
   return data === null ? null : decodeSamples(data);
-}
-
-/** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
-function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
-  const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
-  const data = statement.pluck().get(runId) ?? null;
-  // A damaged value may be a text.
-  return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
 function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {
@@ -220,73 +199,4 @@ function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples
   } catch {
     return null;
   }
-}
-
-const isOfRun = eq(runFlags.runId, runs.runId);
-
-export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
-  const { runId: id, flag: flagId, ...facts } = getTableColumns(runFlags);
-  const flagged = db
-    .select({ runId: id, id: flagId, ...facts })
-    .from(runs)
-    .innerJoin(runFlags, isOfRun);
-  const rows = flagged.where(whichRuns).orderBy(id).all();
-  const byRun = new Map<string, RunFlag[]>();
-  for (const { runId, ...flag } of rows) {
-    const known = byRun.get(runId);
-    if (known === undefined) byRun.set(runId, [flag]);
-    else known.push(flag);
-  }
-  return byRun;
-}
-
-export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
-  const which = and(isAmong(runHints.runId, runIds), notInArray(runHints.hint, [...REMARKS_FOR_NUMBERS]));
-  const rows = db.select().from(runHints).where(which).all();
-  const byRun = Map.groupBy(rows, ({ runId }) => runId);
-  return new Map([...byRun].map(([runId, found]) => [runId, found.map(({ hint }) => hint)]));
-}
-
-export function flagsOfRun(db: StoreDatabase, runId: RunId): RunFlag[] {
-  return flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [];
-}
-
-/** Telemetry by run ID; omits runs that were not monitored. */
-export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, RunTelemetry> {
-  const rows = db.select().from(runTelemetry).where(isAmong(runTelemetry.runId, runIds)).all();
-  return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
-}
-
-/**
- * The method of a run. That of trtexec follows from its options. Null for an unknown run, or one that failed in another
- * harness.
- */
-export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Method | null {
-  const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
-  if (stored !== undefined) {
-    const { runId: _, ...method } = stored;
-    return method;
-  }
-  // A failed run of another harness does not show its method.
-  if (cell?.harness !== undefined) return null;
-  const row = db
-    .select({
-      argv: invocations.argv,
-      harnessVersion: environments.tensorrt,
-      warmUpRuns: measurements.warmUpQueries,
-      timedRuns: measurements.queries,
-    })
-    .from(runs)
-    .innerJoin(invocations, ON.invocation)
-    .innerJoin(environments, ON.environment)
-    .leftJoin(measurements, ON.measurement)
-    .where(eq(runs.runId, runId))
-    .get();
-  if (row === undefined) return null;
-  const { argv, ...facts } = row;
-  return trtexecMethod(cell, argv, facts);
-}
-
-export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
-  return textsIn(db, runValues.metric).filter(isCustomMetric);
 }

@@ -7,9 +7,8 @@ import { numberColumn, renderTable } from '../table.ts';
 import { alignPoints, padStart, textWidth, wrapHanging, type Look, plain } from '../look.ts';
 import { captionLines, optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
 import type { Verdict } from '../../records/verdict.ts';
-import { formatPercent, formatNumber, overlapNote } from '../numbers.ts';
+import { formatPercent } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
 
 /** A tile of a map. Its shade shows the number; color is only an aid. */
 export interface Tile {
@@ -220,50 +219,4 @@ export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapA
 
 function isChange(verdict: Verdict): boolean {
   return verdict === 'slower' || verdict === 'faster';
-}
-
-export interface MappedCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly value: number | null;
-}
-
-/** Metrics that overlap with several streams. */
-const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
-
-/** Maps of values by two axes, one for each unit. Larger values are darker. */
-export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
-  const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
-  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look, axes)]);
-}
-
-function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
-  const values = cells.flatMap(({ value }) => value ?? []);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  // Steps have equal ratios if possible.
-  const isRatio = low > 0;
-  const shareOf = (value: number): number => {
-    if (!(high > low)) return 0;
-    return isRatio ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
-  };
-  const tiles = cells.map(({ cell, value }) => ({
-    cell,
-    sign: value === null ? '✗' : shadeOf(shareOf(value)),
-    number: `${isOverlapping(cell, metric) && value !== null ? '~' : ''}${formatNumber(value)}`,
-    style: value === null ? look.style.bad : look.style.accent,
-  }));
-  const { label, unit } = metricOf(metric);
-  const steps = isRatio ? ', in steps of the same ratio' : '';
-  const ends = `░ from ${formatNumber(low)} to █ ${formatNumber(high)} ${unit}${steps}`;
-  const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
-  const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
-  const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
-  const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
-  const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
-  const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);
-  return [...heatMaps(tiles, look, axes), ...legend, ...note];
-}
-
-function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {
-  return streams > 1 && OVERLAPPING.includes(metric);
 }

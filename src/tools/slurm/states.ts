@@ -4,11 +4,6 @@ import * as z from 'zod';
 
 import { type Immutable, count, textOrNull } from '../../records/scalars.ts';
 
-export const shardSchema = z.object({ index: count, cellKeys: z.array(z.string()), estimateS: z.number() });
-
-/** The work of one task. Cells that are compared with each other are in the same shard. */
-export type Shard = Immutable<z.infer<typeof shardSchema>>;
-
 export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', 'timeout', 'cancelled', 'lost'] as const;
 
 export const shardStatusSchema = z.strictObject({

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { startProgram, notifyPrograms, type NotifySources } from '../../../src/features/check/notify.ts';
-import { spawnProcess } from '../../../src/process/spawn.ts';
 import { notifyCommand } from '../../../src/cli/options.ts';
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
 import { readMatrix } from '../../../src/features/plan/index.ts';
@@ -16,6 +15,7 @@ import { temporaryFolder } from '../../support/bench.ts';
 import { oneModel } from '../../support/matrices.ts';
 import { Repository } from '../../support/repository.ts';
 import { testIo } from '../../support/io.ts';
+import { spawnProcess } from '../../../src/process/spawn-process.ts';
 
 test('one that does not end is ended after 30 s', async () => {
   let said = '';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { MatrixError } from '../../../src/errors.ts';
-import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-schema.ts';
 import { bench, temporaryFolder, refusal } from '../../support/bench.ts';
 import { mistakesIn, oneModel } from '../../support/matrices.ts';
+import { readSlurmProfile, readSlurmSetting } from '../../../src/features/slurm/submit.ts';
 
 const SOME = ['axes: {batch: 8}', 'build: {opt: {batch: 8}}'];
 

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { changeRows, diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { shareText } from '../../../src/terminal/numbers.ts';
-import { sumMs } from '../../../src/layers/summarize-layers.ts';
 import { explainChange } from '../../../src/features/why/explain-change.ts';
 import type { ExplainedRun } from '../../../src/store/runs/layer-runs.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
 import { NO_TELEMETRY } from '../../support/fitness-facts.ts';
+import { sumMs } from '../../../src/layers/real-precision.ts';
 
 const BASE = recordedLayers('pairs/vit_small.fp16/normal/profile');
 const OPT32 = recordedLayers('pairs/vit_small.fp16/opt32/profile');

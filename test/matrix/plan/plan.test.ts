@@ -4,8 +4,6 @@ import {
   assignGpus,
   comparedTogether,
   fitBudget,
-  planOfShard,
-  shardPlan,
   type TimeEstimates,
   totalEstimateS,
 } from '../../../src/matrix/plan/assign-gpus.ts';
@@ -14,6 +12,7 @@ import { inRounds } from '../../../src/matrix/plan/order.ts';
 import { Dialect } from '../../../src/trtexec/arguments/dialect.ts';
 import { matrixFrom, oneModel } from '../../support/matrices.ts';
 import { planOfCells } from '../../support/plans.ts';
+import { planOfShard, shardPlan } from '../../../src/matrix/plan/shards.ts';
 
 test('repeats are spread round by round, each round in its own order', () => {
   const order = inRounds(['a', 'b', 'c', 'd'], 3, 7);

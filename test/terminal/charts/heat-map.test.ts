@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import type { KeyedCell } from '../../../src/records/cell.ts';
-import { heatMaps, mapAxes, shadeOf, type Tile, valueMap } from '../../../src/terminal/charts/heat-map.ts';
+import { heatMaps, mapAxes, shadeOf, type Tile } from '../../../src/terminal/charts/heat-map.ts';
 import { histogramChart, type QueryTimes } from '../../../src/terminal/charts/histogram-chart.ts';
 import { makeLook, textWidth } from '../../../src/terminal/look.ts';
 import { choiceCell } from '../../support/deployments.ts';
+import { valueMap } from '../../../src/features/show/show.ts';
 
 const PLAIN = makeLook(80, false);
 

@@ -3,17 +3,10 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import {
-  ancestors,
-  commitUrl,
-  compareUrl,
-  forgeOf,
-  mergeBase,
-  readGitState,
-  resolveRevision,
-} from '../../../src/tools/git/git.ts';
+import { ancestors, mergeBase, readGitState, resolveRevision } from '../../../src/tools/git/git.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { Repository } from '../../support/repository.ts';
+import { commitUrl, compareUrl, forgeOf } from '../../../src/tools/git/forge.ts';
 
 test('commit, branch and changes of the working tree', async () => {
   const repository = new Repository(temporaryFolder());

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
 import { GUIDE_NSYS, captureArgs, nsysDialect, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
 import type { CaptureRequest } from '../../../src/tools/nsys/nsys-args.ts';
 import { notCaptured, nsysSteps } from '../../../src/features/profile/target.ts';
-import { captureText, trtllmArgs, trtllmVariables } from '../../../src/features/profile/profile.ts';
+import { captureText, trtllmArgs, trtllmVariables, layerNcuArgs } from '../../../src/features/profile/profile.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { ROOT } from '../../support/bench.ts';
 

@@ -4,10 +4,10 @@ import { median } from '../../../statistics/order-statistics.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
 import { type SparkScale, scalePercent } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
-import { commitUrl, compareUrl } from '../../../tools/git/git.ts';
 import { type CheckedFinding, sentences, verdictText } from '../../check/index.ts';
 import type { ReportCell, ReportData } from '../html-data.ts';
 import { shortList } from '../../../text/printable.ts';
+import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 
 type Finding = ReportData['check']['findings'][number];
 export type Change = Finding['details'][number];

@@ -2,11 +2,10 @@ import { type Look, dotted, wrapHanging, wrapWords } from '../../../terminal/loo
 import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
 import { type SearchOutput, SearchRuns, type SearchRequest, wantedSearch } from './search-runs.ts';
-import { gitStateOf } from '../../../cli/git-state.ts';
 import { noTrtexec } from '../../../cli/program.ts';
 import { withStoreIfAny } from '../../../cli/with-store.ts';
 import { prepare } from '../../plan/index.ts';
-import { plannedSweep } from '../../../run/planned-sweep.ts';
+import { plannedSweep, gitStateOf } from '../../../run/planned-sweep.ts';
 import { printResult, type Io } from '../../../cli/io.ts';
 import { EXIT_CODES, type ExitCode } from '../../../errors.ts';
 import type { SweepOptions } from '../command.ts';

@@ -1,7 +1,6 @@
 import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
 import { type Switch, summarizeCells, switchGains, type SwitchPair } from '../../judge/summarize-cells.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/summarize-layers.ts';
 import { batchOf } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -19,7 +18,6 @@ import { findOutcome } from '../../store/runs/runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { importNotes, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
-import { type MapAxes, type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import {
@@ -37,7 +35,8 @@ import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownSweep } from './output.ts';
-import { remediesIn } from './next-steps.ts';
+import { remediesIn } from './remedies.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 
 /**
  * The sweep in the form of `bench run` and `bench show SWEEP`, and what its text needs in addition.
@@ -116,12 +115,11 @@ type SweepReport = ReturnType<typeof sweepReport>;
 
 export type CellRow = SweepReport['summaries'][number];
 
-/** @param mapped metric of a map, which replaces the rows of cells */
+/** @param rows of the cells: a table or a map */
 export function sweepText(
   { numbers, output: shown, summaries: cells }: Pick<SweepReport, 'numbers' | 'output' | 'summaries'>,
   look: Look,
-  mapped: readonly MappedCell[] | null = null,
-  axes?: MapAxes,
+  rows = tableOf(cells, look),
 ): string[] {
   const { counts, failures, matrix, name } = shown;
   const { style } = look;
@@ -139,7 +137,7 @@ export function sweepText(
     style.strong(parts.join(', ')),
     ...[about, ...shown.importNotes].flatMap((line) => wrapHanging(line, look.columns, 2).map(style.dim)),
     '',
-    ...(mapped === null ? tableOf(cells, look) : valueMap(mapped, look, axes)),
+    ...rows,
     ...boundSection(cells, look),
     ...flagSection(cells, look),
     ...failureSection(failures, look),

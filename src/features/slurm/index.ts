@@ -1,2 +1,0 @@
-export { runOnSlurm } from './run-on-slurm.ts';
-export { submitted } from './text.ts';

@@ -1,0 +1,79 @@
+import { GRAPH_ADVICE, withGraphGain } from '../../judge/bound.ts';
+import { axisTwinKey } from '../../judge/latency-search.ts';
+import { isStarved } from '../../judge/run-trust.ts';
+import { valuesOf } from '../../judge/value-rule.ts';
+import type { CellBound } from '../../records/bound.ts';
+import { cellDifference } from '../../records/cell-label.ts';
+import { type KeyedCell, batchOf, keyedCell } from '../../records/cell.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { median } from '../../statistics/order-statistics.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
+import { formatPercent } from '../../terminal/numbers.ts';
+
+const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
+/** Batches to look for among left-out cells, of which only the keys are stored. */
+const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
+
+/**
+ * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain. Drops a
+ * CUDA graph that gains nothing.
+ */
+export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly CellRun[]) {
+  const { leftOut, planned } = matrixCellsOf(db, sweepId);
+  const matrix = new Set([...planned, ...(leftOut ?? [])]);
+  const known = [...findCells(db, [...matrix]).values()];
+  const rates = ratesOf(known, runs);
+  return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
+    const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
+    if (bound === null || !own || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
+    const gainOf = ({ key }: KeyedCell): number => ((rates.get(key) ?? 0) / own - 1) * 100;
+    const remedy = (twins: readonly KeyedCell[], add: string | false): string[] => {
+      const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
+      if (best === undefined) return add === false || leftOut === null ? [] : [`not in the matrix: add ${add}`];
+      const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
+      // A cell without a result here needs something else than another run.
+      if (gain <= -100 && leftOut?.has(best.key) !== true) return [];
+      const gained = `${formatPercent(gain)} items/s in this sweep: cell ${name}`;
+      const run = `not measured in this sweep: \`bench run MATRIX --filter ${name}\``;
+      return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
+    };
+    const graph = keyedCell({ ...cell, cudaGraph: true });
+    const proven = withGraphGain(bound, rates.get(graph.key) ? gainOf(graph) : Infinity);
+    const twinKey = axisTwinKey('batch', cell);
+    const larger = () => [
+      ...known.filter((one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === twinKey),
+      ...TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch)),
+    ];
+    const isBatch = batch > 0 && proven.advice.includes('larger batch');
+    const remedies = [
+      ...(GRAPH_ADVICE.includes(proven.advice) ? remedy([graph], 'the axis `cudaGraph: [on, off]`') : []),
+      ...(isBatch ? remedy(larger(), known.length === matrix.size && `${2 * batch} to the axis \`batch\``) : []),
+    ];
+    return remedies.length === 0 ? proven : { ...proven, remedies };
+  };
+}
+
+export function withBatch({ shapes, ...cell }: KeyedCell, batch: number): KeyedCell {
+  const resized = Object.entries(shapes).map(([input, dims]) => [input, [batch, ...dims.slice(1)]] as const);
+  return keyedCell({ ...cell, shapes: Object.fromEntries(resized) });
+}
+
+/** Items a second by the key of the cell; queries without a batch. Runs in which the host starved the GPU do not count. */
+export function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): Map<CellKey, number> {
+  const byCell = Map.groupBy(
+    runs.filter((run) => isMeasured(run) && !isStarved(run)),
+    ({ cellKey }) => cellKey,
+  );
+  const qpsOf = ({ key }: KeyedCell): number => median(valuesOf(byCell.get(key) ?? [], 'throughputQps')) ?? 0;
+  return new Map(cells.map((cell) => [cell.key, (batchOf(cell.shapes) ?? 1) * qpsOf(cell)]));
+}
+
+/** The bottleneck of a cell in a sweep, with the remedies there. */
+export function remediedBound(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell | null, bound: CellBound | null) {
+  if (cell === null || !IS_OF_LAUNCHES.test(bound?.advice ?? '')) return bound;
+  return remediesIn(db, sweepId, cellRunsOf(db, [sweepId]))(cell, bound);
+}
