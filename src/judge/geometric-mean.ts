@@ -48,7 +48,7 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
 }
 
 /** Noise of a sum of independent terms (degrees of freedom: Satterthwaite 1946). */
-export function summed(noises: readonly Noise[]): Noise {
+function summed(noises: readonly Noise[]): Noise {
   const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
   return { variance, degrees: variance ** 2 / spread };

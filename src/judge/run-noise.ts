@@ -239,7 +239,7 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
 }
 
 /** Compared runs of a cell and their noise on the log scale. */
-export interface ComparedRuns {
+interface ComparedRuns {
   /** Variance of one run. */
   readonly variance: number;
   readonly degrees: number;
