@@ -20,14 +20,11 @@ const UNCERTAINTY = 0.05;
 
 /** Geometric mean of head over base with its interval, for these cells only. */
 export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
-  const known = cells.flatMap(({ logRatio, ...cell }) =>
-    logRatio === null || !Number.isFinite(logRatio) ? [] : [{ ...cell, logRatio }],
-  );
+  const known = cells.filter(({ logRatio }) => logRatio !== null && Number.isFinite(logRatio));
   if (known.length === 0) return null;
-  const mean = known.reduce((sum, { logRatio }) => sum + logRatio, 0) / known.length;
-  const own = known.filter(({ isBorrowed }) => isBorrowed !== true).map(({ noise }) => noise);
+  const mean = known.reduce((sum, { logRatio }) => sum + (logRatio ?? 0), 0) / known.length;
+  const noises = known.filter(({ isBorrowed }) => isBorrowed !== true).flatMap(({ noise }) => noise ?? []);
   const borrowed = known.filter(({ isBorrowed }) => isBorrowed === true).flatMap(({ noise }) => noise ?? []);
-  const noises = own.filter((noise) => noise !== null);
   const isKnown = noises.length + borrowed.length === known.length;
   const share = 1 / known.length ** 2;
   // Borrowed variances have errors with a common factor, so that they are one term.
