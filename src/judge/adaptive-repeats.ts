@@ -65,7 +65,7 @@ const EARLY_Q = 0.01;
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
-  const open: { readonly key: string; readonly gain: number }[] = [];
+  const gains = new Map<string, number>();
   const limitedBySweeps: string[] = [];
   for (const cell of cells) {
     const comparison = comparisons.get(cell.cellKey);
@@ -85,13 +85,11 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     if (isJudged && bySweeps > byRuns && change + errors * bySweeps >= wanted) {
       limitedBySweeps.push(cell.cellKey);
     } else {
-      open.push({ key: cell.cellKey, gain: byRuns / wanted / cell.runS });
+      gains.set(cell.cellKey, byRuns / wanted / cell.runS);
     }
   }
-  return {
-    open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
-    limitedBySweeps,
-  };
+  const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1));
+  return { open: open.map(([key]) => key), limitedBySweeps };
 }
 
 /** A cell whose timed runs grow until there are enough for a verdict. */
