@@ -155,13 +155,8 @@ export function lastValuedRuns(
   // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
   const ofBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
-  const ofCell = and(
-    eq(runs.cellKey, sql.placeholder('cellKey')),
-    isMeasured,
-    eq(runs.provenance, provenance),
-    ofBranch,
-  );
-  const newest = runValues(db, [metric]).where(ofCell).orderBy(newestRunFirst).limit(limit).prepare();
+  const own = and(eq(runs.cellKey, sql.placeholder('cellKey')), isMeasured, eq(runs.provenance, provenance), ofBranch);
+  const newest = runValues(db, [metric]).where(own).orderBy(newestRunFirst).limit(limit).prepare();
   return (cellKey: CellKey) => newest.all({ cellKey }).toReversed();
 }
 
