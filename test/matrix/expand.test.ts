@@ -190,3 +190,21 @@ test('extends lays one file over another, key by key', () => {
   const image = (batch: number): number[] => [batch, 3, 224, 224];
   expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
 });
+
+test('a key of a matrix replaces what it excludes in the matrix that it extends, and null takes a value away', () => {
+  const methodOver = (base: string, own: string) => {
+    const texts = { 'm.yaml': `extends: base.yaml\nrun: ${own}\n`, 'base.yaml': oneModel(PLAIN, `run: ${base}`) };
+    const { durationS, iterations, warmUpMs } = matrixFrom(texts).cells[0]?.method ?? {};
+    return { durationS, iterations, warmUpMs };
+  };
+  expect(methodOver('{durationS: 5, warmUpMs: 9}', '{capture: 3}')).toEqual({
+    durationS: 0,
+    iterations: 3,
+    warmUpMs: 0,
+  });
+  expect(methodOver('{capture: 3}', '{durationS: 5}')).toEqual({ durationS: 5, iterations: 10, warmUpMs: 200 });
+  expect(methodOver('{durationS: 5}', '{durationS: null}')).toEqual({ durationS: 3, iterations: 10, warmUpMs: 200 });
+  const axes = (value: string) => `axes: {precision: fp16, batch: 8, env: {A: ${value}}}`;
+  const unset = { 'm.yaml': `extends: base.yaml\n${axes('null')}\n`, 'base.yaml': oneModel(axes('1')) };
+  expect(matrixFrom(unset).cells.map(({ env }) => env)).toEqual([{ A: null }]);
+});
