@@ -80,14 +80,22 @@ test('identical cells are merged, and it is said', () => {
 });
 
 test('include adds cells in which the named axes have other values, exclude takes cells away', () => {
-  const cells = cellsOf(
+  const lines = [
     'axes: {precision: [fp16, fp8], batch: [1, 8], cudaGraph: [on, off]}',
     'build: {opt: {batch: 8}}',
     'include: [{precision: fp8, batch: 32}]',
-    'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
-  );
+  ];
+  const exclude = 'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]';
+  const { cells, excluded } = matrixFrom(oneModel(...lines, exclude));
   const shown = cells.map(({ cell, dimensions }) => `${cell.precision} ${dimensions['batch']} ${cell.cudaGraph}`);
   expect(shown.join()).toBe('fp16 1 true,fp16 8 true,fp16 8 false,fp8 8 true,fp8 8 false,fp8 32 true');
+  const all = new Map(
+    cellsOf(...lines).map(({ cell, dimensions }) => [
+      cell.key,
+      `${cell.precision} ${dimensions['batch']} ${cell.cudaGraph}`,
+    ]),
+  );
+  expect(excluded.map((key) => all.get(key)).join()).toBe('fp16 1 false,fp8 1 true,fp8 1 false,fp8 32 false');
 });
 
 test('exclude spares a model a precision that it lacks', () => {
