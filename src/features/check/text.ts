@@ -207,7 +207,8 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   const shown = all.filter(({ key, metric }) => isLimit || mains.get(key) !== metric).slice(0, SHOWN_CELLS);
   const table = changesTable(finding, shown, evidence, { ...look, columns: look.columns - 2 });
   const more = all.length - shown.length;
-  const rest = more > 0 && shown.length > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
+  const rest =
+    more > 0 && shown.length > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
   return [...table, ...rest].map((line) => `  ${line}`);
 }
 
