@@ -17,6 +17,7 @@ const edge = z.strictObject({ sweepId, startedAt, commit, dirty }).nullable();
 
 const change = {
   metric: gatedMetricSchema,
+  title: z.string().describe('The metric in words, such as GPU compute time'),
   unit,
   betterIs: z.enum(['lower', 'higher']),
   changePercent: z.number().describe('Raw change of the value'),
