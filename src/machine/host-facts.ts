@@ -87,6 +87,11 @@ function processTree(pid: number, depth = 3): number[] {
   return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];
 }
 
+/** IDs of this process and of what it has started. */
+export function ownProcesses(): Set<number> {
+  return new Set(processTree(process.pid));
+}
+
 /** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
 /** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
@@ -104,6 +109,7 @@ export class ProcessFacts {
   watch(pid: number): void {
     this.stop();
     this.pids.clear();
+    this.pids.add(pid);
     this.peakKib = 0;
     this.looks = 0;
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();

@@ -16,7 +16,8 @@ const { matrix, branch, sweepId, commit, dirty } = sweepSchema.shape;
 const startedAt = instant.nullable();
 const edge = z.strictObject({ sweepId, startedAt, commit, dirty }).nullable();
 
-const change = { unit, betterIs: z.enum(['lower', 'higher']), ...levels };
+const title = z.string().describe('The metric in words, such as GPU compute time');
+const change = { title, unit, betterIs: z.enum(['lower', 'higher']), ...levels };
 
 const finding = z.strictObject({
   id,
