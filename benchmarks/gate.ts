@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
-import { earlySteps, fewSweeps } from './gate/few-sweeps.ts';
-import { falseGroups, groupChanges } from './gate/groups.ts';
+import { groupChanges } from './gate/groups.ts';
 import { worseMetrics } from './gate/metrics.ts';
 import { CALM, simulateSweeps } from './gate/simulate-sweeps.ts';
 import { bench } from './processes.ts';
@@ -15,7 +14,7 @@ export const gate: Benchmark = {
   run: () =>
     inTemporaryFolder(async (folder) => {
       const rows: Row[] = [];
-      for (const part of [groupChanges, falseGroups, worseMetrics, fewSweeps, earlySteps, largeStore]) {
+      for (const part of [groupChanges, worseMetrics, largeStore]) {
         rows.push(...(await part(folder)));
       }
       return rows;

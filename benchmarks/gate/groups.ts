@@ -1,9 +1,9 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { absolute, type Row, type Target } from '../row.ts';
+import type { Row, Target } from '../row.ts';
 import { sized } from '../timing.ts';
-import { checkedAfter, type Morning, mornings, news, removeStore, share } from './morning.ts';
+import { checkedAfter, type Morning, news, removeStore, share } from './morning.ts';
 import { type Disturbance, type Noise, simulateSweeps, type SimulatedSweeps } from './simulate-sweeps.ts';
 
 /** As of the prototype: machine noise, both precisions apart by .08 % in each sweep, and bursts of the whole machine. */
@@ -66,36 +66,4 @@ export async function groupChanges(folder: string): Promise<Row[]> {
     const theirs = `alone, and named: ${named}`;
     return share(`${what}: reported in the first sweep`, against, [reported, MATRICES], target, theirs);
   });
-}
-
-/** A group of a matrix: its precisions, models and batches. The two precisions are one contrast. */
-const GROUPS = 2 + 10 + Math.ceil(CELLS / 20);
-const FALSE_MATRICES = sized(12, 1);
-const MORNINGS = sized(20, 2);
-
-/** No change: how often a group is said to be slower or faster. */
-export async function falseGroups(folder: string): Promise<Row[]> {
-  let [ofGroups, ofAll, ofCells] = [0, 0, 0];
-  for (let matrix = 1; matrix <= FALSE_MATRICES; matrix += 1) {
-    const path = join(folder, 'quiet.sqlite');
-    const simulated = { cells: CELLS, repeats: 3, seed: 1000 + matrix, noise: NOISE, disturbances: [] };
-    simulateSweeps(path, simulated, 0, PAST);
-    await checkedAfter(path, PAST - 1);
-    for (const morning of await mornings(path, simulated, PAST, PAST + MORNINGS)) {
-      for (const { cells } of news(morning)) {
-        if (cells.length >= 0.8 * CELLS) ofAll += 1;
-        else if (cells.length > 2) ofGroups += 1;
-        else ofCells += 1;
-      }
-    }
-    removeStore(path);
-  }
-  const all = GROUPS * FALSE_MATRICES * MORNINGS;
-  const rate = (5000 * ofGroups) / all;
-  const sides = {
-    against: `${FALSE_MATRICES} matrices, ${MORNINGS} sweeps each`,
-    ours: `${ofGroups} of ${all} group-mornings`,
-    theirs: `all cells: ${ofAll}, single cells: ${ofCells}`,
-  };
-  return [absolute('no change: groups that were reported', rate, ' in 5,000', { atMost: 1 }, sides)];
 }

@@ -6,7 +6,6 @@ import type { Checked } from '../../src/features/check/output.ts';
 import { testIo } from '../../test/support/io.ts';
 import { nightDate } from '../../test/support/simulated-store.ts';
 import { absolute, type Row, type Target } from '../row.ts';
-import { simulateSweeps, type SimulatedSweeps } from './simulate-sweeps.ts';
 
 export type Morning = Pick<Checked, 'exitCode' | 'series' | 'findings'>;
 
@@ -22,16 +21,6 @@ export async function checkedAfter(path: string, sweep: number): Promise<Morning
   });
   if (printed === '') throw new Error(`bench check: exit code ${code}: ${problems}`);
   const checked: Morning = JSON.parse(printed);
-  return checked;
-}
-
-/** Adds sweeps to a store, from one on to before another, and checks after each. */
-export async function mornings(path: string, simulated: SimulatedSweeps, from: number, to: number): Promise<Morning[]> {
-  const checked: Morning[] = [];
-  for (let sweep = from; sweep < to; sweep += 1) {
-    simulateSweeps(path, simulated, sweep, 1);
-    checked.push(await checkedAfter(path, sweep));
-  }
   return checked;
 }
 

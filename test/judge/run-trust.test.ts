@@ -20,6 +20,13 @@ describe('which runs count', () => {
     expect([leftOutFor(flags, 'gpuComputeMs')?.id, leftOutFor(flags, 'engineMib')]).toEqual(['contended', null]);
   });
 
+  test('neither clock nor throttling change memory, and another process only that of the whole GPU', () => {
+    const flags = [flag('clockOffLevel', 'excluded'), flag('contended', 'excluded')];
+    const metrics = ['processMemoryMib', 'hostMemoryMib', 'memoryMib'] as const;
+    expect(metrics.map((metric) => leftOutFor(flags, metric)?.id ?? null)).toEqual([null, null, 'contended']);
+    expect(leftOutFor([flag('capture', 'barred')], 'hostMemoryMib')?.id).toBe('capture');
+  });
+
   test('what another process on the GPU did to the times of a run is not known', () => {
     for (const effect of ['explained', 'widened'] as const) {
       const shared = flag('contended', effect, 4.2);

@@ -129,7 +129,7 @@ export function printReport(
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
   // If nothing could be compared, a gate fails.
-  const isNothing = counts.incomparable > 0 && counts.slower + counts.faster + counts.same + counts.unclear === 0;
+  const isNothing = counts.slower + counts.faster + counts.same + counts.unclear === 0;
   return failOn(options.failOn, { regression, failed: counts.failed > 0 || isNothing, unclear: counts.unclear > 0 });
 }
 

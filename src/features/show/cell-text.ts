@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { boundOf } from '../../judge/bound.ts';
+import { FLAG_LABELS, ineligibleFlags, isIneligible } from '../../records/run-flag.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -28,11 +29,13 @@ type ListedRun = CellReport['runs'][number];
 const LISTED_RUNS = 50;
 
 /** A cell with its newest runs, newest first. */
-export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCell[]) {
+export function cellReport(db: StoreDatabase, cell: KeyedCell, cells: readonly KeyedCell[]) {
   const listed = runsOfCell(db, cell.key, LISTED_RUNS);
   const sweepIds = [...new Set(listed.map(({ sweepId }) => sweepId))];
   const runs = new Map(cellRunsOf(db, sweepIds, [cell.key]).map((run) => [run.runId, run]));
-  const measured = [...runs.values()].filter(isMeasured);
+  const all = [...runs.values()].filter(isMeasured);
+  const fit = all.filter(({ flags }) => !isIneligible(flags));
+  const measured = fit.length > 0 ? fit : all;
   const newest = measured.at(-1);
   const ofNewest = measured.filter((run) => run.sweepId === newest?.sweepId);
   const [environment] = findEnvironments(db, newest === undefined ? [] : [newest.environmentId]).values();
@@ -42,12 +45,13 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, all: readonly Key
     cell,
     bound: newest === undefined ? null : remediedBound(db, newest.sweepId, cell, bound),
     runs: listed.map((run) => {
-      const { outcome = run.outcome, values } = runs.get(run.runId) ?? {};
+      const { flags = [], outcome = run.outcome, values } = runs.get(run.runId) ?? {};
       const { gpuComputeMs = null, throughputQps = null } = values ?? {};
       const value = cell.harness === undefined ? null : (values?.[cell.harness.metric] ?? null);
-      return { ...run, outcome, gpuComputeMs, throughputQps, value };
+      const barred = ineligibleFlags(flags).map(({ id }) => id);
+      return { ...run, outcome, barred, gpuComputeMs, throughputQps, value };
     }),
-    latencyGaps: latencyGapsOf(db, cell, all),
+    latencyGaps: latencyGapsOf(db, cell, cells),
   };
 }
 
@@ -70,7 +74,7 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
         numberColumn(driven.label, ({ value }) => (value === null ? '' : `${formatNumber(value)} ${driven.unit}`)),
         numberColumn('GPU median', ({ gpuComputeMs }) => (gpuComputeMs === null ? '' : formatMs(gpuComputeMs))),
         numberColumn('qps', ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)), 1),
-        { header: 'outcome', text: ({ outcome }) => `${outcome.kind} ${outcomeReason(outcome) ?? ''}`.trim() },
+        { header: 'outcome', text: outcomeText },
       ],
       runs,
       look,
@@ -80,11 +84,17 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
   ];
 }
 
+function outcomeText({ barred, outcome }: ListedRun): string {
+  return [outcome.kind, outcomeReason(outcome), ...barred.map((id) => FLAG_LABELS[id])].filter(Boolean).join(' ');
+}
+
 const NAME_WIDTH = 10;
 
 /** Median, spread and range of the timed runs of the newest sweep. */
 function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
-  const timed = runs.filter(isMeasured);
+  const measured = runs.filter(isMeasured);
+  const fit = measured.filter(({ barred }) => barred.length === 0);
+  const timed = fit.length > 0 ? fit : measured;
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
   const own = metricOf(harness?.metric ?? 'gpuComputeMs');
   const rows = [

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
+import { RUN_FLAGS } from '../../records/run-flag.ts';
 import * as part from '../../records/output-parts.ts';
 import { numberOrNull } from '../../records/scalars.ts';
 import { attachment } from '../../files/attachments.ts';
@@ -15,6 +16,7 @@ export const shownCell = part.output('bench show CELL --json', {
   bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),
   runs: z.array(
     listedRun.extend({
+      barred: z.array(z.enum(RUN_FLAGS)).describe('Flags because of which the run is no measurement of its cell'),
       gpuComputeMs: numberOrNull.describe('Median; null if nothing was measured'),
       throughputQps: numberOrNull,
       value: numberOrNull.describe('Value in the metric of its cell, for a harness other than trtexec'),

@@ -24,7 +24,7 @@ export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: rea
   });
   const bySweepId = Map.groupBy(fit, ({ sweepId }) => sweepId);
   const runsBySweep = sweeps.map(({ sweepId }) => bySweepId.get(sweepId) ?? []);
-  const bySweep = atTheirClock(runsBySweep, leftOut).map((latest) => {
+  const bySweep = atTheirClock(runsBySweep, metric, leftOut).map((latest) => {
     const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
     return trusted.length === 0 ? latest : trusted;
   });
@@ -33,7 +33,11 @@ export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: rea
   return { leftOut, places, runs, clock: runs.map(clockOf) };
 }
 
-function atTheirClock<Run extends FitRun>(runsBySweep: readonly (readonly Run[])[], leftOut: LeftOutRun[]) {
+function atTheirClock<Run extends FitRun>(
+  runsBySweep: readonly (readonly Run[])[],
+  metric: MetricId,
+  leftOut: LeftOutRun[],
+) {
   const known = runsBySweep.flatMap((latest) => latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   // Usually all clocks are close, so that no run is off its level.
   if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;
@@ -44,13 +48,15 @@ function atTheirClock<Run extends FitRun>(runsBySweep: readonly (readonly Run[])
     const level = clockLevelMhz(neighbors);
     return latest.filter((run) => {
       const off = clockOffLevel(run, level);
-      if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
-      return off === null;
+      if (off === null || leftOutFor([off], metric) === null) return true;
+      leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
+      return false;
     });
   });
 }
 
-function clockOf(latest: readonly FitRun[]): number | null {
+/** Median SM clock of the runs of a sweep; null unless all are known. */
+export function clockOf(latest: readonly Pick<FitRun, 'smClockMhz'>[]): number | null {
   const known = latest.flatMap(({ smClockMhz }) => smClockMhz ?? []);
   return known.length < latest.length ? null : median(known);
 }

@@ -88,7 +88,7 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   processMemoryMib: { share: 0.05, difference: 32 },
   hostMemoryMib: { share: 0.25, difference: 128, leastPast: 3, youngMargins: 3 },
   // It depends on the tactics that the builder tries: fewer with a timing cache.
-  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3, youngMargins: 3 },
+  buildMemoryMib: { share: 0.5, difference: 64, leastPast: 3, youngMargins: 2 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
   // The time of a build depends on other work of the machine, so only a much longer build is reported.

@@ -108,6 +108,7 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
 };
 
 function familyOf({ metric }: CellChange): string {
+  if (isBoundShare(metric)) return metric;
   return gatedMetricOf(metric).unit === 'MiB' ? 'memory' : (FAMILIES[metric] ?? 'time');
 }
 

@@ -62,14 +62,15 @@ export interface NewestRun extends CellRun {
   readonly hints: readonly string[];
 }
 
-/** The timed runs of each cell in its newest sweep with any; omits cells without runs. */
+/** The timed runs of each cell in its newest sweep, of barred runs only where a cell has no other; omits cells without runs. */
 export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<CellKey, NewestRun[]> {
   const newest = new Map(
     db.$client
       .prepare<[string], { cellKey: CellKey; sweepId: SweepId }>(
         `SELECT e.value AS cellKey, last.sweep_id AS sweepId FROM json_each(?) e JOIN runs last ON last.run_id = (
            SELECT r.run_id FROM runs r INDEXED BY runs_by_cell WHERE r.cell_key = e.value AND r.role = 'timed'
-           ORDER BY r.started_at DESC LIMIT 1)`,
+           ORDER BY EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.effect = 'barred'),
+             r.started_at DESC LIMIT 1)`,
       )
       .all(JSON.stringify(cellKeys))
       .map(({ cellKey, sweepId }) => [cellKey, sweepId]),

@@ -159,6 +159,11 @@ describe('captures', () => {
     expect([code, json.series.map(({ sweepId, cells }) => [sweepId, cells.length])]).toEqual([0, [[usual, 2]]]);
     const chosen = await benchJson(OUTPUTS.pareto, ['choose', '--db', db]);
     expect([chosen.code, chosen.json.sweepIds, chosen.json.workloads[0]?.length]).toEqual([0, [usual], 2]);
+    const cell = compared.cells[0]?.key ?? '';
+    const { runs } = await jsonOf(OUTPUTS['show-cell'], ['show', cell, '--db', db]);
+    expect(runs.map(({ barred, sweepId }) => `${sweepId === usual} ${barred.join()}`)).toEqual(
+      ['false capture', 'true ', 'false capture'].flatMap((row) => [row, row]),
+    );
     const baseline = await bench(['baseline', 'set', 'v1', newest, '--db', db]);
     expect(baseline).toEqual(refusal('cannot be a baseline: capture'));
   });

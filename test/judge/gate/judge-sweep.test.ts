@@ -239,6 +239,7 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['far more host memory, after three sweeps', 'hostMemoryMib', [2300, 3500, 2400, 2350, 15_000], [4]],
   ['more than twice the host memory, in the third sweep', 'hostMemoryMib', [411, 411, 911, 911, 911], [2]],
   ['a build that takes far more memory, after three', 'buildMemoryMib', [100, 180, 100, 400], [3]],
+  ['more than twice that of the build, in the third sweep', 'buildMemoryMib', [1500, 1500, 3120], [2]],
   ['five points of precision', 'precisionSharePercent', [98, 93.5, 87], [2]],
   ['a decibel of accuracy', 'sqnrDb', [40, 39.1, 37], [2]],
   ['builds only warn', 'buildS', [60, 60, 60, 60, 600], []],
@@ -250,6 +251,23 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['one sweep is none', 'hostBoundPercent', [...ZEROS, 100, 0, 0], []],
   ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
 ])('%s', (_, metric, values, expected) => expect(alarmed(metric, values)).toEqual(expected));
+
+test('a cell that became host-bound a sweep before another one was slower is a finding of its own', () => {
+  const gate = new SimulatedGate({
+    cells: simulatedCells(2),
+    metrics: ['gpuComputeMs', 'hostBoundPercent'],
+    values: (cell, sweep, of) => {
+      if (of === 'hostBoundPercent') return [cell === 0 && sweep >= 12 ? 100 : 0];
+      return quiet(1, () => (cell === 1 && sweep === 13 ? 1.5 : 1))(cell, sweep, of);
+    },
+  });
+  gate.skip(13);
+  const found = gate.next().findings.map(({ cells, firstBadSweepId }) => [cells.length, firstBadSweepId]);
+  expect(found.toSorted()).toEqual([
+    [1, sweepOfNight(12)],
+    [1, sweepOfNight(13)],
+  ]);
+});
 
 test('the old size again is a recovery, and no news', () => {
   const sizes = [24, 24, 41, 24];
