@@ -18,9 +18,8 @@ export function cellLabel(cell: Cell): string {
 }
 
 /** The precision in tables; empty for a program of another kind without one. */
-export function precisionName({ harness, precision }: Cell): string {
-  return precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
-}
+export const precisionName = ({ harness, precision }: Cell): string =>
+  precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
 
 /** Label of a stored cell; else the start of its key. */
 export function labelIn(cells: ReadonlyMap<string, Cell>, key: string): string {

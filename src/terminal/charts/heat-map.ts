@@ -133,9 +133,8 @@ export function mapAxes(
 
 /** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
-  const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
-  const sorted = [...maps].toSorted(([a], [b]) => byNumber(a, b));
-  return sorted.flatMap(([title, group], place) => [
+  const maps = [...Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes))].toSorted(([a], [b]) => byNumber(a, b));
+  return maps.flatMap(([title, group], place) => [
     ...(place === 0 ? [] : ['']),
     ...(title === '' ? [] : wrapHanging(title, look.columns, 2).map(look.style.strong)),
     ...heatMap(group, look, axes),
