@@ -146,30 +146,25 @@ export class CellNoise {
   }
 
   /** Probability that the mean of this many sweeps is at least this far off, with variance scale * sd^2 + extra. */
-  tail(residual: number, scale: number, extra: number, sweeps = 1): number {
+  tail(residual: number, scale: number, extra: number): number {
     let p = 0;
     for (let i = 0; i < STEPS; i += 1) {
       const normal = at(this.#weights, 2 * i);
       const heavy = at(this.#weights, 2 * i + 1);
       if (normal + heavy < 1e-9) continue;
       const x = Math.abs(residual) / Math.sqrt(scale * at(this.#prior.squares, i) + extra);
-      const light = normalTail(x);
-      p += normal * light;
-      if (heavy > 1e-7)
-        p +=
-          heavy *
-          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** RULES.heavyMeanPower));
+      p += normal * normalTail(x) + heavy * heavyTail(x);
     }
     return p;
   }
 
   /** The distance with this tail probability, by bisection to 2 % of the sd. */
-  offOf(p: number, scale: number, extra: number, sweeps = 1): number {
+  offOf(p: number, scale: number, extra: number): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
     while (high - low > 0.02 * this.sd * Math.min(1, Math.sqrt(scale))) {
       const middle = (low + high) / 2;
-      if (this.tail(middle, scale, extra, sweeps) < p) high = middle;
+      if (this.tail(middle, scale, extra) < p) high = middle;
       else low = middle;
     }
     return high;

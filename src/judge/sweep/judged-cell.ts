@@ -35,10 +35,10 @@ export class JudgedCell {
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  change(log: number, scale: number, extra: number, sweeps = 1): Change {
+  change(log: number, scale: number, extra: number): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
-    return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra, sweeps) };
+    return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra) };
   }
 
   judgeApart(sweep: CellSweep): Reported | null {
@@ -59,7 +59,7 @@ export class JudgedCell {
     if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
     this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
-    this.#join(this.home, sweep);
+    this.home.add(sweep.place, sweep.log);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
@@ -77,13 +77,13 @@ export class JudgedCell {
     if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
-      this.#join(home, sweep);
+      home.add(sweep.place, sweep.log);
       return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
       return this.#begin(sweep, off);
     }
-    this.#join(pending, sweep);
+    pending.add(sweep.place, sweep.log);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
   }
@@ -119,7 +119,7 @@ export class JudgedCell {
   }
 
   #tailOf({ mean, count }: Level, commonVariance: number): number {
-    return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count, count);
+    return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count);
   }
 
   /** Whether a single run may be an accident, which is likelier with fewer quiet sweeps. */
@@ -127,10 +127,6 @@ export class JudgedCell {
     const size = Math.abs(off);
     if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
     return this.known.hasExcursions || this.#sweeps < RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1);
-  }
-
-  #join(level: Level, { place, log }: CellSweep): void {
-    level.add(place, log, level.count < 3 ? Infinity : 2.5 * this.noise.sd);
   }
 
   #release(): void {
@@ -163,11 +159,11 @@ export class JudgedCell {
   }
 
   #reported({ common }: CellSweep, log: number, first: number, sweeps: number): Reported {
-    const change = this.change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps, sweeps);
+    const change = this.change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps);
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
-  /** Reports drift. After a significant slope, only the newest sweeps form the level. */
+  /** Reports drift: what the newest sweeps crept since the last report, after a significant slope. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
     if (!this.#isDrifting && home.count > RULES.driftSweeps) {
@@ -177,7 +173,6 @@ export class JudgedCell {
       this.#driftReported = home.startMean;
     }
     if (!this.#isDrifting) return null;
-    if (home.count > 5) this.home = home.newest(5);
     const crept = this.home.newestMiddle - this.#driftReported;
     if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
@@ -199,15 +194,14 @@ export class JudgedCell {
       if (!isFar(2)) continue;
       noise.refresh(true);
       const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
-      if (!isFar(2.5) || Math.abs(mean) <= RULES.windowMeanSd * Math.hypot(noise.sd, common.sd)) continue;
-      const p = noise.tail(mean, scale, common.variance / window, window);
+      if (!isFar(2.5)) continue;
+      const p = noise.tail(mean, scale, common.variance / window);
       if (p >= least) continue;
       least = p;
       best = { window, mean };
     }
     if (best === null) return null;
     this.home = level.newest(best.window);
-    level.forget(best.window);
     this.known.leave(level.mean, level.count);
     this.known.report(this.home.mean);
     return this.#reported(sweep, best.mean, this.home.first, best.window);

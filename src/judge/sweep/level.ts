@@ -2,10 +2,10 @@ import { at, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/** More than twice the longest window, so that a window can be removed and the next one still be examined. */
+/** More than the longest window. */
 const KEPT = 32;
 
-/** A mean with a limit on the influence of each sweep, the newest values, and sums for a line. */
+/** The mean of the sweeps of a level, its newest values, and sums for a line. */
 export class Level {
   readonly first: number;
   count = 0;
@@ -28,33 +28,22 @@ export class Level {
     this.add(place, value);
   }
 
-  /** @param limit largest distance from the mean with which the value counts */
-  add(place: number, value: number, limit = Infinity): void {
+  add(place: number, value: number): void {
     const slot = this.count % KEPT;
     this.#places[slot] = place;
     this.#values[slot] = value;
     this.#means[slot] = this.mean;
-    this.#sum(place, value, 1);
-    this.mean += Math.max(-limit, Math.min(limit, value - this.mean)) / this.count;
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-    if (this.count <= 3) this.startMean = this.mean;
-  }
-
-  forget(sweeps: number): void {
-    this.mean = this.meanBefore(sweeps);
-    for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-  }
-
-  #sum(place: number, value: number, sign: 1 | -1): void {
     const t = place - this.first;
     const y = value - this.#origin;
-    this.count += sign;
-    this.#sumT += sign * t;
-    this.#sumY += sign * y;
-    this.#sumTT += sign * t * t;
-    this.#sumTY += sign * t * y;
-    this.#sumYY += sign * y * y;
+    this.count += 1;
+    this.#sumT += t;
+    this.#sumY += y;
+    this.#sumTT += t * t;
+    this.#sumTY += t * y;
+    this.#sumYY += y * y;
+    this.mean += (value - this.mean) / this.count;
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
+    if (this.count <= 3) this.startMean = this.mean;
   }
 
   /** Adds the newest sweeps of a level that turned out to be the same as this one. */
@@ -149,7 +138,6 @@ export class KnownLevels {
     const level = this.#nearOrNew(log);
     level.visits += 1;
     level.longest = Math.max(level.longest, sweeps);
-    level.log += (log - level.log) / level.visits;
     const side = off > 0 ? this.#up : this.#down;
     if (off === 0 || sweeps >= RULES.lastingSweeps) return;
     side.count += 1;

@@ -199,7 +199,7 @@ class CellReference {
     const extra = sweep.common.variance + sweep.extra;
     const change = isNewest
       ? cell.change(log, 1 + 1 / reference.sweeps, extra)
-      : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0, recent.count);
+      : cell.change(log, 1 / recent.count + 1 / reference.sweeps, 0);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const farRuns = isOnlyRunFarOff || sweep.farRuns > Math.max(1, sweep.runs / 4) ? Math.max(1, sweep.farRuns) : 0;
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && cell.noise.degrees === 0;

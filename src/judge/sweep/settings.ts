@@ -16,12 +16,8 @@ export const RULES = {
   heavyShare: 0.9,
   /** Weight of the flat prior of the sd in cells of the matrix. */
   flatCells: 20,
-  /** Tail of a mean of n heavy-tailed sweeps: normal tail x (heavy / normal tail) ** (1 / n ** this); by simulation. */
-  heavyMeanPower: 0.5,
   /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
   clipSd: 3.5,
-  /** Least distance of the mean of a window in sd of one sweep; less is drift or a common effect. */
-  windowMeanSd: 1.7,
   /** Sd of a sweep on the log scale while nothing is known: 0.25 %, for GPU times of trtexec. */
   typicalSd: 0.0025,
   /** Prior sd of the common effect of a sweep; `sweepWeight` is its weight in sweeps of the matrix. */
