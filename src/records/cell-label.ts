@@ -28,12 +28,18 @@ export function labelIn(cells: ReadonlyMap<string, Cell>, key: string): string {
   return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
 }
 
-/** Sorts by label, with numbers by value: batch 8 before batch 32. */
+/** Made when it is needed: the first one of a process takes 7 ms. */
+let collator: Intl.Collator | undefined;
+
+/** Texts in order, with numbers by value: batch 8 before batch 32. */
+export const byNumber = (a: string, b: string): number =>
+  (collator ??= new Intl.Collator('en', { numeric: true })).compare(a, b);
+
+/** Sorts by label, with numbers by value. */
 export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
-  const collator = new Intl.Collator('en', { numeric: true });
   return cells
     .map((cell) => ({ cell, label: cellLabel(cell) }))
-    .toSorted((a, b) => collator.compare(a.label, b.label) || (a.cell.key < b.cell.key ? -1 : 1))
+    .toSorted((a, b) => byNumber(a.label, b.label) || (a.cell.key < b.cell.key ? -1 : 1))
     .map(({ cell }) => cell);
 }
 
