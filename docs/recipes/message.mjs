@@ -23,7 +23,7 @@ function findingLine({ id, kind, group, labels, metrics, firstBad, commits, owne
     labels.length === 1 ? labels[0] : `${labels.length} cells${group.length > 0 ? ` (${group.join(' ')})` : ''}`;
   const size = kind === 'limit' ? `${first.after} ${first.unit}, limit ${first.before} ${first.unit}` : percent(first);
   return [
-    `${id.slice(0, 8)} ${cells}: ${first.metric} ${size}`,
+    `${id.slice(0, 8)} ${cells}: ${first.title} ${size}`,
     ...(firstBad?.commit ? [`since ${firstBad.commit.slice(0, 8)}`] : []),
     ...(commits.length > 0 ? [`${commits.length} commit${commits.length === 1 ? '' : 's'}`] : []),
     ...(owner === null ? [] : [`owner ${owner}`]),

@@ -64,14 +64,13 @@ const EARLY_Q = 0.01;
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
-  const decided = new Set(compared.filter(isCalled).map(({ cellKey }) => cellKey));
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
-  const open: { readonly key: string; readonly gain: number }[] = [];
+  const gains = new Map<string, number>();
   const limitedBySweeps: string[] = [];
   for (const cell of cells) {
-    if (decided.has(cell.cellKey)) continue;
-    const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     const comparison = comparisons.get(cell.cellKey);
+    if (comparison !== undefined && isCalled(comparison)) continue;
+    const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     // Without a base, assumes a sweep with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
@@ -86,13 +85,11 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     if (isJudged && bySweeps > byRuns && change + errors * bySweeps >= wanted) {
       limitedBySweeps.push(cell.cellKey);
     } else {
-      open.push({ key: cell.cellKey, gain: byRuns / wanted / cell.runS });
+      gains.set(cell.cellKey, byRuns / wanted / cell.runS);
     }
   }
-  return {
-    open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
-    limitedBySweeps,
-  };
+  const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1));
+  return { open: open.map(([key]) => key), limitedBySweeps };
 }
 
 /** A cell whose timed runs grow until there are enough for a verdict. */

@@ -4,102 +4,80 @@ import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
-import { type ComparedRuns, detectableErrors, moreRunsUntil } from './run-noise.ts';
-import { type CellRatio, geometricMean, NO_SHARED_NOISE, summed } from './geometric-mean.ts';
-import { tQuantile } from '../statistics/special-functions.ts';
+import { geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { failureSentences } from '../records/outcome.ts';
 import { fitSide } from './compare/assemble-sides.ts';
-import { singleRunReason } from '../records/verdict.ts';
+import { cellComparisonSchema, singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 
 /** A is the unchanged cell, and B has environment variables set. */
 export const experimentSchema = z.object({
   name: z.string(),
-  variables: textByName,
+  variables: textByName.describe('Variables of side B'),
   /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
   /** The requested metric; null for each cell's own metric. */
   metric: textOrNull,
-  marks: z.array(z.enum(RUN_MARKS)),
+  marks: z.array(z.enum(RUN_MARKS)).describe('Marks that make the runs of B ineligible as a baseline'),
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
   notes: z.array(z.string()),
 });
 
 export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
 
-const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
-
 /** The improvement of B over A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z
-    .enum(AB_VERDICTS)
+    .enum(['significant', 'notABottleneck', 'unclear', 'failed'])
     .describe('significant: the whole interval is above the threshold; notABottleneck: the whole interval is below it'),
   gainPercent: numberOrNull.describe('Gain of B over A; positive: B is better. For times, A / B - 1'),
-  ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+  ciPercent: cellComparisonSchema.shape.ciPercent,
   moreRepeats: count.nullable().describe('More repeats per side that would settle it; null if none would'),
   reasons: z.array(z.string()),
 });
 
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
-/** Whether B (head) is better than A (base) by more than the threshold, by less, or unclear. */
-export function judgeExperiment(sides: readonly TwoSides[], significantPercent: number) {
-  const { ratios, noises } = compareCells(sides, { sameSweep: true });
-  const evidence = sides.map(({ base, betterIs, cellKey, head, systematicError = 0 }) => {
-    const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
-    if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
-    const counts = [base.length, head.length] as const;
-    return [
-      {
-        /** Log scale; positive when B is better. */
-        ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
-        runs: { ...noise, runs: counts, systematicError, sweepVariance: 0 },
-        reasons: [singleRunReason(counts), noise.assumed].filter((reason) => reason !== null),
-      },
-    ];
+/** Distance that runs show nine times in ten, in standard errors. */
+const SHOWN_ERRORS = 1.96 + 1.2816;
+const LEAST_RUNS = 3;
+const MOST_RUNS = 10_000;
+
+/** Whether B (head) is better than A (base) by more than the threshold, in one cell or in the mean of several. */
+export function judgeExperiment(all: readonly TwoSides[], significantPercent: number) {
+  // For times, the gain of B is A / B.
+  const sides = all.map((side): TwoSides => {
+    return side.betterIs === 'higher' ? side : { ...side, betterIs: 'higher', base: side.head, head: side.base };
   });
-  return {
-    cells: evidence.map((own) => judge(own, significantPercent)),
-    overall: judge(evidence.flat(), significantPercent),
-  };
-}
-
-type Evidence = { readonly ratio: CellRatio; readonly runs: ComparedRuns; readonly reasons: readonly string[] };
-
-function judge(evidence: readonly Evidence[], significantPercent: number): AbJudgement {
-  const ratios = evidence.map(({ ratio }) => ratio);
-  const mean = geometricMean(ratios, NO_SHARED_NOISE);
-  if (mean === null) {
-    return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
-  }
-  const { changePercent: gainPercent, ciPercent } = mean;
-  const [low, high] = ciPercent ?? [-Infinity, Infinity];
-  const reasons = [...new Set(evidence.flatMap((entry) => entry.reasons))];
-  if (reasons.length === 0 && (low > significantPercent || high < significantPercent)) {
-    const verdict = low > significantPercent ? 'significant' : 'notABottleneck';
-    return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
-  }
-  const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
-  const isEnough = (error: number, degrees: number): boolean =>
-    detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance;
-  const moreRepeats = moreRunsUntil(meanRuns(evidence), isEnough);
-  const never = moreRepeats === null ? ['more repeats like these do not settle it'] : [];
-  return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons: [...reasons, ...never] };
-}
-
-/** The mean of cells as one cell. */
-function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
-  const all = evidence.map(({ runs }) => runs);
-  const { variance, degrees } = summed(all);
-  const least = Math.min(...all.flatMap(({ runs }) => runs));
-  return {
-    variance: variance / all.length ** 2,
-    degrees,
-    runs: [least, least],
-    systematicError: Math.hypot(...all.map(({ systematicError }) => systematicError)) / all.length,
-    sweepVariance: 0,
+  const { ratios, noises } = compareCells(sides, { sameSweep: true });
+  return (keys: readonly CellKey[]): AbJudgement => {
+    const own = sides.filter(({ cellKey }) => keys.includes(cellKey) && ratios.has(cellKey));
+    const ownRatios = own.flatMap(({ cellKey }) => ratios.get(cellKey) ?? []);
+    const mean = geometricMean(ownRatios, NO_SHARED_NOISE);
+    if (mean === null) {
+      return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
+    }
+    const { changePercent: gainPercent, ciPercent } = mean;
+    const [low, high] = ciPercent ?? [-Infinity, Infinity];
+    const noise = own.flatMap(({ cellKey }) => noises.get(cellKey) ?? []);
+    const runs = own.map(({ base, head }) => [base.length, head.length] as const);
+    const unknown = [...runs.map(singleRunReason), ...noise.map(({ assumed }) => assumed)];
+    const reasons = [...new Set(unknown.filter((reason) => reason !== null))];
+    if (reasons.length === 0 && (low > significantPercent || high < significantPercent)) {
+      const verdict = low > significantPercent ? 'significant' : 'notABottleneck';
+      return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
+    }
+    const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
+    const error = distance / SHOWN_ERRORS;
+    const runVariance = noise.reduce((sum, { variance }) => sum + 2 * variance, 0) / own.length ** 2;
+    const fixedError = Math.hypot(...own.map(({ systematicError = 0 }) => systematicError)) / own.length;
+    const needed = fixedError < error ? Math.ceil(runVariance / error ** 2) : Infinity;
+    if (needed > MOST_RUNS) reasons.push('more repeats like these do not settle it');
+    const there = Math.min(...runs.flat());
+    const moreRepeats = needed > MOST_RUNS ? null : Math.max(needed, LEAST_RUNS, there + 1) - there;
+    return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons };
   };
 }
 

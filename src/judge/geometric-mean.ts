@@ -20,14 +20,11 @@ const UNCERTAINTY = 0.05;
 
 /** Geometric mean of head over base with its interval, for these cells only. */
 export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
-  const known = cells.flatMap(({ logRatio, ...cell }) =>
-    logRatio === null || !Number.isFinite(logRatio) ? [] : [{ ...cell, logRatio }],
-  );
+  const known = cells.filter(({ logRatio }) => logRatio !== null && Number.isFinite(logRatio));
   if (known.length === 0) return null;
-  const mean = known.reduce((sum, { logRatio }) => sum + logRatio, 0) / known.length;
-  const own = known.filter(({ isBorrowed }) => isBorrowed !== true).map(({ noise }) => noise);
+  const mean = known.reduce((sum, { logRatio }) => sum + (logRatio ?? 0), 0) / known.length;
+  const noises = known.filter(({ isBorrowed }) => isBorrowed !== true).flatMap(({ noise }) => noise ?? []);
   const borrowed = known.filter(({ isBorrowed }) => isBorrowed === true).flatMap(({ noise }) => noise ?? []);
-  const noises = own.filter((noise) => noise !== null);
   const isKnown = noises.length + borrowed.length === known.length;
   const share = 1 / known.length ** 2;
   // Borrowed variances have errors with a common factor, so that they are one term.
@@ -48,7 +45,7 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
 }
 
 /** Noise of a sum of independent terms (degrees of freedom: Satterthwaite 1946). */
-export function summed(noises: readonly Noise[]): Noise {
+function summed(noises: readonly Noise[]): Noise {
   const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
   return { variance, degrees: variance ** 2 / spread };

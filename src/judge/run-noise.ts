@@ -238,23 +238,18 @@ export function runsThatShow(noise: KnownNoise, percent: number): number | null 
   return null;
 }
 
-/** Compared runs of a cell and their noise on the log scale. */
-export interface ComparedRuns {
-  /** Variance of one run. */
-  readonly variance: number;
-  readonly degrees: number;
-  readonly runs: readonly [number, number];
-  /** Errors that more runs do not reduce: a standard deviation of the difference, and a variance between sweeps. */
-  readonly systematicError: number;
-  readonly sweepVariance: number;
-}
-
 const LEAST_RUNS = 3;
 const MOST_RUNS = 10_000;
 
-/** Number of further runs per side until the error of the difference is small enough; null when no number suffices. */
+/**
+ * Number of further runs per side until the error of the difference is small enough; null when no number suffices. More
+ * runs reduce neither the systematic error of the difference nor the variance between its sweeps.
+ */
 export function moreRunsUntil(
-  { variance, degrees, runs: [a, b], systematicError, sweepVariance }: ComparedRuns,
+  { variance, degrees }: SampleVariance,
+  [a, b]: readonly [number, number],
+  systematicError: number,
+  sweepVariance: number,
   isEnough: (error: number, degrees: number) => boolean,
 ): number | null {
   const there = Math.min(a, b);

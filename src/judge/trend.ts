@@ -71,8 +71,6 @@ function withGaps(runs: readonly TrendEntry[], planned: readonly TrendSweep[]): 
   return entries;
 }
 
-type ReportedChange = ReturnType<typeof reportedChanges>[number];
-
 export function reportedChanges(
   findings: readonly Finding[],
   said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
@@ -89,21 +87,23 @@ export function reportedChanges(
 
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
+interface MarkSources {
+  /** Null for steps that are single runs, for which only reported changes are shown. */
+  readonly betterIs: 'lower' | 'higher' | null;
+  readonly environments: ReadonlyMap<string, Environment>;
+  readonly reported: ReturnType<typeof reportedChanges>;
+  readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
+}
+
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
-  known: {
-    /** Null for steps that are single runs, for which only reported changes are shown. */
-    readonly betterIs: 'lower' | 'higher' | null;
-    readonly environments: ReadonlyMap<string, Environment>;
-    readonly reported: readonly ReportedChange[];
-    readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
-  },
+  known: MarkSources,
 ): TrendMark[] {
   const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, known.environments.get(environmentId)]));
   const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
   return [
-    ...changeMarks(steps, places, known.betterIs, known.reported),
+    ...changeMarks(steps, places, known),
     ...boundMarks(steps, runs),
     ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
     ...baselineMarks(steps, known.baselines),
@@ -125,8 +125,7 @@ export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 function changeMarks(
   steps: readonly MarkedStep[],
   places: ReadonlyMap<string, number>,
-  betterIs: 'lower' | 'higher' | null,
-  reported: readonly ReportedChange[],
+  { betterIs, reported }: MarkSources,
 ): TrendMark[] {
   const placed = reported.flatMap((change) => {
     const place = places.get(change.firstBadSweepId) ?? -1;
@@ -180,10 +179,7 @@ export function environmentMarks(environments: readonly (Environment | null)[]):
   });
 }
 
-function baselineMarks(
-  steps: readonly MarkedStep[],
-  baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
-): TrendMark[] {
+function baselineMarks(steps: readonly MarkedStep[], baselines: MarkSources['baselines']): TrendMark[] {
   return [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([pinned, own]): TrendMark[] => {
     const step = steps.findIndex(({ sweepId }) => sweepId === pinned);
     const text = own.map(({ name }) => name).join(', ');

@@ -14,7 +14,14 @@ export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
     os: `${type()} ${release()}`,
     cpuGovernor: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
     container: containerImage(env, textOf('/run/.containerenv')),
+    binding: bindingOf(textOf('/proc/self/status'), textOf('/sys/devices/system/cpu/online')),
   };
+}
+
+/** The CPUs to which this process and its children are bound from outside. @param online all CPUs: `0-31` */
+export function bindingOf(status: string | null, online: string | null): string | null {
+  const [, allowed = null] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status ?? '') ?? [];
+  return allowed === null || online === null ? null : allowed === online ? 'nothing' : `CPUs ${allowed}`;
 }
 
 /** The NUMA node of the GPU; null if there is only one node. `busId` has the form of nvidia-smi: `00000000:17:00.0`. */
@@ -87,6 +94,11 @@ function processTree(pid: number, depth = 3): number[] {
   return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];
 }
 
+/** IDs of this process and of what it has started. */
+export function ownProcesses(): Set<number> {
+  return new Set(processTree(process.pid));
+}
+
 /** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
 /** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
@@ -104,6 +116,7 @@ export class ProcessFacts {
   watch(pid: number): void {
     this.stop();
     this.pids.clear();
+    this.pids.add(pid);
     this.peakKib = 0;
     this.looks = 0;
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();

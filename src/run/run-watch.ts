@@ -6,7 +6,7 @@ import type { OtherProcess } from '../records/telemetry.ts';
 import { askForProcesses, parseComputeApps, peakProcessMib } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { type ProcessFacts, hostLoad } from '../machine/host-facts.ts';
+import { type ProcessFacts, hostLoad, ownProcesses } from '../machine/host-facts.ts';
 import { PrintedLines } from '../process/printed-lines.ts';
 
 export interface WatchedMachine {
@@ -120,7 +120,9 @@ export class RunWatch {
     // A query that hangs or fails would do so after every run.
     if (answer.kind !== 'answered') this.asksForProcesses = false;
     if (answer.kind !== 'answered') return [];
-    const others = parseComputeApps(answer.text);
+    const [own, { pids }] = [ownProcesses(), this.machine.processFacts];
+    // A short next run is already on the GPU, or has left it.
+    const others = parseComputeApps(answer.text).filter(({ pid }) => !own.has(pid) && !pids.has(pid));
     if (this.isSlow || now().getTime() - askedAt <= SOON_MS) return others;
     // A late answer may belong to the next run; from now on, the next run waits for it.
     this.isSlow = true;

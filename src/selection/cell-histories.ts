@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { isOtherCard, machineKey } from '../judge/compare/differences.ts';
 import { type CellSweeps, cellSweeps } from '../judge/gate/fit-runs.ts';
 import { PAST_WINDOW_SWEEPS, pastValues } from '../judge/run-noise.ts';
-import { type SweepRun, type ValueKind, valueKind, valueRule } from '../judge/value-rule.ts';
+import { type SweepRun, type ValueKind, valueKind } from '../judge/value-rule.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import { type MetricId, gateMetric } from '../records/metric.ts';
@@ -31,17 +31,17 @@ export function cellHistories(
   kinds?: ReadonlyMap<string, ValueKind>,
 ): CellSweeps[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const metrics = new Set(cells.map((cell) => gateMetric(requested, cell)));
-  const measured = measuredRuns(db, ids, new Set(cells.map(({ key }) => key)), [...metrics]);
-  const environmentIds = new Set([...measured.values()].flatMap((own) => own.map((run) => run.environmentId)));
+  const keys = new Set(cells.map(({ key }) => key));
+  const metrics = [...new Set(cells.map((cell) => gateMetric(requested, cell)))];
+  const { byCell, environmentIds, valueRule } = measuredRuns(db, ids, keys, metrics);
   const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
     const metric = gateMetric(requested, cell);
-    const runs = measured.get(cell.key) ?? [];
+    const runs = byCell.get(cell.key) ?? [];
     const valueOf = valueRule(runs, metric, kinds?.get(cell.key));
     const counted = runs.flatMap((run): SweepRun[] => {
       const value = valueOf(run);
-      return value === null ? [] : [{ ...run, value }];
+      return value > 0 ? [{ ...run, value }] : [];
     });
     return cellSweeps(cell, metric, sweeps, machines === 'all' ? counted : sameMachine(counted, ids));
   });

@@ -130,7 +130,8 @@ function pointOf({ cells, ...place }: Place, name: string | null, all: readonly 
     const which = name === null ? 'no cell' : printable(name);
     throw new UsageError(`${printable(place.ref)}: ${which} was not measured there; see \`bench ls cells\``);
   }
-  const what = name === null ? 'there are' : `${printable(place.isOfCells ? place.ref : name)} is`;
+  const stated = place.isOfCells ? place.ref : name;
+  const what = stated === null ? 'there are' : `${printable(stated)} is`;
   return { ...place, cell: onlyCell(cells, what, all) };
 }
 

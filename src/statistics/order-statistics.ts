@@ -99,6 +99,8 @@ export function middleOfThree(a: number, b: number, c: number): number {
 
 /** Null for an empty list. */
 export function median(values: readonly number[] | Float64Array): number | null {
+  const { 0: x, 1: y, 2: z, length } = values;
+  if (length === 3 && x !== undefined && y !== undefined && z !== undefined) return middleOfThree(x, y, z);
   const sorted = values instanceof Float64Array ? values.toSorted() : values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle];

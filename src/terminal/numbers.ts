@@ -146,3 +146,16 @@ export function overlapNote(streams: readonly number[]): string | null {
   if (several.length === 0) return null;
   return `~ ${several.join(' or ')} streams overlap: their times say little, throughput is what counts`;
 }
+
+/** Units of metrics that get worse or better, not slower or faster. */
+const NO_SPEEDS = ['MiB', 'mJ', '%', 'dB'];
+
+export function isSpeed(unit: string): boolean {
+  return !NO_SPEEDS.includes(unit);
+}
+
+/** `slower` or `faster`; `worse` or `better` of a metric that is no speed. Other words stay. */
+export function directionWord(word: string, unit: string): string {
+  if (isSpeed(unit)) return word;
+  return { slower: 'worse', faster: 'better' }[word] ?? word;
+}

@@ -20,7 +20,16 @@ const CHECK = {
       matrix: 'nightly',
       labels: ['vit fp8 8x3', 'vit <!channel> `x`'],
       group: ['fp8'],
-      metrics: [{ metric: 'gpuComputeMs', unit: 'ms', changePercent: 4.96, before: 1, after: 1.0496 }],
+      metrics: [
+        {
+          metric: 'gpuComputeMs',
+          title: 'GPU compute time',
+          unit: 'ms',
+          changePercent: 4.96,
+          before: 1,
+          after: 1.0496,
+        },
+      ],
       firstBad: { commit: '5a6b7c8d'.padEnd(40, '0') },
       commits: [{}, {}, {}],
       owner: 'team-vision',
@@ -33,7 +42,7 @@ const CHECK = {
       matrix: 'nightly',
       labels: ['a <!channel> `@team`\r\nBcc: everybody'],
       group: [],
-      metrics: [{ metric: 'p99Ms', unit: 'ms', changePercent: 25, before: 2, after: 2.5 }],
+      metrics: [{ metric: 'p99Ms', title: 'latency p99', unit: 'ms', changePercent: 25, before: 2, after: 2.5 }],
       firstBad: null,
       commits: [],
       owner: null,
@@ -47,8 +56,8 @@ const CHECK = {
 const LINES = [
   '2 cells slower: 1 new; 1 limit broken',
   '',
-  '1a2b3c4d 2 cells (fp8): gpuComputeMs +5.0 %, since 5a6b7c8d, 3 commits, owner team-vision',
-  'ffffffff a <!channel> `@team`  Bcc: everybody: p99Ms 2.5 ms, limit 2 ms',
+  '1a2b3c4d 2 cells (fp8): GPU compute time +5.0 %, since 5a6b7c8d, 3 commits, owner team-vision',
+  'ffffffff a <!channel> `@team`  Bcc: everybody: latency p99 2.5 ms, limit 2 ms',
 ];
 
 type Ended = { readonly code: number | null; readonly stderr: string };

@@ -18,29 +18,29 @@ test.each([
   ['10 %', sides(A, [110.4, 108.9, 111.2, 109.5, 111.1]), 'unclear', 10.19817, 8.72254, 11.69382],
   ['12 % of shorter times', TIMES, 'significant', 12.36029, 10.99075, 13.74673],
 ] as const)('B is %s better', (_, one, verdict, gain, low, high) => {
-  const [cell] = judgeExperiment([one], 10).cells;
+  const cell = judgeExperiment([one], 10)(['one']);
   expect(cell).toMatchObject({ verdict, gainPercent: expect.closeTo(gain, 4) });
-  expect([cell?.ciPercent?.[0], cell?.ciPercent?.[1]]).toEqual([expect.closeTo(low, 4), expect.closeTo(high, 4)]);
+  expect([cell.ciPercent?.[0], cell.ciPercent?.[1]]).toEqual([expect.closeTo(low, 4), expect.closeTo(high, 4)]);
 });
 
 describe('what is unclear', () => {
-  test('says how many repeats settle it, by the rule of a comparison', () => {
-    const [cell] = judgeExperiment([sides(A, [110.4, 108.9, 111.2, 109.5, 111.1])], 10).cells;
-    // v = 8.545e-5, raised by 1.7367; d = ln(1.1019817 / 1.1) = .0018: (1.96 + 1.2816)^2 * 2 * v / d^2 = 963 repeats.
-    expect(cell?.moreRepeats).toBe(959);
+  test('says how many repeats settle it, from the noise of a run', () => {
+    const cell = judgeExperiment([sides(A, [110.4, 108.9, 111.2, 109.5, 111.1])], 10)(['one']);
+    // v = 8.545e-5; d = ln(1.1019817 / 1.1) = .0018: (1.96 + 1.2816)^2 * 2 * v / d^2 = 555 repeats.
+    expect(cell.moreRepeats).toBe(550);
   });
 
   test('says so where no number of repeats would', () => {
     const same = [100, 101, 99];
     const head = same.map((value) => value * 1.1);
     const reasons = ['more repeats like these do not settle it'];
-    expect(judgeExperiment([sides(same, head)], 10).overall).toMatchObject({ moreRepeats: null, reasons });
+    expect(judgeExperiment([sides(same, head)], 10)(['one'])).toMatchObject({ moreRepeats: null, reasons });
     const doubted = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0], { systematicError: 0.02 });
-    expect(judgeExperiment([doubted], 10).overall).toMatchObject({ verdict: 'unclear', moreRepeats: null });
+    expect(judgeExperiment([doubted], 10)(['one'])).toMatchObject({ verdict: 'unclear', moreRepeats: null });
   });
 
   test('one run a side is never a verdict, whatever it says', () => {
-    const { overall } = judgeExperiment([sides([100], [200])], 10);
+    const overall = judgeExperiment([sides([100], [200])], 10)(['one']);
     expect(overall.verdict).toBe('unclear');
     expect(overall.reasons).toContain('no verdict: one run per side');
     expect(overall.moreRepeats).toBeGreaterThan(0);
@@ -49,17 +49,14 @@ describe('what is unclear', () => {
 
 test('a side without a run is no result, and not part of the mean', () => {
   const good = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]);
-  const judged = judgeExperiment([good, sides([], [1], { cellKey: 'two' })], 10);
-  expect(judged.cells[1]).toMatchObject({ verdict: 'failed', gainPercent: null });
-  expect(judged.overall.gainPercent).toBeCloseTo(12.01776, 4);
-  expect(judgeExperiment([sides([], [])], 10).overall.verdict).toBe('failed');
+  const judge = judgeExperiment([good, sides([], [1], { cellKey: 'two' })], 10);
+  expect(judge(['two'])).toMatchObject({ verdict: 'failed', gainPercent: null });
+  expect(judge(['one', 'two']).gainPercent).toBeCloseTo(12.01776, 4);
 });
 
 test('the mean of cells by Welch and Satterthwaite', () => {
-  const { overall } = judgeExperiment(
-    [sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]), sides([50.1, 49.9, 50.3], [52.0, 52.6, 51.5], { cellKey: 'two' })],
-    10,
-  );
+  const two = sides([50.1, 49.9, 50.3], [52.0, 52.6, 51.5], { cellKey: 'two' });
+  const overall = judgeExperiment([sides(A, [112.4, 111.1, 112.9, 110.8, 113.0]), two], 10)(['one', 'two']);
   // s = v1 + v2; f = s ** 2 / (v1 ** 2 / 8 + v2 ** 2 / 4); stats.t.ppf(.975, f) * np.sqrt(s) / 2
   expect(overall.gainPercent).toBeCloseTo(7.85951, 4);
   expect(overall.ciPercent?.[0]).toBeCloseTo(6.80805, 4);
@@ -75,7 +72,8 @@ describe('10 % more against 10 %, 1 % noise, five repeats, 600 times', () => {
     const experiments = 600 / cells;
     for (let time = 0; time < experiments; time += 1) {
       const all = Array.from({ length: cells }, (_, at) => sides(runs(100), runs(110), { cellKey: `c${at}` }));
-      for (const { verdict } of judgeExperiment(all, 10).cells) held += verdict === 'unclear' ? 1 : 0;
+      const judge = judgeExperiment(all, 10);
+      for (const { cellKey } of all) held += judge([cellKey]).verdict === 'unclear' ? 1 : 0;
     }
     const share = held / experiments / cells;
     // Three standard errors, sqrt(0.95 x 0.05 / 600), to both sides.

@@ -80,14 +80,22 @@ test('identical cells are merged, and it is said', () => {
 });
 
 test('include adds cells in which the named axes have other values, exclude takes cells away', () => {
-  const cells = cellsOf(
+  const lines = [
     'axes: {precision: [fp16, fp8], batch: [1, 8], cudaGraph: [on, off]}',
     'build: {opt: {batch: 8}}',
     'include: [{precision: fp8, batch: 32}]',
-    'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]',
-  );
+  ];
+  const exclude = 'exclude: ["precision=fp8 & batch=1", "cudaGraph=off & !(batch=8)"]';
+  const { cells, excluded } = matrixFrom(oneModel(...lines, exclude));
   const shown = cells.map(({ cell, dimensions }) => `${cell.precision} ${dimensions['batch']} ${cell.cudaGraph}`);
   expect(shown.join()).toBe('fp16 1 true,fp16 8 true,fp16 8 false,fp8 8 true,fp8 8 false,fp8 32 true');
+  const all = new Map(
+    cellsOf(...lines).map(({ cell, dimensions }) => [
+      cell.key,
+      `${cell.precision} ${dimensions['batch']} ${cell.cudaGraph}`,
+    ]),
+  );
+  expect(excluded.map((key) => all.get(key)).join()).toBe('fp16 1 false,fp8 1 true,fp8 1 false,fp8 32 false');
 });
 
 test('exclude spares a model a precision that it lacks', () => {
@@ -189,4 +197,22 @@ test('extends lays one file over another, key by key', () => {
   expect([matrix.name, matrix.repeats, matrix.cells.length]).toEqual(['base', 7, 2]);
   const image = (batch: number): number[] => [batch, 3, 224, 224];
   expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
+});
+
+test('a key of a matrix replaces what it excludes in the matrix that it extends, and null takes a value away', () => {
+  const methodOver = (base: string, own: string) => {
+    const texts = { 'm.yaml': `extends: base.yaml\nrun: ${own}\n`, 'base.yaml': oneModel(PLAIN, `run: ${base}`) };
+    const { durationS, iterations, warmUpMs } = matrixFrom(texts).cells[0]?.method ?? {};
+    return { durationS, iterations, warmUpMs };
+  };
+  expect(methodOver('{durationS: 5, warmUpMs: 9}', '{capture: 3}')).toEqual({
+    durationS: 0,
+    iterations: 3,
+    warmUpMs: 0,
+  });
+  expect(methodOver('{capture: 3}', '{durationS: 5}')).toEqual({ durationS: 5, iterations: 10, warmUpMs: 200 });
+  expect(methodOver('{durationS: 5}', '{durationS: null}')).toEqual({ durationS: 3, iterations: 10, warmUpMs: 200 });
+  const axes = (value: string) => `axes: {precision: fp16, batch: 8, env: {A: ${value}}}`;
+  const unset = { 'm.yaml': `extends: base.yaml\n${axes('null')}\n`, 'base.yaml': oneModel(axes('1')) };
+  expect(matrixFrom(unset).cells.map(({ env }) => env)).toEqual([{ A: null }]);
 });

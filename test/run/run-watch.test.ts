@@ -35,6 +35,16 @@ test('who else is on the GPU is known at once: nobody of them is the next run', 
   expect(await othersOf(watchWith({ apps: APPS }, new ProcessFacts(), [0, 30]))).toEqual(['/opt/trtexec', 'python3']);
 });
 
+test('what bench itself started is no other process, while it runs and after', async () => {
+  const child = spawn('sleep', ['60']);
+  const facts = new ProcessFacts();
+  facts.watch(4711);
+  facts.stop();
+  const apps = `${child.pid}, 512, /opt/trtexec\n4711, 512, /opt/trtexec\n${APPS}`;
+  expect(await othersOf(watchWith({ apps }, facts, [0, 30]))).toEqual(['/opt/trtexec', 'python3']);
+  child.kill('SIGKILL');
+});
+
 test('what is answered late may be of the next run, which waits for it from then on', async () => {
   const watch = watchWith({ apps: APPS }, new ProcessFacts(), [0, 2000, 0, 2000]);
   expect(await othersOf(watch)).toEqual(['python3']);

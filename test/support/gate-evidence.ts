@@ -120,7 +120,7 @@ export class SimulatedGate {
     const { build } = this.series;
     return {
       metric,
-      runs: measured.map(({ values }) => values),
+      runsAt: (at) => measured[at]?.values ?? [],
       history: {
         places: measured.map(({ sweep }) => sweep),
         values: Float64Array.from(measured, ({ value }) => value),

@@ -75,10 +75,9 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
     const cell = keyedCell({ ...a.cell, axisFlags: { ...axisFlags, ...Object.fromEntries(onAxes) } });
     return { a, b: { ...a, cell, env: { ...a.env, ...variables }, side: { pair: a.cell.key, marks } } };
   });
-  const keys = pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key }));
   return {
     cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
-    experiment: { ...about, marks, variables, pairs: keys },
+    experiment: { ...about, marks, variables, pairs: pairs.map(({ a, b }) => ({ a: a.cell.key, b: b.cell.key })) },
   };
 }
 
@@ -142,9 +141,9 @@ function readVariable(text: string): [string, string] {
   return [name, value];
 }
 
-const NAMED_EXPERIMENTS: Readonly<
-  Record<NonNullable<AbOptions['experiment']>, Omit<ExperimentRequest, 'metric' | 'name'>>
-> = {
+type NamedExperiment = Pick<ExperimentRequest, 'notes' | 'variables'> & Partial<ExperimentRequest>;
+
+const NAMED_EXPERIMENTS: Readonly<Record<NonNullable<AbOptions['experiment']>, NamedExperiment>> = {
   /**
    * The perfect router of TensorRT-LLM. Source: docs/source/developer-guide/perf-analysis.md of its repository, added
    * on 2025-12-26 (pull request 10303), with a threshold of 10 %; the models are from a later copy.
@@ -162,8 +161,6 @@ const NAMED_EXPERIMENTS: Readonly<
   telemetry: {
     variables: { [TELEMETRY_VARIABLE]: 'off' },
     significantPercent: 1,
-    marks: [],
-    isForTrtexec: true,
     notes: [
       'A runs with nvidia-smi once a second, as every sweep does; B runs without: its gain is the cost of telemetry',
     ],

@@ -8,7 +8,7 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain, textWidth, wrapHanging } from '../../terminal/look.ts';
-import { dayText, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
+import { dayText, directionWord, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -161,7 +161,7 @@ export function findingChart(
   const step = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
   const ofCell = own.environmentIds.map((id) => environments.get(id ?? '') ?? null);
   const marks: Mark[] = [
-    { kind: direction, step, text: firstBad?.commit?.slice(0, 8) ?? direction },
+    { kind: direction, step, text: firstBad?.commit?.slice(0, 8) ?? directionWord(direction, clearest.unit) },
     ...environmentMarks(ofCell).map((mark) => ({ ...mark, step: mark.step - from, breaksLine: false })),
   ];
   const chart = {

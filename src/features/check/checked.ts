@@ -12,7 +12,7 @@ import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, judgeSeries } from './gather.ts';
-import type { CheckedFinding, CheckedSeries } from './output.ts';
+import { type CheckedFinding, type CheckedSeries, FOUND_VERDICTS } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
@@ -112,10 +112,8 @@ function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict
   const { regression: slower, ...others } = foundIn(standing);
   const found = { slower, ...others, faster: faster.length > 0 };
   const otherwise = compared === 0 ? 'unclear' : 'same';
-  return WORST_FIRST.find((verdict) => found[verdict]) ?? (isFirst ? 'first' : otherwise);
+  return FOUND_VERDICTS.find((verdict) => found[verdict]) ?? (isFirst ? 'first' : otherwise);
 }
-
-const WORST_FIRST = ['slower', 'limit', 'failed', 'unclear', 'warning', 'faster'] as const;
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open`. */
 function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {

@@ -1,7 +1,6 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
 import { fitSweeps, type LeftOutRun, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
-import { valueRule } from '../../judge/value-rule.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
@@ -43,10 +42,8 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
-  const runs = measuredRuns(db, sweepIds, new Set(keys), metrics);
-  const allRuns = [...runs.values()].flat();
-  const buildIds = new Set(allRuns.flatMap(({ buildId }) => buildId ?? []));
-  const environments = findEnvironments(db, [...new Set(allRuns.map(({ environmentId }) => environmentId))]);
+  const { byCell: runs, buildIds, environmentIds, valueRule } = measuredRuns(db, sweepIds, new Set(keys), metrics);
+  const environments = findEnvironments(db, [...environmentIds]);
   // A pull request is judged by one comparison, which a change of GPU would spoil. A series continues across GPUs.
   const sameMachine = machineFilter(environments, series.baseBranch !== null);
   const sources = new Map(
@@ -84,17 +81,14 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
     const isPlain = own.every(({ flags }) => flags.length === 0);
     let plain: ReturnType<typeof fit> | null = null;
     const [main, ...others] = [...new Set([gateMetric(null, cell), ...metrics])].map((metric) => {
-      const rule = valueRule(own, metric);
-      const valueOf = (run: MeasuredRun): number => rule(run) ?? Number.NaN;
+      const valueOf = valueRule(own, metric);
       const isWhole = own.every((run) => valueOf(run) > 0);
       const valued = isWhole ? own : own.filter((run) => valueOf(run) > 0);
       const { counted, excluded, history } = isWhole && isPlain ? (plain ??= fit(own, metric)) : fit(valued, metric);
       const measured = {
         metric,
         history: { ...history, values: medianValues(counted, valueOf) },
-        get runs() {
-          return counted.map((latest) => latest.map(valueOf));
-        },
+        runsAt: (index: number) => counted[index]?.map(valueOf) ?? [],
       };
       return { excluded, measured };
     });
@@ -135,7 +129,7 @@ function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHisto
   return {
     metric,
     history: { places: values.map(({ place }) => place), values: Float64Array.from(values, ({ value }) => value) },
-    runs: values.map(({ value }) => [value]),
+    runsAt: (index) => values.slice(index, index + 1).map(({ value }) => value),
   };
 }
 
@@ -143,22 +137,17 @@ function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHisto
 function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
   const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
   const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
-  const measured = sweepIds.flatMap((sweepId, place) => {
-    const runs = bySweep.get(sweepId);
-    return runs === undefined ? [] : [{ place, runs }];
-  });
-  if (measured.length === 0) return [];
+  const places = sweepIds.flatMap((sweepId, place) => (bySweep.has(sweepId) ? [place] : []));
+  if (places.length === 0) return [];
   const found = new Set(own.map(({ boundBy }) => boundBy));
   // Most of the thousands of cells have none of them, so that they share one history.
-  const zeros = measured.map(({ place }) => ({ place, value: 0 }));
-  const none = historyOf('hostBoundPercent', zeros);
+  const none = new Float64Array(places.length);
   return BOUND_SHARE_IDS.map((metric) => {
     const by = BOUND_SHARES[metric];
-    if (!found.has(by)) return { ...none, metric };
-    const shares = measured.map(({ place, runs }) => {
-      return { place, value: (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length };
-    });
-    return historyOf(metric, shares);
+    const shareOf = (runs: readonly MeasuredRun[]): number =>
+      (100 * runs.filter(({ boundBy }) => boundBy === by).length) / runs.length;
+    const values = found.has(by) ? Float64Array.from(bySweep.values(), shareOf) : none;
+    return { metric, history: { places, values }, runsAt: (index) => [values[index] ?? 0] };
   });
 }
 
@@ -169,27 +158,25 @@ function precisionHistories(
   cells: readonly KeyedCell[],
   runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
 ): Map<CellKey, MetricHistory> {
-  const newest = sweeps.length - 1;
-  const places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  const [judged, baseline] = [sweeps.at(-1)?.sweepId, sweeps[baselinePlace ?? -1]?.sweepId];
   const rebuilt = cells.flatMap((cell) => {
-    const lasts = new Map((runs.get(cell.key) ?? []).map((run) => [places.get(run.sweepId) ?? -1, run]));
-    const engines = [...lasts].map(([place, run]) => ({ place, run }));
-    const now = engines.at(-1);
-    const before = engines.find(({ place }) => place === baselinePlace && place !== newest) ?? engines.at(-2);
-    const isRebuilt = now?.place === newest && now.run.buildId !== before?.run.buildId;
-    return isRebuilt && before !== undefined ? [{ cell, before, now }] : [];
+    const own = runs.get(cell.key) ?? [];
+    const [earlier, now] = [own.filter(({ sweepId }) => sweepId !== judged), own.at(-1)];
+    const before = earlier.findLast(({ sweepId }) => sweepId === baseline) ?? earlier.at(-1);
+    if (now === undefined || now.sweepId !== judged || before === undefined) return [];
+    return now.buildId === before.buildId ? [] : [{ cell, before, now }];
   });
   if (rebuilt.length === 0) return new Map();
   const ofCells = rebuilt.map(({ cell }) => cell);
   const sides = (['before', 'now'] as const).map((side) => {
-    const own = rebuilt.map((one) => one[side].run);
+    const own = rebuilt.map((one) => one[side]);
     return { side, real: realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]) };
   });
   return new Map(
     rebuilt.flatMap(({ cell, ...engines }): [CellKey, MetricHistory][] => {
       const values = sides.flatMap(({ real, side }): Value[] => {
         const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
-        const { place } = engines[side];
+        const place = sweeps.findIndex(({ sweepId }) => sweepId === engines[side].sweepId);
         return share === null ? [] : [{ place, value: 100 * (share.timeShare ?? share.layerShare) }];
       });
       return values.length === 0 ? [] : [[cell.key, historyOf('precisionSharePercent', values)]];

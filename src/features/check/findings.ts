@@ -130,8 +130,8 @@ function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): Fin
 }
 
 function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {
-  const { betterIs, unit } = gatedMetricOf(metric);
-  return { metric, unit, betterIs, changePercent, ciPercent, before, after };
+  const { betterIs, label: title, unit } = gatedMetricOf(metric);
+  return { metric, title, unit, betterIs, changePercent, ciPercent, before, after };
 }
 
 const LISTED_COMMITS = 50;

@@ -4,68 +4,46 @@ import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../errors.ts';
 import { judgedCellSchema } from '../../judge/gate/evidence.ts';
 import { acknowledgementSchema, findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
-import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
 import { count, id, instant, outputOfVersion, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 
-const { kind, isWarning, direction, group, lasts, environmentChanges, pairs, owner } = findingSchema.shape;
-const { findingId: _, ...acknowledgement } = acknowledgementSchema.shape;
+const ofEdges = { firstBadSweepId: true, lastGoodSweepId: true, lastBadSweepId: true } as const;
+const aboutFinding = findingSchema.omit({ findingId: true, ...ofEdges }).shape;
+const { cellKey: _cellKey, margin, ...levels } = aboutFinding.cells.element.shape;
+const { findingId: _findingId, ...acknowledgement } = acknowledgementSchema.shape;
 const { matrix, branch, sweepId, commit, dirty } = sweepSchema.shape;
 const startedAt = instant.nullable();
 const edge = z.strictObject({ sweepId, startedAt, commit, dirty }).nullable();
 
 const change = {
-  metric: gatedMetricSchema,
+  title: z.string().describe('The metric in words, such as GPU compute time'),
   unit,
   betterIs: z.enum(['lower', 'higher']),
-  changePercent: z.number().describe('Raw change of the value'),
-  ciPercent: z.tuple([z.number(), z.number()]).nullable(),
-  before: z.number(),
-  after: z.number(),
+  ...levels,
 };
 
 const finding = z.strictObject({
   id,
-  kind,
+  ...aboutFinding,
   state: z.enum(SAID_STATES).describe('new: first reported in the newest sweeps'),
-  direction,
-  isWarning: isWarning.describe('Reported without an exit code'),
-  matrix,
-  branch,
-  provenance,
-  reportedSweepId: id,
   cells: z.array(id),
   labels: z.array(z.string()).describe('Labels of these cells'),
-  group: group.describe('Words that only the labels of these cells contain'),
   metrics: z.array(z.strictObject(change)).describe('Changed metrics, each from its clearest cell'),
-  details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin: z.number() })),
+  details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin })),
   firstBad: edge,
   lastGood: edge,
   lastBad: edge,
   commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
-  environmentChanges,
-  buildChanges: z.array(z.string()).describe('Changes of the engine in the clearest cell'),
   cause: z.string().nullable(),
+  buildChanges: z.array(z.string()).describe('Changes of the engine in the clearest cell'),
   likeliestCause: firstCauseSchema.nullable().describe('Likeliest cause in the clearest cell'),
-  lasts: lasts.describe('Evidence that the change lasts; null if there is none yet'),
-  pairs,
-  owner,
   acknowledged: z.strictObject({ ...acknowledgement, createdAt: instant }).nullable(),
 });
 
-/** Worst first. */
-export const SERIES_VERDICTS = [
-  'slower',
-  'limit',
-  'failed',
-  'unclear',
-  'warning',
-  'faster',
-  'same',
-  'first',
-  'stale',
-] as const;
+/** What a series can have, worst first. */
+export const FOUND_VERDICTS = ['slower', 'limit', 'failed', 'unclear', 'warning', 'faster'] as const;
+export const SERIES_VERDICTS = [...FOUND_VERDICTS, 'same', 'first', 'stale'] as const;
 
 const series = z.strictObject({
   matrix,

@@ -1,7 +1,16 @@
 import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
-import { count, formatDecibels, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
+import {
+  count,
+  directionWord,
+  formatDecibels,
+  formatNumber,
+  formatPercent,
+  intervalText,
+  isSpeed,
+  shareText,
+} from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { IDENTICAL_DB } from './evidence.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
@@ -70,8 +79,8 @@ export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Chang
 function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
   const first = firstOfEach(finding);
   const isLimit = finding.kind === 'limit';
-  const [worse, better] = isOfSpeed(finding) ? ['slower', 'faster'] : ['worse', 'better'];
-  const word = isLimit ? 'beyond a limit' : finding.direction === 'slower' ? worse : better;
+  const unit = first[0] === undefined ? '' : gatedMetricOf(first[0].metric).unit;
+  const word = isLimit ? 'beyond a limit' : directionWord(finding.direction, unit);
   const size = rangeText(first);
   // The text names the metrics if there are several, if the size is not a percentage, or if the word is `worse`.
   const isSeveral = first.some(({ metric }) => metric !== first[0]?.metric);
@@ -162,11 +171,8 @@ export function nextCommands(
   ];
 }
 
-/** Units of metrics that get worse or better, not slower or faster. */
-const NO_SPEEDS = ['MiB', 'mJ', '%', 'dB'];
-
 export function isOfSpeed({ details: [first] }: { readonly details: readonly Pick<Change, 'metric'>[] }): boolean {
-  return first === undefined || !NO_SPEEDS.includes(gatedMetricOf(first.metric).unit);
+  return first === undefined || isSpeed(gatedMetricOf(first.metric).unit);
 }
 
 /** The relative change of a share, or of a ratio in decibels, is not meaningful. */

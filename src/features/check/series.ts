@@ -31,9 +31,9 @@ export interface SeriesOptions {
 /** The newest sweep of each series of the checked-out branch. @throws UsageError when there is none */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
   const { asOf, branch, names } = options;
-  const isDate = asOf !== undefined && DATE.test(asOf);
-  if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
-  const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
+  const until = endOfDate(asOf);
+  if (asOf !== undefined && until === null) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
+  const all = newestOfSeries(db, until);
   const own = branch ?? (await readGitState(io.cwd)).branch ?? ciBranch(io.env);
   const ofOwn = all.filter((sweep) => sweep.branch === own);
   // If the branch has no sweeps, or no branch is checked out, take every series.
@@ -41,17 +41,17 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
     branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
   if (found.length > 0) return found;
-  if (isDate && newestOfSeries(db, null).some((sweep) => branch === undefined || sweep.branch === branch))
-    throw new UsageError(`--as-of ${asOf}: there was no sweep at that time`);
+  if (until !== null && newestOfSeries(db, null).some((sweep) => branch === undefined || sweep.branch === branch))
+    throw new UsageError(`--as-of ${until.slice(0, 10)}: there was no sweep at that time`);
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
 export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
-  const isDate = asOf !== undefined && DATE.test(asOf);
-  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, { branch });
+  const until = endOfDate(asOf);
+  const side = await resolveSide(db, until === null ? (asOf ?? 'latest') : 'latest', io, { branch });
   const [newest] = side.sweeps;
-  const found = newest === undefined || !isDate ? newest : seriesOf(db, newest, 1, endOf(asOf))[0];
+  const found = newest === undefined || until === null ? newest : seriesOf(db, newest, 1, until)[0];
   if (found !== undefined) return { sweep: found, note: side.note };
   throw new UsageError(
     asOf === undefined
@@ -60,10 +60,9 @@ export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOpt
   );
 }
 
-const DATE = /^\d{4}-\d\d-\d\d$/;
-
-function endOf(date: string): string {
-  return `${date}T23:59:59.999Z`;
+/** Null for another text. */
+function endOfDate(text: string = ''): string | null {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59.999Z` : null;
 }
 
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
@@ -75,15 +74,13 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
       ? []
       : await ancestors(io.cwd, sweep.commit);
   const series = { sweep, matrices, baseBranch: null, baselinePlace: null };
-  if (line.length === 0) return { ...series, sweeps: own.toReversed() };
   const commits = new Set(line);
   const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);
-  if (sweep.branch === null) {
-    const following = own.filter((one) => one.commit === null || isBefore(one));
-    return { ...series, sweeps: following.toReversed() };
-  }
   const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));
-  if (baseBranch === null) return { ...series, sweeps: own.toReversed() };
+  if (baseBranch === null) {
+    const isWhole = sweep.branch !== null || line.length === 0;
+    return { ...series, sweeps: own.filter((one) => isWhole || one.commit === null || isBefore(one)).toReversed() };
+  }
   const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
   return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowSweeps - 1).toReversed(), sweep] };
 }

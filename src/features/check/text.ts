@@ -203,10 +203,12 @@ function earlierText(findings: readonly CheckedFinding[], evidence: SweepEvidenc
 function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
   const mains = new Map(evidence.cells.map(({ cell, metrics: [main] }) => [cell.key, main?.metric]));
   const isLimit = finding.kind === 'limit';
-  const shown = firstOfEach(finding).filter(({ key, metric }) => isLimit || mains.get(key) !== metric);
-  const table = changesTable(finding, shown.slice(0, SHOWN_CELLS), evidence, { ...look, columns: look.columns - 2 });
-  const more = shown.length - SHOWN_CELLS;
-  const rest = more > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
+  const all = firstOfEach(finding);
+  const shown = all.filter(({ key, metric }) => isLimit || mains.get(key) !== metric).slice(0, SHOWN_CELLS);
+  const table = changesTable(finding, shown, evidence, { ...look, columns: look.columns - 2 });
+  const more = all.length - shown.length;
+  const rest =
+    more > 0 && shown.length > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
   return [...table, ...rest].map((line) => `  ${line}`);
 }
 

@@ -89,10 +89,20 @@ export function choiceTable(measured: readonly Row[], marks: ReadonlyMap<string,
     [...marks.values()].includes(FITS) ? `${FITS} within the limits` : '',
     measured.some(isDerived) ? DERIVED_LEGEND : '',
     overlapNote(measured.map(({ streams }) => streams)) ?? '',
+    referenceNote(measured),
     optimal,
   ];
   const below = legends.filter(Boolean).flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim));
   return [...table, ...captionLines(about.caption, look), ...below];
+}
+
+/** Empty if speed and accuracy have the same reference. */
+function referenceNote(measured: readonly Row[]): string {
+  const keys = new Set(measured.map(({ speedUp }) => speedUp?.referenceKey));
+  const names = new Set(measured.flatMap(({ key, precision }) => (keys.has(key) ? precision.toUpperCase() : [])));
+  names.delete('FP32');
+  const isOther = names.size > 0 && measured.some(({ accuracyState }) => accuracyState === 'checked');
+  return isOther ? `speed-up over ${[...names].join(', ')}, accuracy against FP32` : '';
 }
 
 /** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */

@@ -73,7 +73,8 @@ const SHOWN_MISSING = 3;
 /** `3 cells on one side only; only in base: vit fp8 8x3, vit fp16 8x3; only in head: vit int8 8x3`. */
 function missingText({ cells, counts }: Comparison): string {
   const missing = cells.filter(({ verdict }) => verdict === 'missing');
-  const parts = [...Map.groupBy(missing, ({ reasons }) => reasons.join(', '))].map(([why, own]) => {
+  // Further reasons say what the one side has.
+  const parts = [...Map.groupBy(missing, ({ reasons: [why = ''] }) => why)].map(([why, own]) => {
     const labels = own.map(({ label }) => printable(label));
     return `${why}: ${shortList(labels, SHOWN_MISSING)}`;
   });

@@ -1,10 +1,16 @@
 import * as z from 'zod';
 
-import { type AbExperiment, abJudgementSchema, abSides, judgeExperiment } from '../../judge/experiment.ts';
+import {
+  type AbExperiment,
+  abJudgementSchema,
+  abSides,
+  experimentSchema,
+  judgeExperiment,
+} from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import * as parts from '../../records/output-parts.ts';
-import { FLAG_LABELS, RUN_MARKS } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import { FLAG_LABELS } from '../../records/run-flag.ts';
+import { type Sweep, sweepSchema } from '../../records/sweep.ts';
 import { metricNamed } from '../../selection/by-name.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { findCells } from '../../store/cells.ts';
@@ -17,32 +23,28 @@ import { estimateWords } from '../../terminal/words.ts';
 import { aboutCell } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
-export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperiment) {
-  const { sweepId, matrix, provenance } = sweep;
-  const { marks, name, notes, significantPercent, variables } = experiment;
-  const runs = cellRunsOf(db, [sweepId]);
-  const keys = experiment.pairs.map(({ a }) => a);
+export function abReport(db: StoreDatabase, { sweepId, matrix, provenance }: Sweep, experiment: AbExperiment) {
+  const { metric: requested, pairs, ...about } = experiment;
+  const keys = pairs.map(({ a }) => a);
   const cells = findCells(db, keys);
-  const requested = metricNamed(db, experiment.metric ?? undefined);
-  const pairs = experiment.pairs.flatMap(({ a, b: bKey }) => {
+  const runs = cellRunsOf(db, [sweepId]);
+  const metric = metricNamed(db, requested ?? undefined);
+  const compared = pairs.flatMap(({ a, b: bKey }) => {
     const cell = cells.get(a);
-    return cell === undefined ? [] : [{ cell, bKey, ...abSides(cell, bKey, requested, runs) }];
+    return cell === undefined ? [] : [{ cell, bKey, ...abSides(cell, bKey, metric, runs) }];
   });
-  const all = pairs.map(({ sides }) => sides);
-  const judged = judgeExperiment(all, significantPercent);
+  const all = compared.map(({ sides }) => sides);
+  const judge = judgeExperiment(all, about.significantPercent);
   const output: AbOutput = {
     schemaVersion: 1,
     sweepId,
-    name,
     matrix,
     provenance,
-    variables,
-    significantPercent,
-    marks: [...marks],
-    cells: pairs.map(({ bKey, cell, metric, reasons, sides: { base, head, betterIs } }, at) => {
-      const judgement = judged.cells[at] ?? judged.overall;
+    ...about,
+    cells: compared.map(({ bKey, cell, metric: own, reasons, sides: { base, head, betterIs } }) => {
+      const judgement = judge([cell.key]);
       return {
-        ...aboutCell(cell, metric),
+        ...aboutCell(cell, own),
         bKey,
         betterIs,
         a: median(base),
@@ -52,8 +54,7 @@ export function abReport(db: StoreDatabase, sweep: Sweep, experiment: AbExperime
         reasons: [...judgement.reasons, ...reasons],
       };
     }),
-    overall: judged.overall,
-    notes: [...notes],
+    overall: judge(keys),
   };
   return { output, cells };
 }
@@ -83,10 +84,8 @@ export function abText(ab: AbOutput, cells: ReadonlyMap<string, KeyedCell>, look
   ];
 }
 
-type AbRow = AbOutput['cells'][number] & { readonly cell: KeyedCell };
-
-function tableOf(cells: readonly AbRow[], look: Look): string[] {
-  return cellTable<AbRow>(
+function tableOf(cells: ReturnType<typeof withCells<AbOutput['cells'][number]>>, look: Look): string[] {
+  return cellTable(
     cells,
     [
       ...sideColumns(cells, ['A', 'B'], ({ a, b }) => [a, b], {
@@ -120,14 +119,13 @@ function overallText(overall: Judgement, cells: AbOutput['cells']): string {
   return `${verdictText(overall)}${size}${cells.length === 1 ? '' : ` in the mean of ${count(measured, 'cell')}`}`;
 }
 
+const { metric: _metric, pairs: _pairs, ...about } = experimentSchema.shape;
+
 export const ab = parts.output('bench ab --json', {
   sweepId: parts.id,
-  name: z.string(),
-  matrix: z.string().nullable(),
+  matrix: sweepSchema.shape.matrix,
   provenance: parts.provenance,
-  variables: z.record(z.string(), z.string()).describe('Variables of side B'),
-  significantPercent: z.number(),
-  marks: z.array(z.enum(RUN_MARKS)).describe('Marks that make the runs of B ineligible as a baseline'),
+  ...about,
   cells: z.array(
     z.strictObject({
       ...parts.aboutCell,
@@ -140,7 +138,6 @@ export const ab = parts.output('bench ab --json', {
     }),
   ),
   overall: abJudgementSchema.describe('Judgement of the mean of all cells'),
-  notes: z.array(z.string()),
 });
 
 type AbOutput = parts.OutputOf<typeof ab>;

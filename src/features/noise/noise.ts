@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
-import { HISTORY, NEWEST_SWEEPS, logsOf, noiseOf } from '../../judge/history/noise.ts';
+import { HISTORY, NEWEST_SWEEPS, noiseOf } from '../../judge/history/noise.ts';
 import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
@@ -158,14 +158,11 @@ function measuredCells(
     metric,
     sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
   }));
-  const texts = sweeps.map((_, place) =>
-    measured
-      .flatMap(({ cell, sweeps: all }) =>
-        all.flatMap((own) => (own.place === place ? [[cell.key, ...own.values.toSorted()].join(' ')] : [])),
-      )
-      .join('\n'),
-  );
-  const isCopy = texts.map((text, place) => text !== '' && texts.indexOf(text) < place);
+  const texts = sweeps.map((_, at) => {
+    const inSweep = measured.map(({ sweeps: all }) => all.find(({ place }) => place === at)?.values.toSorted());
+    return inSweep.some(Boolean) ? JSON.stringify(inSweep) : null;
+  });
+  const isCopy = texts.map((text, place) => text !== null && texts.indexOf(text) < place);
   const own = measured.map((one) => ({ ...one, sweeps: one.sweeps.filter(({ place }) => isCopy[place] !== true) }));
   return { copies: isCopy.filter(Boolean).length, measured: own };
 }
@@ -179,9 +176,7 @@ function noiseOfSweeps(sweeps: MeasuredCell['sweeps']): KnownNoise {
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);
   if (sweeps.length < HISTORY.leastSweeps) return { run, sweep: null, degrees: within };
-  const values = Float64Array.from(sweeps, (sweep) => median(sweep.values) ?? Number.NaN);
-  const history = { places: sweeps.map(({ place }) => place), values };
-  const sigma = noiseOf(logsOf(history)).sigma;
+  const { sigma } = noiseOf(Float64Array.from(sweeps, ({ values }) => Math.log(median(values) ?? Number.NaN)));
   const runs = median(sweeps.map((sweep) => sweep.values.length)) ?? 1;
   const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);
   return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };

@@ -70,6 +70,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       slurmRun: folder.path,
       gate: made.matrix.gate,
       leftOut: leftOutOf(made.matrix, plan),
+      excluded: made.matrix.excluded,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
       // Files and GPUs are unknown, because nodes have their own files and Slurm chooses the GPUs.
       coolDown: options.coolDown ?? made.matrix.coolDown,

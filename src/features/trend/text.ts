@@ -9,7 +9,7 @@ import type { OutputOf } from '../../records/output-parts.ts';
 import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
-import { count, dayText, formatPercent } from '../../terminal/numbers.ts';
+import { count, dayText, directionWord, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import type { TrendOptions } from './command.ts';
 import { type CellRow, cellChart, cellRows, countsText, levelText, worstFirst } from '../check/index.ts';
@@ -43,7 +43,10 @@ function valuesOf({ points }: TrendSeries) {
 
 function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   const { by, marks, points } = series;
-  const named = marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` }));
+  const named = marks.map(({ text, ...mark }) => {
+    const isNamed = mark.kind !== 'bound' && mark.kind !== 'environment';
+    return { ...mark, text: isNamed ? `${directionWord(mark.kind, series.unit)} ${text}` : text };
+  });
   const [labels, starts] = [labelsOf(points, by), sweepStarts(points)];
   const chart = { ...series, values: valuesOf(series), labels, marks: named, starts, height };
   const { legend, lines } = cellChart(chart, look);
@@ -57,8 +60,6 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
     ...wrapHanging(legend.join(' · '), look.columns, 2).map(look.style.dim),
   ];
 }
-
-const MARK_WORDS = { slower: 'slower ', faster: 'faster ', bound: '', environment: '', baseline: 'baseline ' } as const;
 
 /** First steps of each sweep, which begin a level of their own if there are few sweeps. */
 function sweepStarts(points: readonly TrendStep[]): number[] {

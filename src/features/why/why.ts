@@ -44,8 +44,8 @@ function pathsIn(words: readonly string[], io: Io) {
 }
 
 /**
- * What the words select: a finding, a cell (with or without sides), or only two sides. Two sides without a cell belong
- * to the cell of the only open finding.
+ * What the words select: a finding, a cell (with or without sides), two cells, or only two sides. Two sides without a
+ * cell belong to the cell of the only open finding.
  */
 function askedSides(db: StoreDatabase, words: readonly string[], io: Io): Asked {
   const cells = allCells(db);
@@ -61,6 +61,7 @@ function askedSides(db: StoreDatabase, words: readonly string[], io: Io): Asked 
     }
     return finding === null ? { cell: a, refs: null } : sidesOfFinding(finding);
   }
+  if (a !== undefined && b !== undefined && isCell(a) && isCell(b)) return { cell: null, refs: [a, b] };
   if (a !== undefined && isCell(a)) throw new UsageError(`name two sides, or none: ${ORDER}`);
   const refs: Refs | null = a === undefined || b === undefined ? null : [a, b];
   const finding = onlyOpenFinding(db);

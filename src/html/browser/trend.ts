@@ -1,5 +1,5 @@
 import { ticks } from '../../statistics/histogram.ts';
-import { count, dayText, formatNumber } from '../../terminal/numbers.ts';
+import { count, dayText, directionWord, formatNumber } from '../../terminal/numbers.ts';
 import type { PageCell, PageData } from '../page-data.ts';
 import { axisText, hideTip, levels, picture, type Plot, showTip, sized, svgLine } from './chart.ts';
 import { button, byId, element, svg } from './dom.ts';
@@ -20,7 +20,9 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
       : `${formatNumber(value)} ${cell.unit}, median of ${count(number ?? 0, 'run')}, ${formatNumber(low)} to ${formatNumber(high)}`,
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...data.environments.filter((_, place) => place === environments[sweep]),
-    ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
+    ...cell.marks
+      .filter(({ step }) => step === sweep)
+      .map(({ kind, text }) => `${directionWord(kind, cell.unit)}: ${text}`),
     ...cell.leftOut.filter((run) => run.sweep === sweep).map(({ reason }) => `a run left out: ${reason}`),
     `sweep ${id.slice(0, 8)}, ${data.provenance}`,
   ];
@@ -169,7 +171,7 @@ function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, pl
     const top = plot.top - (isChange(mark) ? 22 : 4);
     const line = svgLine(`mark ${kind}`, [at, top], [at, plot.bottom]);
     const { commit = '', start: date = '' } = sweeps[step] ?? {};
-    const change = `${kind} ${words.split(',', 1).join('')}`;
+    const change = `${directionWord(kind, cell.unit)} ${words.split(',', 1).join('')}`;
     const more = [change, commit.slice(0, 8), dayText(date)].filter(Boolean).join(' · ');
     const texts = isChange(mark) ? [more, change] : [words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words];
     const room = free.get(top) ?? plot.right;

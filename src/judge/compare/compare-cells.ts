@@ -82,14 +82,14 @@ export function compareCells(
     const isSmall = isSure && !isUnjudged && !isLarge(signed(cell, entry.judged));
     const wanted = isPrecise && isSure && !isUnjudged ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
     const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
-    const compared = { ...noise, runs, systematicError, sweepVariance };
-    const more = isUnclear && !(isPrecise && isSmall) ? moreRunsUntil(compared, isEnough) : null;
+    const isHelped = isUnclear && !(isPrecise && isSmall);
+    const more = isHelped ? moreRunsUntil(noise, runs, systematicError, sweepVariance, isEnough) : null;
     const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);
       if (isSmall) reasons.push('smallChange');
       else if (isSure && !isUnjudged) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
-      if (more === null && !(isPrecise && isSmall))
+      if (more === null && isHelped)
         reasons.push(sweepVariance > systematicError ** 2 ? 'nightsDiffer' : 'runsInDoubt');
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
     }

@@ -13,7 +13,8 @@ export interface MetricHistory {
   readonly metric: GatedMetricId;
   /** One value for each sweep that has one. `places` holds the indices of these sweeps. Shares may be 0. */
   readonly history: CellHistory;
-  readonly runs: readonly (readonly number[])[];
+  /** The values of the runs of the sweep at an index of `places`. */
+  readonly runsAt: (index: number) => readonly number[];
 }
 
 export interface CellEvidence {

@@ -3,7 +3,7 @@ import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { median, middleOfThree } from '../../statistics/order-statistics.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 import type { SweepRun } from '../value-rule.ts';
@@ -72,11 +72,5 @@ export function cellSweeps(cell: KeyedCell, metric: MetricId, sweeps: readonly S
 }
 
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
-  const values = new Float64Array(runs.length);
-  for (const [place, kept] of runs.entries()) {
-    const [a, b, c] = kept;
-    const isThree = kept.length === 3 && a !== undefined && b !== undefined && c !== undefined;
-    values[place] = isThree ? middleOfThree(valueOf(a), valueOf(b), valueOf(c)) : (median(kept.map(valueOf)) ?? NaN);
-  }
-  return values;
+  return Float64Array.from(runs.map((kept) => median(kept.map(valueOf)) ?? NaN));
 }

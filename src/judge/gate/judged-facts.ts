@@ -92,18 +92,14 @@ export class JudgedFacts {
     const words = cells.map(({ of }) => this.words.of(of.cell.key));
     const judge = new MatrixJudge(words, { ...TYPICAL_SD[metric], judgedTogether });
     const controls = cells.map((one) => this.#controlsOf(one, timesOf));
-    const next = cells.map(() => 0);
     const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
-    for (let place = 0; place <= this.judged; place += 1) {
-      const runs = cells.map(({ history, runs: all }, index) => {
-        const at = next[index] ?? 0;
-        if (history.places[at] !== place) return null;
-        next[index] = at + 1;
-        return timesOf(all[at] ?? []);
-      });
+    const bySweep = this.evidence.sweeps.map(() => cells.map((): readonly number[] | null => null));
+    for (const [index, { history, runsAt }] of cells.entries())
+      for (const [at, place] of history.places.entries()) bySweep[place]?.splice(index, 1, timesOf(runsAt(at)));
+    for (const [place, runs] of bySweep.entries()) {
       const said = controls.map((own) => own.get(place));
       for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
-        const cellKey = cells[index]?.of.cell.key;
+        const cellKey = judgement === null ? undefined : cells[index]?.of.cell.key;
         if (judgement === null || cellKey === undefined) continue;
         const { change, reference } = judgement;
         const levels = { before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
@@ -113,7 +109,7 @@ export class JudgedFacts {
   }
 
   #controlsOf(
-    { history: { places }, metric, of, runs }: Measured,
+    { history: { places }, metric, of, runsAt }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],
   ): Map<number, Control> {
     const { baselinePlace, baseSweeps } = this.evidence;
@@ -140,11 +136,11 @@ export class JudgedFacts {
       );
       if (this.accepted.has(finding.findingId) && !isWaiting) controls.set(place + 1, { accept: true });
     }
-    const baseline = runs[places.indexOf(baselinePlace ?? -1)];
+    const baseline = places.indexOf(baselinePlace ?? -1);
     const newest = places.at(-1) ?? -1;
     // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
-    if (baseline !== undefined && newest !== baselinePlace)
-      controls.set(newest, { ...controls.get(newest), reference: timesOf(baseline) });
+    if (baseline !== -1 && newest !== baselinePlace)
+      controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
     // A pull request is compared with the level at its merge base.
     else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
     return controls;
@@ -172,10 +168,10 @@ export function judgedCell(
 ): JudgedCell | null {
   const measured = facts.measured({ cellKey, metric });
   if (measured === undefined) return null;
-  const { history, of, runs } = measured;
+  const { history, of, runsAt } = measured;
   const values = [...history.values];
   const isMeasured = history.places.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
-  const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
+  const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? runsAt(values.length - 1).length : 0 };
   const own = findings.filter((finding) => cellIn(finding, about) !== undefined);
   const open = own
     .filter(({ state }) => state === 'open')

@@ -140,6 +140,8 @@ export function marginBetween(metric: GatedMetricId, from: number, to: number): 
 export function steadyChanges(cellKey: CellKey, measured: MetricHistory, reported: Reported): CellChange[] {
   const { history, metric } = measured;
   if (history.places.at(-1) !== reported.judged || !isSteady(metric)) return [];
+  // Most sizes are constant.
+  if (history.values.every((value) => value === history.values[0])) return [];
   const entries = history.places.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
   const baseline = baselineOf(measured, reported);
   if (isBoundShare(metric)) return boundChanges(cellKey, metric, entries, baseline);

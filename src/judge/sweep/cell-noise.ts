@@ -1,5 +1,4 @@
 import { at } from '../../statistics/order-statistics.ts';
-import { erfc } from '../../statistics/special-functions.ts';
 import { RULES } from './settings.ts';
 
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
@@ -9,8 +8,6 @@ const SHARES = RATIOS.map((ratio) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
 /** Sd, on the log scale, that a timer leaves in runs that print the same number. */
 const TIMER_SD = 5e-5;
-/** Log of the prior share of cells with normal tails, and with heavy ones. */
-const TAIL_LOGS = Float64Array.of(Math.log(1 - RULES.heavyShare), Math.log(RULES.heavyShare));
 
 /** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
@@ -47,12 +44,11 @@ export class NoisePrior {
   }
 }
 
-/** Posterior of the noise of one cell on a grid: the sd of one sweep, and whether its tails are heavy. */
+/** Posterior of the sd of one sweep of a cell on a grid. Sweeps have the tails of Student's t with 5 degrees of freedom. */
 export class CellNoise {
   readonly #prior: NoisePrior;
-  /** Normal tails at 2i, heavy tails at 2i + 1. */
-  readonly #logLikelihood = new Float64Array(2 * STEPS);
-  readonly #weights = new Float64Array(2 * STEPS);
+  readonly #logLikelihood = new Float64Array(STEPS);
+  readonly #weights = new Float64Array(STEPS);
   /** Sum of squares within sweeps, and their degrees of freedom. */
   squares = 0;
   degrees = 0;
@@ -68,7 +64,7 @@ export class CellNoise {
   }
 
   weightOf(step: number): number {
-    return this.#learned === 0 ? 0 : at(this.#weights, 2 * step) + at(this.#weights, 2 * step + 1);
+    return this.#learned === 0 ? 0 : at(this.#weights, step);
   }
 
   get runSd(): number {
@@ -94,10 +90,7 @@ export class CellNoise {
     const logs = this.#logLikelihood;
     for (let i = 0; i < STEPS; i += 1) {
       const variance = scale * at(squares, i) + extra;
-      const x = residual ** 2 / variance;
-      const normal = -0.5 * (Math.log(variance) + x);
-      logs[2 * i] = at(logs, 2 * i) + normal;
-      logs[2 * i + 1] = at(logs, 2 * i + 1) + normal + heavyLogRatio(x);
+      logs[i] = at(logs, i) - 0.5 * Math.log(variance) - 3 * Math.log1p(residual ** 2 / variance / 3);
     }
   }
 
@@ -109,20 +102,19 @@ export class CellNoise {
     const weights = this.#weights;
     const { logs, sdLogs } = this.#prior;
     let top = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < 2 * STEPS; i += 1) {
-      const ofSd = at(logs, i >> 1) + at(this.#within, i >> 1);
-      weights[i] = at(this.#logLikelihood, i) + at(TAIL_LOGS, i & 1) + ofSd;
+    for (let i = 0; i < STEPS; i += 1) {
+      weights[i] = at(this.#logLikelihood, i) + at(logs, i) + at(this.#within, i);
       top = Math.max(top, at(weights, i));
     }
     let sum = 0;
     let mean = 0;
-    for (let i = 0; i < 2 * STEPS; i += 1) {
+    for (let i = 0; i < STEPS; i += 1) {
       const weight = Math.exp(at(weights, i) - top);
       weights[i] = weight;
       sum += weight;
-      mean += weight * at(sdLogs, i >> 1);
+      mean += weight * at(sdLogs, i);
     }
-    for (let i = 0; i < 2 * STEPS; i += 1) weights[i] = at(weights, i) / sum;
+    for (let i = 0; i < STEPS; i += 1) weights[i] = at(weights, i) / sum;
     this.sd = Math.exp(mean / sum);
   }
 
@@ -149,11 +141,10 @@ export class CellNoise {
   tail(residual: number, scale: number, extra: number): number {
     let p = 0;
     for (let i = 0; i < STEPS; i += 1) {
-      const normal = at(this.#weights, 2 * i);
-      const heavy = at(this.#weights, 2 * i + 1);
-      if (normal + heavy < 1e-9) continue;
+      const weight = at(this.#weights, i);
+      if (weight < 1e-9) continue;
       const x = Math.abs(residual) / Math.sqrt(scale * at(this.#prior.squares, i) + extra);
-      p += normal * normalTail(x) + heavy * heavyTail(x);
+      p += weight * heavyTail(x);
     }
     return p;
   }
@@ -171,14 +162,13 @@ export class CellNoise {
   }
 }
 
-/** P(|Z| > x) of a normal Z. @see scipy.stats.norm.sf(x) * 2 */
-export function normalTail(x: number): number {
-  return x < MOST ? lookUp(NORMAL, x) : 1e-60;
-}
-
 /** P(|T| > x) of Student's t with 5 degrees of freedom scaled to variance 1. @see scipy.stats.t.sf(x * sqrt(5 / 3), 5) * 2 */
 export function heavyTail(x: number): number {
-  return x < MOST ? lookUp(HEAVY, x) : at(HEAVY, MOST * STEPS_PER_SD) * (MOST / x) ** 5;
+  if (x >= MOST) return at(HEAVY, MOST * STEPS_PER_SD) * (MOST / x) ** 5;
+  const place = x * STEPS_PER_SD;
+  const below = Math.trunc(place);
+  const low = at(HEAVY, below);
+  return low + (place - below) * (at(HEAVY, below + 1) - low);
 }
 
 function heavyTailOf(x: number): number {
@@ -187,22 +177,7 @@ function heavyTailOf(x: number): number {
   return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }
 
-/** Log density of the same t distribution, less that of the normal, at x squared. */
-export function heavyLogRatio(square: number): number {
-  return HEAVY_AT_ZERO - 3 * Math.log1p(square / 3) + square / 2;
-}
-
-const HEAVY_AT_ZERO = Math.log((8 / (3 * Math.sqrt(3) * Math.PI)) * Math.sqrt(2 * Math.PI));
-
 /** Table entries per unit. Linear interpolation has an error below 0.1 % of the probability up to x = 6. */
 const STEPS_PER_SD = 64;
 const MOST = 16;
-const NORMAL = Float64Array.from({ length: MOST * STEPS_PER_SD + 2 }, (_, i) => erfc(i / STEPS_PER_SD / Math.SQRT2));
 const HEAVY = Float64Array.from({ length: MOST * STEPS_PER_SD + 2 }, (_, i) => heavyTailOf(i / STEPS_PER_SD));
-
-function lookUp(table: Float64Array, x: number): number {
-  const place = x * STEPS_PER_SD;
-  const below = Math.trunc(place);
-  const low = at(table, below);
-  return low + (place - below) * (at(table, below + 1) - low);
-}

@@ -78,7 +78,7 @@ export class JudgedCell {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
       home.add(sweep.place, sweep.log);
-      return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
+      return null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
       return this.#begin(sweep, off);
@@ -188,13 +188,10 @@ export class JudgedCell {
     let best: { readonly window: number; readonly mean: number } | null = null;
     for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
       const scale = 1 / window + 1 / (level.count - window);
-      const isFar = (sds: number): boolean =>
-        Math.abs(level.meanOfNewest(window, RULES.clipSd * noise.sd)) >= sds * noise.sd * Math.sqrt(scale);
+      const mean = level.meanOfNewest(window);
       // The posterior is computed for likely windows alone.
-      if (!isFar(2)) continue;
+      if (Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) continue;
       noise.refresh(true);
-      const mean = level.meanOfNewest(window, RULES.clipSd * noise.sd);
-      if (!isFar(2.5)) continue;
       const p = noise.tail(mean, scale, common.variance / window);
       if (p >= least) continue;
       least = p;

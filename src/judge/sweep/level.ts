@@ -74,12 +74,11 @@ export class Level {
     return at(this.#means, (this.count - sweeps) % KEPT);
   }
 
-  /** Mean difference of the newest `sweeps` from the mean before them, with each difference limited. */
-  meanOfNewest(sweeps: number, limit: number): number {
-    const old = this.meanBefore(sweeps);
+  /** Difference of the mean of the newest `sweeps` from the mean before them. */
+  meanOfNewest(sweeps: number): number {
     let sum = 0;
-    for (let back = 1; back <= sweeps; back += 1) sum += Math.max(-limit, Math.min(limit, this.valueAt(back) - old));
-    return sum / sweeps;
+    for (let back = 1; back <= sweeps; back += 1) sum += this.valueAt(back);
+    return sum / sweeps - this.meanBefore(sweeps);
   }
 
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */

@@ -12,12 +12,8 @@ export const RULES = {
   /** With this many tests or more, one excursion of a cell suffices to know that it has excursions. */
   manyTests: 500,
   longestWindow: 10,
-  /** Prior share of cells with the tails of Student's t with 5 degrees of freedom. */
-  heavyShare: 0.9,
   /** Weight of the flat prior of the sd in cells of the matrix. */
   flatCells: 20,
-  /** Largest distance in sd with which a sweep counts in a window, because one excursion is not a step. */
-  clipSd: 3.5,
   /** Sd of a sweep on the log scale while nothing is known: 0.25 %, for GPU times of trtexec. */
   typicalSd: 0.0025,
   /** Prior sd of the common effect of a sweep; `sweepWeight` is its weight in sweeps of the matrix. */
@@ -25,9 +21,8 @@ export const RULES = {
   sweepWeight: 4,
   /** Difference of a cell between two sweeps that its noise does not show. */
   cellSd: 0.001,
-  /** A common effect is a shift from this many sd and this log ratio on, and in this share of the cells. */
+  /** A common effect is a shift from this many sd on, and in this share of the cells. */
   shiftSd: 5.5,
-  shiftLeast: 0.006,
   shiftShare: 0.7,
   /** Least sum of the z values of a group over the root of its number of cells, and share of cells that must agree. */
   groupZ: 4.5,

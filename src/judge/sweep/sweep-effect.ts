@@ -36,7 +36,7 @@ export class SweepEffect {
     this.effect = center;
     // Cells with at least half of the shift.
     const moved = known.filter((difference) => (difference - center) / mean > 0.5).length;
-    if (Math.abs(mean) > Math.max(RULES.shiftLeast, limit) && moved >= RULES.shiftShare * known.length) {
+    if (Math.abs(mean) > limit && moved >= RULES.shiftShare * known.length) {
       this.shift = mean;
       return;
     }
@@ -50,37 +50,30 @@ export class SweepEffect {
 
   /** Learns the sd of the effect from this sweep. After a shift, the levels refer to this sweep. */
   learn(): void {
-    const square = this.sd ** 2;
     const mean = this.#raw - this.#sum / (this.#summed + 1);
     if (this.shift !== 0) this.#sum = this.#summed = 0;
     else if (!Number.isNaN(mean)) {
       this.#sum += this.#raw;
       this.#summed += 1;
-      this.#squares += Math.min(mean * mean, 9 * square);
+      this.#squares += mean * mean;
       this.#sweeps += 1;
     }
   }
 }
 
-/** Weighted mean of the cells within 3 sd of it, starting at the median. */
+/** Weighted mean of the cells within 3 sd of the median. */
 function robustMean(middle: number, differences: Float64Array, variances: Float64Array, apart: number) {
-  let mean = middle;
+  let sum = 0;
   let weight = 0;
-  for (let round = 0; round < 4; round += 1) {
-    let sum = 0;
-    weight = 0;
-    for (let i = 0; i < differences.length; i += 1) {
-      const difference = at(differences, i);
-      const variance = at(variances, i);
-      if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + apart))) continue;
-      const w = 1 / (variance + RULES.cellSd ** 2);
-      sum += w * difference;
-      weight += w;
-    }
-    if (weight === 0) break;
-    mean = sum / weight;
+  for (let i = 0; i < differences.length; i += 1) {
+    const difference = at(differences, i);
+    const variance = at(variances, i);
+    if (!(Math.abs(difference - middle) < 3 * Math.sqrt(variance + apart))) continue;
+    const w = 1 / (variance + RULES.cellSd ** 2);
+    sum += w * difference;
+    weight += w;
   }
-  return { mean, weight };
+  return { mean: weight === 0 ? middle : sum / weight, weight };
 }
 
 export function movedGroups(

@@ -1,13 +1,12 @@
-import { and, eq, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, fillPlaceholders, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import type { BoundBy } from '../../records/bound.ts';
-import type { SweepRun } from '../../judge/value-rule.ts';
+import type { SweepRun, ValueKind } from '../../judge/value-rule.ts';
 import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricId } from '../../records/metric.ts';
-import type { CellRun } from '../../records/run.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import { accuracies } from '../annotations-schema.ts';
-import { ON } from '../conditions.ts';
+import { isAmong, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {
   builds,
@@ -34,10 +33,9 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
   const { commit, dirty } = sweeps;
   const [{ smClockMhz }, { inFlight }] = [runTelemetry, runMethods];
   const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
-  const values = sqlByMetric(metrics, printedValue);
   const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
   return db
-    .select({ ...about, ...made, inFlight, values, centres: CENTRES })
+    .select({ ...about, ...made, inFlight, values: sqlByMetric(metrics, printedValue), centres: CENTRES })
     .from(runs)
     .innerJoin(sweeps, ON.sweep)
     .leftJoin(runMethods, eq(runMethods.runId, runs.runId))
@@ -49,42 +47,74 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
 
 const isMeasured = and(eq(runs.role, 'timed'), eq(runs.outcome, 'measured'));
 
-/** A measured timed run with the values of the requested metrics. */
-export type MeasuredRun = Omit<SweepRun, 'value'> & {
-  readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
-  readonly centres: CellRun['centres'];
-};
+/** A measured timed run. Its numbers begin at a place of an array that all runs of the sweep share; 0 for an unknown one. */
+export interface MeasuredRun extends Omit<SweepRun, 'value'> {
+  readonly numbers: Float64Array;
+  readonly at: number;
+}
 
-/** Runs by cell key, in the order of the sweeps. */
+/**
+ * Runs by cell key, in the order of the sweeps, with their builds and environments. `valueRule` is like that of judge/,
+ * for metrics that were read.
+ */
 export function measuredRuns(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
   cellKeys: ReadonlySet<CellKey>,
   metrics: readonly MetricId[],
-): Map<CellKey, MeasuredRun[]> {
+) {
   const byCell = new Map<CellKey, MeasuredRun[]>([...cellKeys].map((key) => [key, []]));
+  const [buildIds, environmentIds] = [new Set<BuildId>(), new Set<string>()];
+  const perRun = metrics.filter((metric) => !isOfBuild(metric));
+  const perBuild = metrics.filter(isOfBuild);
+  const columns: readonly string[] = [...perRun, ...Object.keys(CENTRES), ...perBuild];
+  const read = columns.length - perBuild.length;
   db.transaction(() => {
+    const flags = flagsOf(db, and(isAmong(runs.sweepId, sweepIds), isMeasured, isJudged));
+    const rowsIn = rowsOf(db, perRun);
     for (const sweepId of sweepIds) {
-      const which = and(eq(runs.sweepId, sweepId), isMeasured);
-      const flags = flagsOf(db, and(which, isJudged));
-      const rows = rowsOf(db, metrics, which);
-      for (const [runId, cellKey, buildId, environmentId, smClockMhz, boundBy, ...numbers] of rows) {
-        const [values, centres] = [valuesIn(numbers, metrics, 0), valuesIn(numbers, CENTRED, metrics.length)];
-        const run = { runId, sweepId, cellKey, buildId, environmentId, smClockMhz, boundBy, values, centres };
-        byCell.get(cellKey)?.push({ ...run, flags: flags.get(runId) ?? NO_FLAGS });
+      const rows = rowsIn(sweepId);
+      const numbers = new Float64Array(rows.length * columns.length);
+      for (const [place, row] of rows.entries()) {
+        const own = byCell.get(row[1]);
+        if (own === undefined) continue;
+        const at = place * columns.length;
+        for (let column = 0; column < read; column += 1) numbers[at + column] = Number(row[FACTS + column]);
+        // Most runs of a cell share these texts, so that one copy of each is kept.
+        const last = own.at(-1);
+        const cellKey = last?.cellKey ?? row[1];
+        const buildId = row[2] === last?.buildId ? last.buildId : row[2];
+        const environmentId = row[3] === last?.environmentId ? last.environmentId : row[3];
+        if (buildId !== null && buildId !== last?.buildId) buildIds.add(buildId);
+        if (environmentId !== last?.environmentId) environmentIds.add(environmentId);
+        const about = { runId: row[0], sweepId, cellKey, buildId, environmentId, smClockMhz: row[4], boundBy: row[5] };
+        own.push({ ...about, flags: flags.get(row[0]) ?? NO_FLAGS, numbers, at });
       }
     }
+    if (perBuild.length === 0) return;
+    const of = { id: builds.buildId, values: sqlByMetric(perBuild, printedValue) };
+    const rows = db.select(of).from(builds).where(isAmong(of.id, buildIds)).all();
+    const ofBuilds = new Map(rows.map(({ id, values }) => [id, perBuild.map((metric) => values[metric] ?? 0)]));
+    for (const { at, buildId, numbers } of [...byCell.values()].flat())
+      numbers.set(ofBuilds.get(buildId ?? '') ?? [], at + read);
   });
-  return byCell;
+  const valueRule = (own: readonly MeasuredRun[], metric: MetricId, kind?: ValueKind) => {
+    const [printed, centre] = [columns.indexOf(metric), columns.lastIndexOf(metric)];
+    const printedIn = ({ at, numbers }: MeasuredRun): number => numbers[at + printed] ?? 0;
+    const centreIn = ({ at, numbers }: MeasuredRun): number => (centre === printed ? 0 : (numbers[at + centre] ?? 0));
+    const isKept = (run: MeasuredRun): boolean => centreIn(run) > 0 || !(printedIn(run) > 0);
+    return (kind === undefined ? own.every(isKept) : kind === 'centre') ? centreIn : printedIn;
+  };
+  return { byCell, buildIds, environmentIds, valueRule };
 }
 
 const NO_FLAGS: MeasuredRun['flags'] = [];
 
-type Numbers = readonly (number | null)[];
-type MeasuredRow = [RunId, CellKey, BuildId | null, string, number | null, BoundBy | null, ...Numbers];
+const FACTS = 6;
+type Facts = [RunId, CellKey, BuildId | null, string, number | null, BoundBy | null];
 
 /** Reads rows without drizzle, which would take longer to decode half a million rows than SQLite to read them. */
-function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | undefined): MeasuredRow[] {
+function rowsOf(db: StoreDatabase, metrics: readonly MetricId[]) {
   const { runId, cellKey, buildId, environmentId } = runs;
   const [{ smClockMhz }, { boundBy }] = [runTelemetry, measurements];
   const about = { runId, cellKey, buildId, environmentId, smClockMhz, boundBy };
@@ -93,17 +123,10 @@ function rowsOf(db: StoreDatabase, metrics: readonly MetricId[], which: SQL | un
     .from(runs)
     .leftJoin(measurements, ON.measurement)
     .leftJoin(runTelemetry, ON.telemetry)
-    .leftJoin(builds, ON.build)
-    .where(and(which, isNotNull(cellKey)))
+    .where(and(eq(runs.sweepId, sql.placeholder('sweepId')), isMeasured, isNotNull(cellKey)))
     .toSQL();
-  const statement = db.$client.prepare<unknown[], MeasuredRow>(text);
-  return statement.raw().all(...params);
-}
-
-function valuesIn(numbers: Numbers, metrics: readonly MetricId[], from: number): MeasuredRun['values'] {
-  const values: Partial<Record<MetricId, number | null>> = {};
-  for (const [place, metric] of metrics.entries()) values[metric] = numbers[from + place] ?? null;
-  return values;
+  const statement = db.$client.prepare<unknown[], [...Facts, ...(number | null)[]]>(text).raw();
+  return (sweepId: SweepId) => statement.all(...fillPlaceholders(params, { sweepId }));
 }
 
 function sqlByMetric(metrics: readonly MetricId[], of: (metric: MetricId) => SQL<number | null>) {
@@ -132,13 +155,8 @@ export function lastValuedRuns(
   // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
   const ofBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
-  const ofCell = and(
-    eq(runs.cellKey, sql.placeholder('cellKey')),
-    isMeasured,
-    eq(runs.provenance, provenance),
-    ofBranch,
-  );
-  const newest = runValues(db, [metric]).where(ofCell).orderBy(newestRunFirst).limit(limit).prepare();
+  const own = and(eq(runs.cellKey, sql.placeholder('cellKey')), isMeasured, eq(runs.provenance, provenance), ofBranch);
+  const newest = runValues(db, [metric]).where(own).orderBy(newestRunFirst).limit(limit).prepare();
   return (cellKey: CellKey) => newest.all({ cellKey }).toReversed();
 }
 
@@ -183,15 +201,15 @@ export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms
     where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${line})`;
 }
 
+/** Whether all runs of a build have the same value, which is then read once. */
+function isOfBuild(metric: MetricId): boolean {
+  return isOwnMetric(metric) && ['builds', 'accuracies'].includes(metricDefinition(metric).stored.table);
+}
+
 /** Like `printedValue`, for the center of the samples of a run. */
-function centreValue(metric: MetricId): SQL<number | null> {
-  const column = centreOf(metric);
-  return column === undefined ? sql`null` : sql`${measurements[column]}`;
-}
-
-function centreOf(metric: MetricId) {
-  return isOwnMetric(metric) ? metricDefinition(metric).centre : undefined;
-}
-
-const CENTRED = METRIC_IDS.filter((id) => centreOf(id) !== undefined);
-const CENTRES = sqlByMetric(CENTRED, centreValue);
+const CENTRES = Object.fromEntries(
+  METRIC_IDS.flatMap((metric) => {
+    const { centre } = metricDefinition(metric);
+    return centre === undefined ? [] : [[metric, sql<number | null>`${measurements[centre]}`] as const];
+  }),
+);

@@ -55,7 +55,7 @@ export function renderHistoryChart(
 
 type Pane = NonNullable<ReturnType<typeof paneOf>>;
 
-/** Null if nothing was measured. The scale of a strip includes all its values, and a strip has no band. */
+/** Null if nothing was measured. A strip has a scale of all its values and no band, and names its newest value. */
 function paneOf(chart: HistoryChart, isStrip = false) {
   const { format, labels, values } = chart;
   const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
@@ -63,7 +63,9 @@ function paneOf(chart: HistoryChart, isStrip = false) {
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
   const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
-  const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
+  const newest = values.flatMap((value) => value ?? []).slice(-1);
+  const named = isStrip ? newest : levels.slice(-2).map(({ value }) => value);
+  const ends = named.map((value) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   return { chart, ends, levels, names, rows, scale };
 }
 

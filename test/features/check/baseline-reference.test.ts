@@ -95,6 +95,11 @@ test.each([
     const found = first.findings.find(({ details }) => details.some((detail) => detail.metric === metric));
     const sizes = found?.details.flatMap((detail) => (detail.metric === metric ? detail.changePercent : []));
     expect([first.code, sizes]).toEqual([1, [expect.closeTo(percent, 1)]]);
+    if (metric === 'engineMib') {
+      expect((await bench(['check', '--db', db])).stdout).toContain('engine size · S 4 Jan worse\n');
+      const { stdout } = await bench(['trend', '--metric', 'engine-size', '--db', db]);
+      expect(stdout).toContain('S 4 Jan worse +20.0 %, finding');
+    }
     // It is the same finding in later sweeps; acknowledged it may stay.
     simulate(5, BETWEEN_SWEEPS + 1);
     const later = await checked(db);

@@ -49,6 +49,23 @@ test('several series: a line for each, the worst first, then that one in full', 
   expect((await bench(['check', '--all'], { cwd, env })).stdout.match(/^ {2}next: bench why/gm)).toHaveLength(2);
 }, 60_000);
 
+test('below a finding in several metrics: how many of its cells the table lacks, and where they are', async () => {
+  const { folder: cwd, db } = temporaryStore();
+  const normal = normals(4);
+  const isOff = (night: number): boolean => night >= FROM;
+  simulateNights(db, {
+    cells: simulatedCells(6),
+    repeats: 3,
+    nights: SWEEPS,
+    value: (cell, night) => (isOff(night) && cell % 2 === 1 ? 1.06 : 1) * Math.exp(0.003 * normal()),
+    figures: (cell, night) => (cell % 2 === 0 ? { qps: (isOff(night) ? 900 : 1000) * Math.exp(0.003 * normal()) } : {}),
+  });
+  const { stdout } = await bench(['check'], { cwd });
+  expect(stdout).toMatch(
+    /6 cells slower: throughput .*\n(?:.*\n)*(?: +vit +fp16 .* qps +-.*\n){3}.*\n  and 3 more: bench show [0-9a-f]{8}\n/,
+  );
+});
+
 test('an open finding: since which commit, and what to type; check and trend give it the same size', async () => {
   const { folder: cwd, db } = temporaryStore();
   const normal = normals(3);

@@ -6,6 +6,7 @@ import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../suppo
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { storeIn } from '../../support/made-stores.ts';
 import { Repository } from '../../support/repository.ts';
+import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 const MATRICES = join(ROOT, 'matrices');
@@ -201,6 +202,20 @@ test('a revision that measured several matrices stands for the one that the othe
   const [newest] = JSON.parse((await bench(['ls', 'sweeps', '--json'], { cwd: folder })).stdout).sweeps;
   const two = await bench(['compare', 'HEAD~1', newest.sweepId], { cwd: folder });
   expect(two.stdout).toContain('two matrices, quickstart-pair and quickstart: only cells that both have are compared');
+});
+
+test('of many cells on one side only: a number and the first few, whatever else is known of each', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const contended = { id: 'contended', effect: 'excluded', value: null } as const;
+  const flags = (cell: number, _: number, repeat: number) =>
+    repeat === 1 ? [{ ...contended, evidence: `by ${cell + 1} others` }] : [];
+  const story = { repeats: 3, nights: 1, value: () => 1, flags };
+  simulateNights(db, { ...story, cells: simulatedCells(1) });
+  simulateNights(db, { ...story, cells: simulatedCells(15), after: 1 });
+  const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db]);
+  expect(stdout.replaceAll(/\n +/g, ' ')).toMatch(
+    /\n14 cells on one side only; only in head: (?:vit fp\d+ \d+x3x224x224 graph, ){3}11 more\n/,
+  );
 });
 
 test('cells on one side only are named with their side', async () => {

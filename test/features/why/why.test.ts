@@ -6,7 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { OUTPUTS, jsonOf, benchJson } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
-import { storeIn } from '../../support/made-stores.ts';
+import { simulatedStore, storeIn } from '../../support/made-stores.ts';
+import { simulatedCells } from '../../support/simulated-store.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
 
@@ -107,6 +108,7 @@ describe('stored sweeps', () => {
   test('FP8 is slower here because the fused attention was lost', async () => {
     const cell = 'model=vit_small & batch=8 & cudaGraph=on';
     const { causes, changes } = await why(cell, 'precision=fp16', 'precision=fp8', '--db', db);
+    expect((await why('batch=8 & fp16', 'fp8', '--db', db)).changes).toEqual(changes);
     expect(changes[0]?.changePercent).toBeCloseTo(96.05, 1);
     expect(causes[0]).toMatchObject({ kind: 'fusion', title: 'fused attention _gemm_mha_v2 was lost (12 times)' });
     expect(causes[0]?.evidence[0]).toMatch(/^\+0\.4317 ms blocks\.\*\.attn: AV, QK, Scale, Softmax x48/);
@@ -229,6 +231,12 @@ describe('imports that differ in what the engine was tuned for', () => {
     const causes = await causeBetween([command(8) + SUMMARY, command(32) + SLOWER], () => []);
     expect(causes).toEqual(['options changed: build: --optShapes=input:8x3x224x224 → --optShapes=input:32x3x224x224']);
   });
+});
+
+test('two expressions are two cells; those of one that matches several are listed', async () => {
+  const db = simulatedStore({ cells: simulatedCells(4), nights: 1, repeats: 1, value: () => 1 });
+  const line = "fp16 is 2 cells: name one, as in 'vit fp16 b1', 'vit fp16 b3'";
+  expect(await bench(['why', 'fp16', 'fp8', '--db', db])).toEqual(refusal(line));
 });
 
 describe('an open finding', () => {

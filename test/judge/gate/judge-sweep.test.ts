@@ -294,9 +294,9 @@ function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
   const [cell] = CELLS.slice(index);
   if (cell === undefined) return [];
   const history = { places: [...values.keys()], values: Float64Array.from(values) };
-  const runs = values.map((value) => [value]);
+  const runsAt = (sweep: number) => values.slice(sweep, sweep + 1);
   return [
-    { cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] },
+    { cell, metrics: [{ metric: 'gpuComputeMs', history, runsAt }], environmentIds: [], isPlanned: true, failures: [] },
   ];
 }
 

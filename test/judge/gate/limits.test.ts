@@ -97,7 +97,7 @@ function limitsOf(
       return value === null ? [] : [{ place, value }];
     });
     const history = { places: known.map(({ place }) => place), values: Float64Array.from(known, ({ value }) => value) };
-    const metrics = [{ metric: 'p99Ms' as const, history, runs: [] }];
+    const metrics = [{ metric: 'p99Ms' as const, history, runsAt: () => [] }];
     return CELL === undefined
       ? []
       : [{ cell: { ...CELL, key }, metrics, environmentIds: [], isPlanned: true, failures: [] }];
