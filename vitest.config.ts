@@ -3,14 +3,11 @@ import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
 import { LongestFirst } from './test/support/longest-first.ts';
-import { unitTests } from './test/support/unit-tests.ts';
 
-const UNIT = unitTests();
 /** Developers' scripts, and every command of the documents: minutes. Run by `.ci/run`, or when named on the command line. */
 const ONLY_IN_CI = ['test/scripts/**', 'test/docs/{typed,pictures,ci-recipes,recipes}.test.ts'];
 const runsAll =
   process.env['BENCH_NO_SKIP'] === '1' || process.argv.some((word) => /^test\/(?:scripts|docs)/.test(word));
-const CLEAN_UP = './test/support/shared-folders.ts';
 
 export default defineConfig({
   test: {
@@ -20,21 +17,11 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Tests start real processes and wait for them: one worker more than two cores keeps those busy.
     maxWorkers: 3,
-    projects: [
-      {
-        extends: true,
-        test: { name: 'unit', include: UNIT, isolate: false, setupFiles: [CLEAN_UP, './test/support/no-processes.ts'] },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'process',
-          include: ['test/**/*.test.ts'],
-          exclude: runsAll ? UNIT : [...UNIT, ...ONLY_IN_CI],
-          setupFiles: [CLEAN_UP],
-          globalSetup: ['./test/support/global-set-up.ts'],
-        },
-      },
-    ],
+    // Files share the modules of a worker: loading all of src for each costs a second of CPU.
+    isolate: false,
+    include: ['test/**/*.test.ts'],
+    exclude: runsAll ? [] : ONLY_IN_CI,
+    setupFiles: ['./test/support/shared-folders.ts'],
+    globalSetup: ['./test/support/global-set-up.ts'],
   },
 });

@@ -2,7 +2,7 @@
 // Needs `npm run build` first. Ends with 1 when anything is not as without signals.
 import { seededRandom } from '../src/matrix/plan/order.ts';
 import { KILL_KINDS } from './kills/kill-kinds.ts';
-import { type KillReport, killSweeps } from './kills/kill-sweeps.ts';
+import { type KillReport, killSweeps, wholeSweep } from './kills/kill-sweeps.ts';
 import { inTemporaryFolder } from './timing.ts';
 
 const [kills = 200, seed = 1] = process.argv.slice(2).map(Number);
@@ -10,8 +10,9 @@ if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed)) {
   process.stderr.write('usage: node benchmarks/kills.ts [KILLS OF EACH KIND] [SEED]\n');
   process.exitCode = 2;
 } else {
+  const whole = await inTemporaryFolder(wholeSweep);
   for (const kind of KILL_KINDS) {
-    const report = await inTemporaryFolder((folder) => killSweeps(folder, kind, kills, seededRandom(seed)));
+    const report = await inTemporaryFolder((folder) => killSweeps(folder, whole, kind, kills, seededRandom(seed)));
     process.stdout.write(`${kind.name}: ${lineOf(report)}\n`);
     for (const problem of report.problems) process.stdout.write(`  ${problem}\n`);
     if (report.problems.length > 0) process.exitCode = 1;

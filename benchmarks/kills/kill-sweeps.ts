@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -27,6 +27,16 @@ const LONGEST_LIFE = 0.7;
 /** Of a bench that was asked to end, and did so in order. */
 const INTERRUPTED = 130;
 
+/** A sweep that nobody ended, to compare with. */
+export async function wholeSweep(folder: string) {
+  const whole = join(folder, 'bench.sqlite');
+  const start = performance.now();
+  const { code, stderr } = await startBench([...SWEEP, '--db', whole]).ended;
+  if (code !== 0) throw new Error(`without a kill it ended with ${code}: ${stderr}`);
+  const longestMs = (performance.now() - start) * LONGEST_LIFE;
+  return { longestMs, expected: dumpStore(whole), problems: problemsOf(whole) };
+}
+
 /**
  * Signals `bench run` and `bench run --resume` at random moments until a sweep is done all the same, again
  * and again until there were so many kills, and compares each store with that of an uninterrupted sweep.
@@ -34,21 +44,16 @@ const INTERRUPTED = 130;
  */
 export async function killSweeps(
   folder: string,
+  { longestMs, expected, problems }: Awaited<ReturnType<typeof wholeSweep>>,
   kind: KillKind,
   kills: number,
   random: () => number,
 ): Promise<KillReport> {
-  const whole = storeIn(join(folder, 'whole'));
-  const start = performance.now();
-  const { code, stderr } = await startBench([...SWEEP, '--db', whole]).ended;
-  if (code !== 0) throw new Error(`without a kill it ended with ${code}: ${stderr}`);
-  const longestMs = (performance.now() - start) * LONGEST_LIFE;
-  const report: KillReport = { kills: 0, sweeps: 0, withChild: 0, storedAtKill: [], problems: [] };
-  report.problems.push(...problemsOf(whole));
-  const expected = dumpStore(whole);
+  const report: KillReport = { kills: 0, sweeps: 0, withChild: 0, storedAtKill: [], problems: [...problems] };
   while (report.kills < kills) {
     report.sweeps += 1;
-    const db = storeIn(join(folder, `killed-${report.sweeps}`));
+    const db = join(folder, `killed-${report.sweeps}`, 'bench.sqlite');
+    mkdirSync(dirname(db));
     const failure = await killUntilDone(db, kind, kills, () => random() * longestMs, report);
     const found = failure === null ? problemsOf(db) : [failure];
     if (failure === null && !isDeepStrictEqual(dumpStore(db), expected)) {
@@ -57,11 +62,6 @@ export async function killSweeps(
     report.problems.push(...found.map((problem) => `sweep ${report.sweeps}: ${problem}`));
   }
   return report;
-}
-
-function storeIn(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  return join(folder, 'bench.sqlite');
 }
 
 /** Null when the sweep is done; else what it said when it failed by itself. */
@@ -115,8 +115,7 @@ function startBench(args: readonly string[]): { child: ChildProcess; ended: Prom
 /** A kill may come before the store is there, and before its tables are. */
 function hasSweep(db: string): boolean {
   if (!existsSync(db)) return false;
-  const tables = queryStore(db, `SELECT 1 FROM sqlite_master WHERE name = 'sweeps'`);
-  return tables.length > 0 && countOf(db, 'sweeps') > 0;
+  return queryStore(db, `SELECT 1 FROM sqlite_master WHERE name = 'sweeps'`).length > 0 && countOf(db, 'sweeps') > 0;
 }
 
 function countOf(db: string, table: 'runs' | 'sweeps'): number {

@@ -99,7 +99,7 @@ export const clockRequest = parser(readClockRequest, 'must be base, max or a fre
 
 export const coolDownRequest = parser(readCoolDown, 'must be a time such as 10s, or a temperature such as 45C.');
 
-const numaPolicy = parser(readNumaPolicy, 'must be auto, off or the number of a node.');
+const numaPolicy = parser(readNumaPolicy, 'must be auto, off, the number of a node, or CPUs such as cpus:0-15.');
 
 export const statedShapes = parser(parseShapes, 'must be shapes such as input:8x3x224x224, separated by commas.');
 
@@ -225,7 +225,7 @@ export function planOptions<Arguments extends unknown[]>(planning: Command<Argum
     .option('--builds <n>', 'build each engine N times, and run each build --repeats times', positiveInteger)
     .option('--seed <n>', 'seed of the order of runs (default: a new one for each sweep)', positiveInteger)
     .option('--profile', 'also profile each cell once')
-    .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaPolicy)
+    .option('--numa <node>', 'bind runs: auto (NUMA node of their GPU), off, 1, cpus:0-15', numaPolicy)
     .option('--untrusted', 'refuse a matrix that names programs or libraries to start or load')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');

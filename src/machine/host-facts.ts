@@ -14,7 +14,14 @@ export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
     os: `${type()} ${release()}`,
     cpuGovernor: textOf('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor'),
     container: containerImage(env, textOf('/run/.containerenv')),
+    binding: bindingOf(textOf('/proc/self/status'), textOf('/sys/devices/system/cpu/online')),
   };
+}
+
+/** The CPUs to which this process and its children are bound from outside. @param online all CPUs: `0-31` */
+export function bindingOf(status: string | null, online: string | null): string | null {
+  const [, allowed = null] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status ?? '') ?? [];
+  return allowed === null || online === null ? null : allowed === online ? 'nothing' : `CPUs ${allowed}`;
 }
 
 /** The NUMA node of the GPU; null if there is only one node. `busId` has the form of nvidia-smi: `00000000:17:00.0`. */

@@ -115,18 +115,23 @@ export async function coolDown(
   }
 }
 
-/** Whether a process is bound to the CPUs and memory of one NUMA node: the GPU's, or a named one. */
-export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
+/** CPUs as Linux lists them: `cpus:0-3,8`. */
+export const CPU_SET = /^cpus:\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*$/;
+
+/** What a process is bound to: CPUs and memory of one NUMA node, the GPU's or a named one, or CPUs. */
+export const numaSchema = z.union([z.enum(['auto', 'off']), z.number(), z.string().regex(CPU_SET)]);
 
 export type NumaPolicy = z.infer<typeof numaSchema>;
 
-/** What starts a program on a NUMA node. */
-export function boundTo(node: number): string[] {
-  return ['numactl', `--cpunodebind=${node}`, `--membind=${node}`];
+/** What starts a program on a NUMA node or on CPUs, with memory next to them. */
+export function boundTo(where: number | string): string[] {
+  return typeof where === 'number'
+    ? ['numactl', `--cpunodebind=${where}`, `--membind=${where}`]
+    : ['numactl', `--physcpubind=${where.slice('cpus:'.length)}`, '--localalloc'];
 }
 
-/** `auto`, `off`, or the number of a node; null for anything else. */
+/** `auto`, `off`, the number of a node, or `cpus:0-15`; null for anything else. */
 export function readNumaPolicy(text: string): NumaPolicy | null {
-  if (text === 'auto' || text === 'off') return text;
+  if (text === 'auto' || text === 'off' || CPU_SET.test(text)) return text;
   return /^\d{1,3}$/.test(text) ? Number(text) : null;
 }

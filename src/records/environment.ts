@@ -32,6 +32,8 @@ export const environmentSchema = z.object({
   pcieMax: textOrNull,
   cpuGovernor: textOrNull,
   numaNode: z.number().int().nullable(),
+  /** `node 0 (CPUs 0-15)`; `CPUs 0-15` if bench itself is bound; or `nothing`. */
+  binding: textOrNull,
   container: textOrNull,
 });
 

@@ -55,8 +55,8 @@ async function openGpuWorker(
     const nothing = { gpu: null, processFacts: null, watch: null };
     return { ...nothing, environment, program, spawn: io.spawn };
   }
-  const binding = await bindToNode(settings.numa, environment.numaNode ?? null, io.env);
-  if (binding.note !== null) onNote(binding.note);
+  const { prefix, binding, note } = await bindToNode(settings.numa, environment.numaNode ?? null, io.env);
+  if (note !== null) onNote(note);
   const processFacts = new ProcessFacts();
   const env = machine.isChosen && device !== null ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid } : program.env;
   const boards = gpusTogether(mostGpus(settings.plan.runs), device, pool)?.map(({ boardUuid }) => boardUuid);
@@ -68,13 +68,13 @@ async function openGpuWorker(
     asksForProcesses: device === null || device.uuid === device.boardUuid,
   };
   return {
-    environment,
+    environment: binding === null ? environment : { ...environment, binding },
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     processFacts,
     watch: settings.telemetry
       ? new RunWatch({ ...watched, env, hasSmi, processFacts, program: basename(program.file), signal, onNote, now })
       : null,
-    program: { ...program, env, wrapper: binding.prefix },
+    program: { ...program, env, wrapper: prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
 }
@@ -211,23 +211,46 @@ export function shareOut(
 const ANSWER_MS = 5_000;
 
 /**
- * The prefix of a command line, empty if nothing is bound, and a note for the user.
+ * The prefix of a command line, empty if nothing is bound, what it binds to, and a note for the user.
  * @param gpuNode node of the GPU; null if there is only one
  */
 export async function bindToNode(policy: NumaPolicy, gpuNode: number | null, env: EnvironmentVariables) {
-  const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
-  if (node === null) return { prefix: [], note: null };
+  const where = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
+  const unbound = { prefix: [], binding: null, note: null };
+  if (where === null) return unbound;
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
-  if (answer.kind !== 'answered' || !new RegExp(`^node ${node} cpus:`, 'm').test(answer.text)) {
-    const why =
-      answer.kind === 'answered' ? `NUMA node ${node} does not exist` : 'numactl is missing or does not answer';
-    return { prefix: [], note: `${why}: runs are not bound to a NUMA node` };
+  if (answer.kind !== 'answered') {
+    return { ...unbound, note: 'numactl is missing or does not answer: runs are not bound' };
   }
-  const other = gpuNode !== null && gpuNode !== node;
-  return {
-    prefix: boundTo(node),
-    note: other ? `runs are bound to NUMA node ${node}, their GPU hangs on node ${gpuNode}` : null,
-  };
+  const known = [...answer.text.matchAll(/^node (\d+) cpus:(.*)$/gm)].flatMap(([, node, cpus = '']) =>
+    (cpus.match(/\d+/g) ?? []).map((cpu) => ({ node: Number(node), cpu: Number(cpu) })),
+  );
+  const ranges = typeof where === 'number' ? [] : where.replace('cpus:', '').split(',');
+  const named = ranges.map((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return { first, last };
+  });
+  const bound = known
+    .filter(({ node, cpu }) => node === where || named.some(({ first, last }) => cpu >= first && cpu <= last))
+    .toSorted((a, b) => a.cpu - b.cpu);
+  const isThere = named.every(({ first, last }) => [first, last].every((end) => bound.some(({ cpu }) => cpu === end)));
+  if (bound.length === 0 || !isThere) {
+    const what =
+      typeof where === 'number' ? `NUMA node ${where} does not exist or has no CPU` : `${where} do not all exist`;
+    return { ...unbound, note: `${what}: runs are not bound` };
+  }
+  const nodes = [...new Set(bound.map(({ node }) => node))];
+  const binding = `node ${nodes.join(' and ')} (CPUs ${cpuList(bound.map(({ cpu }) => cpu))})`;
+  const isOther = gpuNode !== null && nodes.some((node) => node !== gpuNode);
+  const note = isOther ? `runs are bound to NUMA ${binding}, their GPU hangs on node ${gpuNode}` : null;
+  return { prefix: boundTo(where), binding, note };
+}
+
+/** `0-3,8`, as Linux writes ascending numbers. */
+function cpuList(cpus: readonly number[]): string {
+  const ends = cpus.filter((cpu, place) => cpus[place + 1] !== cpu + 1);
+  const starts = cpus.filter((cpu, place) => cpus[place - 1] !== cpu - 1);
+  return starts.map((start, place) => (start === ends[place] ? `${start}` : `${start}-${ends[place]}`)).join(',');
 }
 
 /**

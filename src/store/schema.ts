@@ -123,6 +123,7 @@ export const environments = sqliteTable('environments', {
   pcieMax: text('pcie_max'),
   cpuGovernor: text('cpu_governor'),
   numaNode: integer('numa_node'),
+  binding: text('binding'),
   container: text('container'),
 });
 

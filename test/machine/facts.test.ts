@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
-import { containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
+import { bindingOf, containerImage, libraryVersion, numaNodeOf } from '../../src/machine/host-facts.ts';
 import { chooseClocks, coolDown, readClockRequest, readCoolDown } from '../../src/machine/requests.ts';
 import { bench, ROOT } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
@@ -17,6 +17,12 @@ test.each([
   [{ APPTAINER_CONTAINER: '/home/someone/trt.sif' }, null, 'trt.sif'],
 ])('the image of a container: %j, %j', (env, containerenv, image) => {
   expect(containerImage(env, containerenv)).toBe(image);
+});
+
+test('CPUs to which bench itself is bound are those of its runs', () => {
+  const status = 'Cpus_allowed:\tf\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0\n';
+  expect([bindingOf(status, '0-3'), bindingOf(status, '0-7')]).toEqual(['nothing', 'CPUs 0-3']);
+  expect([bindingOf(null, '0-7'), bindingOf(status, null)]).toEqual([null, null]);
 });
 
 test('a GPU that is nowhere is on no NUMA node', () => {

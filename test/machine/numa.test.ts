@@ -33,22 +33,39 @@ describe('the NUMA node of a GPU', () => {
   test('auto binds to it, and to nothing where there is but one', async () => {
     const env = withNumactl();
     const prefix = ['numactl', '--cpunodebind=1', '--membind=1'];
-    expect(await bindToNode('auto', 1, env)).toEqual({ prefix, note: null });
-    expect(await bindToNode('auto', null, env)).toEqual({ prefix: [], note: null });
-    expect(await bindToNode('off', 1, env)).toEqual({ prefix: [], note: null });
+    const unbound = { prefix: [], binding: null, note: null };
+    expect(await bindToNode('auto', 1, env)).toEqual({ prefix, binding: 'node 1 (CPUs 2-3)', note: null });
+    expect(await bindToNode('auto', null, env)).toEqual(unbound);
+    expect(await bindToNode('off', 1, env)).toEqual(unbound);
   });
 
   test('another one can be named, which is told; one that is not there is not used', async () => {
     const env = withNumactl();
-    const note = 'runs are bound to NUMA node 0, their GPU hangs on node 1';
-    expect(await bindToNode(0, 1, env)).toEqual({ prefix: ['numactl', '--cpunodebind=0', '--membind=0'], note });
-    const expected = { prefix: [], note: 'NUMA node 7 does not exist: runs are not bound to a NUMA node' };
-    expect(await bindToNode(7, 1, env)).toEqual(expected);
+    const binding = 'node 0 (CPUs 0-1)';
+    const note = `runs are bound to NUMA ${binding}, their GPU hangs on node 1`;
+    expect(await bindToNode(0, 1, env)).toEqual({
+      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
+      binding,
+      note,
+    });
+    const missing = 'NUMA node 7 does not exist or has no CPU: runs are not bound';
+    expect(await bindToNode(7, 1, env)).toEqual({ prefix: [], binding: null, note: missing });
+  });
+
+  test('CPUs can be named, with the memory next to them', async () => {
+    const env = withNumactl();
+    const prefix = ['numactl', '--physcpubind=3,0-1', '--localalloc'];
+    const binding = 'node 0 and 1 (CPUs 0-1,3)';
+    const note = `runs are bound to NUMA ${binding}, their GPU hangs on node 1`;
+    expect(await bindToNode('cpus:3,0-1', 1, env)).toEqual({ prefix, binding, note });
+    expect(await bindToNode('cpus:2', 1, env)).toMatchObject({ binding: 'node 1 (CPUs 2)', note: null });
+    const missing = { prefix: [], note: 'cpus:2-4 do not all exist: runs are not bound' };
+    expect(await bindToNode('cpus:2-4', 1, env)).toMatchObject(missing);
   });
 
   test('without numactl runs are measured all the same', async () => {
-    const note = 'numactl is missing or does not answer: runs are not bound to a NUMA node';
-    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toEqual({ prefix: [], note });
+    const note = 'numactl is missing or does not answer: runs are not bound';
+    expect(await bindToNode('auto', 1, { PATH: temporaryFolder() })).toMatchObject({ prefix: [], note });
   });
 
   test('the stored command line begins with it', async () => {
@@ -70,5 +87,23 @@ describe('the NUMA node of a GPU', () => {
       const expected = ['numactl', '--cpunodebind=1', '--membind=1', STUB];
       expect(Array.isArray(args) ? args.slice(0, 4) : null).toEqual(expected);
     }
+  });
+
+  test('the binding is stored, and compare and why name another one', async () => {
+    const { folder, db } = temporaryStore();
+    const matrix = stubMatrix(folder, ['repeats: 3']);
+    const measured = ['--trtexec', STUB, '--db', db, '--no-telemetry'];
+    const env = withNumactl();
+    await bench(['run', matrix, '--numa', '1', ...measured], { env });
+    await bench(['run', matrix, '--numa', 'cpus:0', ...measured], { env });
+    const rows = queryStore<{ binding: string }>(db, 'SELECT DISTINCT binding FROM environments ORDER BY binding DESC');
+    expect(rows.map(({ binding }) => binding)).toEqual(['node 1 (CPUs 2-3)', 'node 0 (CPUs 0)']);
+    const change = 'bound to node 1 (CPUs 2-3) → node 0 (CPUs 0)';
+    for (const command of [['compare'], ['why', 'small fp16 b8']]) {
+      const { stdout } = await bench([...command, 'latest~1', 'latest', '--db', db], { env });
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(change);
+    }
+    const wrong = await bench(['run', matrix, '--numa', '0-3', ...measured]);
+    expect(wrong.stderr).toContain('must be auto, off, the number of a node, or CPUs such as cpus:0-15');
   });
 });

@@ -38,7 +38,8 @@ const engineKey = (build: PlannedBuild, tensorrt: string, environment: Partial<E
   engineKeyOf({ environment, plan: { tensorrt }, program: { env: {}, recordings: null } }, build, modelSha256);
 
 /** As the store computes it of all that is known of a machine. */
-const environmentId = (environment: Partial<Environment>): string => hashOf({ ...UNKNOWN_ENVIRONMENT, ...environment });
+const environmentId = (environment: Partial<Environment>): string =>
+  hashOf({ ...UNKNOWN_ENVIRONMENT, binding: undefined, ...environment });
 
 /** What `--resume` compares, to see whether a matrix still means the same. */
 const identityOf = (matrix: string): string => matrixIdentity(matrixOf(matrix));

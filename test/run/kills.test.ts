@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { KILL_KINDS } from '../../benchmarks/kills/kill-kinds.ts';
-import { killSweeps } from '../../benchmarks/kills/kill-sweeps.ts';
+import { killSweeps, wholeSweep } from '../../benchmarks/kills/kill-sweeps.ts';
 import { halfEngines, leftoversOf } from '../../benchmarks/kills/leftovers.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { bench, sharedFolder, temporaryFolder } from '../support/bench.ts';
@@ -15,14 +15,14 @@ import { batchMatrix, type Trouble, TROUBLED, troubleEnv } from '../support/trou
 /** `node benchmarks/kills.ts` does 200 of each. */
 const KILLS = 1;
 
-test.each(KILL_KINDS)(
-  '$name at random moments, then --resume: the same cells, runs, values and artefacts as without it',
-  async (kind) => {
-    const report = await killSweeps(temporaryFolder(), kind, KILLS, seededRandom(2026));
+describe('at random moments, then --resume: the same cells, runs, values and artefacts as without it', async () => {
+  const whole = await wholeSweep(sharedFolder());
+
+  test.each(KILL_KINDS)('$name', { timeout: 300_000 }, async (kind) => {
+    const report = await killSweeps(temporaryFolder(), whole, kind, KILLS, seededRandom(2026));
     expect(report).toMatchObject({ problems: [], kills: KILLS });
-  },
-  300_000,
-);
+  });
+});
 
 test('half an engine is found', () => {
   const folder = temporaryFolder();

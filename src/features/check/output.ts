@@ -16,8 +16,12 @@ const { matrix, branch, sweepId, commit, dirty } = sweepSchema.shape;
 const startedAt = instant.nullable();
 const edge = z.strictObject({ sweepId, startedAt, commit, dirty }).nullable();
 
-const title = z.string().describe('The metric in words, such as GPU compute time');
-const change = { title, unit, betterIs: z.enum(['lower', 'higher']), ...levels };
+const change = {
+  title: z.string().describe('The metric in words, such as GPU compute time'),
+  unit,
+  betterIs: z.enum(['lower', 'higher']),
+  ...levels,
+};
 
 const finding = z.strictObject({
   id,

@@ -44,11 +44,11 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
 }
 
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
-const UNBOUND = 'numa: runs are not bound where numactl or that node is missing';
+const UNBOUND = 'numa: runs are not bound where numactl, that node or one of these CPUs is missing';
 
 function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy, totalS: number): PlanOutput {
   const numa = program?.provenance === 'recorded' ? 'off' : stated;
-  const prefix = typeof numa === 'number' ? boundTo(numa) : [];
+  const prefix = numa === 'auto' || numa === 'off' ? [] : boundTo(numa);
   const trtexec = [...prefix, program?.shownAs ?? 'trtexec'];
   const provenance = program?.provenance ?? 'measured';
   const merged = matrix.merged.flatMap(({ key, times }) => {

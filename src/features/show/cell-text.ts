@@ -48,8 +48,8 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, cells: readonly K
       const { flags = [], outcome = run.outcome, values } = runs.get(run.runId) ?? {};
       const { gpuComputeMs = null, throughputQps = null } = values ?? {};
       const value = cell.harness === undefined ? null : (values?.[cell.harness.metric] ?? null);
-      const barred = ineligibleFlags(flags).map(({ id }) => id);
-      return { ...run, outcome, barred, gpuComputeMs, throughputQps, value };
+      const ineligible = ineligibleFlags(flags).map(({ id }) => id);
+      return { ...run, outcome, ineligible, gpuComputeMs, throughputQps, value };
     }),
     latencyGaps: latencyGapsOf(db, cell, cells),
   };
@@ -84,8 +84,8 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
   ];
 }
 
-function outcomeText({ barred, outcome }: ListedRun): string {
-  return [outcome.kind, outcomeReason(outcome), ...barred.map((id) => FLAG_LABELS[id])].filter(Boolean).join(' ');
+function outcomeText({ ineligible, outcome }: ListedRun): string {
+  return [outcome.kind, outcomeReason(outcome), ...ineligible.map((id) => FLAG_LABELS[id])].filter(Boolean).join(' ');
 }
 
 const NAME_WIDTH = 10;
@@ -93,7 +93,7 @@ const NAME_WIDTH = 10;
 /** Median, spread and range of the timed runs of the newest sweep. */
 function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
   const measured = runs.filter(isMeasured);
-  const fit = measured.filter(({ barred }) => barred.length === 0);
+  const fit = measured.filter(({ ineligible }) => ineligible.length === 0);
   const timed = fit.length > 0 ? fit : measured;
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
   const own = metricOf(harness?.metric ?? 'gpuComputeMs');

@@ -16,7 +16,7 @@ export const shownCell = part.output('bench show CELL --json', {
   bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),
   runs: z.array(
     listedRun.extend({
-      barred: z.array(z.enum(RUN_FLAGS)).describe('Flags because of which the run is no measurement of its cell'),
+      ineligible: z.array(z.enum(RUN_FLAGS)).describe('Flags because of which the run is no measurement of its cell'),
       gpuComputeMs: numberOrNull.describe('Median; null if nothing was measured'),
       throughputQps: numberOrNull,
       value: numberOrNull.describe('Value in the metric of its cell, for a harness other than trtexec'),

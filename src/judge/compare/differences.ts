@@ -27,6 +27,7 @@ export const ENVIRONMENT_FIELDS = [
   ['cpu', 'CPU', ''],
   ['cpuGovernor', 'CPU governor', ''],
   ['numaNode', 'NUMA node of the GPU', ''],
+  ['binding', 'bound to', ''],
   ['os', 'OS', ''],
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];

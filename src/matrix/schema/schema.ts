@@ -11,6 +11,7 @@ import {
   SPARSITIES,
   WEIGHTS,
 } from '../../records/axis.ts';
+import { CPU_SET } from '../../machine/requests.ts';
 import { PRECISIONS, PRECISION_ROUTES } from '../../records/cell.ts';
 import { LONGEST_NOTE } from '../../text/printable.ts';
 import { conversionSchema } from '../../records/conversion.ts';
@@ -416,9 +417,13 @@ export const matrixSchema = z
         'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C). Default: do not wait',
       ),
     numa: z
-      .union([z.enum(['auto', 'off']), wholeFrom(0).max(999)])
+      .union([
+        z.enum(['auto', 'off']),
+        wholeFrom(0).max(999),
+        z.string().regex(CPU_SET, 'auto, off, the number of a node, or CPUs such as cpus:0-15 are needed'),
+      ])
       .describe(
-        'Bind runs with numactl to the NUMA node of their GPU (auto), or to the node with this number. Default: off',
+        'Bind runs with numactl to the NUMA node of their GPU (auto), or to the node with this number, or to CPUs (cpus:0-3,8) with the memory next to them. Default: off',
       ),
     slurm: slurmSchema,
     gate: gateSchema,

@@ -62,7 +62,7 @@ export interface NewestRun extends CellRun {
   readonly hints: readonly string[];
 }
 
-/** The timed runs of each cell in its newest sweep, of barred runs only where a cell has no other; omits cells without runs. */
+/** The timed runs of each cell in its newest sweep, of ineligible runs only where a cell has no other; omits cells without runs. */
 export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<CellKey, NewestRun[]> {
   const newest = new Map(
     db.$client

@@ -97,7 +97,8 @@ export class RunWriter {
   private insertRun(record: RunRecord): void {
     const { argv, build, buildId, cell, env, environment, exports, log, outcome, process } = record;
     if (cell !== null) this.saveCell(cell);
-    const environmentId = hashOf(environment);
+    // Environments of older versions, without a binding, keep their ids.
+    const environmentId = hashOf({ ...environment, binding: environment.binding ?? undefined });
     this.insertOnce(environments, environmentId, { environmentId, ...environment });
     const banner = { ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) };
     const invocationId = hashOf({

@@ -1,6 +1,7 @@
 import { UsageError } from '../../errors.ts';
 import { axisWords, namedAxis } from '../../records/axis.ts';
 import { batchOf, type KeyedCell, PRECISIONS } from '../../records/cell.ts';
+import { byNumber } from '../../records/cell-label.ts';
 import type { NamedShapes } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';
@@ -132,9 +133,8 @@ export function mapAxes(
 
 /** Maps of cells by two axes, one for each set of the other values. Columns that do not fit follow below. */
 export function heatMaps(tiles: readonly Tile[], look: Look, axes: MapAxes = BY_DEFAULT): string[] {
-  const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes));
-  const sorted = [...maps].toSorted(([a], [b]) => BY_NUMBER.compare(a, b));
-  return sorted.flatMap(([title, group], place) => [
+  const maps = [...Map.groupBy(tiles, ({ cell }) => titleOf(cell, axes))].toSorted(([a], [b]) => byNumber(a, b));
+  return maps.flatMap(([title, group], place) => [
     ...(place === 0 ? [] : ['']),
     ...(title === '' ? [] : wrapHanging(title, look.columns, 2).map(look.style.strong)),
     ...heatMap(group, look, axes),
@@ -157,13 +157,9 @@ function rankOfPrecision({ precision }: KeyedCell): number {
   return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
 }
 
-const BY_NUMBER = new Intl.Collator('en', { numeric: true });
-
 /** Tiles by their printable text on an axis, in its order. */
 function along(tiles: readonly Tile[], { rankOf = () => 0, textOf }: MapAxis): Map<string, Tile[]> {
-  const inOrder = tiles.toSorted(
-    ({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || BY_NUMBER.compare(textOf(a), textOf(b)),
-  );
+  const inOrder = tiles.toSorted(({ cell: a }, { cell: b }) => rankOf(a) - rankOf(b) || byNumber(textOf(a), textOf(b)));
   return Map.groupBy(inOrder, ({ cell }) => printable(textOf(cell)));
 }
 

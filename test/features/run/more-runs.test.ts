@@ -161,7 +161,7 @@ describe('captures', () => {
     expect([chosen.code, chosen.json.sweepIds, chosen.json.workloads[0]?.length]).toEqual([0, [usual], 2]);
     const cell = compared.cells[0]?.key ?? '';
     const { runs } = await jsonOf(OUTPUTS['show-cell'], ['show', cell, '--db', db]);
-    expect(runs.map(({ barred, sweepId }) => `${sweepId === usual} ${barred.join()}`)).toEqual(
+    expect(runs.map(({ ineligible, sweepId }) => `${sweepId === usual} ${ineligible.join()}`)).toEqual(
       ['false capture', 'true ', 'false capture'].flatMap((row) => [row, row]),
     );
     const baseline = await bench(['baseline', 'set', 'v1', newest, '--db', db]);
