@@ -66,19 +66,8 @@ describe('cells under a switch that is known', () => {
   test('carry the word in CSV, Markdown and HTML, and are not in what other tools keep', async () => {
     const file = (name: string): string => join(folder, name);
     const read = (name: string): string => readFileSync(file(name), 'utf8');
-    await printed([
-      'report',
-      '--csv',
-      file('r.csv'),
-      '--md',
-      file('r.md'),
-      '--html',
-      file('r.html'),
-      '--bmf',
-      file('r.json'),
-      '--openmetrics',
-      file('r.om'),
-    ]);
+    const formats = { csv: 'csv', md: 'md', html: 'html', bmf: 'json', openmetrics: 'om' };
+    await printed(['report', ...Object.entries(formats).flatMap(([of, end]) => [`--${of}`, file(`r.${end}`)])]);
     const [header = '', ...lines] = read('r.csv').trimEnd().split('\r\n');
     expect(header.split(',').at(-1)).toBe('marks');
     const marked = lines.filter((line) => line.includes('env.ENABLE_PERFECT_ROUTER=1'));

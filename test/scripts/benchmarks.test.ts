@@ -6,19 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/bench.ts';
 
 /** All but `detection`, whose figures test/judge/history/targets.test.ts has. */
-const OF_ALL = [
-  'start-up',
-  'parse',
-  'memory',
-  'stub-loop',
-  'import',
-  'inspect',
-  'scale',
-  'merge',
-  'report',
-  'nightly',
-  'gate',
-];
+const OF_ALL = 'start-up parse memory stub-loop import inspect scale merge report nightly gate'.split(' ');
 
 /** What users wait for, or what grows with a store: without its figure nobody would see that it became slower. */
 const FIGURES = [
