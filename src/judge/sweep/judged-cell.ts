@@ -80,9 +80,7 @@ export class JudgedCell {
       home.add(sweep.place, sweep.log);
       return null;
     }
-    if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) {
-      return this.#begin(sweep, off);
-    }
+    if (this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
     pending.add(sweep.place, sweep.log);
     if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
@@ -163,7 +161,7 @@ export class JudgedCell {
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
-  /** Reports drift: what the newest sweeps crept since the last report, after a significant slope. */
+  /** Reports drift: after a significant slope, only the newest sweeps form the level. */
   #drift(sweep: CellSweep): Reported | null {
     const { home, noise } = this;
     if (!this.#isDrifting && home.count > RULES.driftSweeps) {
@@ -173,6 +171,7 @@ export class JudgedCell {
       this.#driftReported = home.startMean;
     }
     if (!this.#isDrifting) return null;
+    if (home.count > 5) this.home = home.newest(5);
     const crept = this.home.newestMiddle - this.#driftReported;
     if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;

@@ -252,6 +252,14 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
 ])('%s', (_, metric, values, expected) => expect(alarmed(metric, values)).toEqual(expected));
 
+test('a further step in the third sweep of an open finding has its own size and place', () => {
+  const gate = gateOf(6, (cell, sweep) => (cell !== 0 || sweep < 8 ? 1 : sweep < 10 ? 1.5 : 1.8));
+  const reported = Array.from({ length: 12 }, (_, sweep) => alarms(gate.next(), sweep)).flat();
+  expect(reported).toMatchObject([{ firstBadSweepId: sweepOfNight(8) }, { firstBadSweepId: sweepOfNight(10) }]);
+  const sizes = reported.map(({ cells }) => Math.round(cells[0]?.changePercent ?? 0));
+  expect(sizes).toEqual([50, 20]);
+});
+
 test('a cell that became host-bound a sweep before another one was slower is a finding of its own', () => {
   const gate = new SimulatedGate({
     cells: simulatedCells(2),
