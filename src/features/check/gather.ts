@@ -66,7 +66,9 @@ export async function gather(
   const rules = gateRules(settings, options.minChangePercent ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, [...GATED, ...limited]);
-  const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
+  // Against a baseline of the command line, earlier findings have no place: they are about another reference.
+  const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
+  const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
   const evidence: SweepEvidence = {
     ...read,
     sweeps,
@@ -89,9 +91,9 @@ export async function gather(
   };
 }
 
-/** Findings reported before this sweep. Empty for a pull request, which is judged against its base alone. */
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
-  if (baseBranch !== null) return [];
+/** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: GatherOptions) {
+  if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
   const until = sweepsUntil(db, reportedIn, sweep);

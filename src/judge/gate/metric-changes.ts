@@ -122,10 +122,10 @@ interface Reported {
 /** The sweep whose runs are the reference; undefined without a reference or a value. */
 export function baselineOf(
   { history: { places, values } }: Pick<MetricHistory, 'history'>,
-  { evidence, judged }: Pick<Reported, 'evidence' | 'judged'>,
+  { evidence }: Pick<Reported, 'evidence'>,
 ): Entry | undefined {
-  const place = evidence.baselinePlace ?? judged;
-  const value = place === judged ? undefined : values[places.indexOf(place)];
+  const place = evidence.baselinePlace ?? -1;
+  const value = values[places.indexOf(place)];
   return value === undefined ? undefined : { place, value };
 }
 
