@@ -11,12 +11,12 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { aboutSeries, checkedSeries, type CheckedSweep, foundIn, standingOf } from './checked.ts';
+import { aboutSeries, checkedSeries, type CheckedSweep, foundInAll } from './checked.ts';
 import type { CheckOptions } from './command.ts';
 import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import { newestSweeps, type SeriesOptions } from './series.ts';
+import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
 import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
@@ -55,11 +55,10 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
   const settings = { minChangePercent: options.minChange, against: options.against };
-  const latest = Math.max(...newest.map(({ startedAt }) => Date.parse(startedAt ?? '') || 0));
   const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
-    if (sweep.startedAt !== null && latest - Date.parse(sweep.startedAt) > STALE_MS) {
+    if (isStale(sweep, newest)) {
       all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
@@ -69,8 +68,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     if (judged.isFirstByReference) announce(checked, io);
     all.push(checked);
   }
-  const [findings, cells] = [all.flatMap((one) => one.findings), all.flatMap(({ series }) => series.cells)];
-  const exitCode = failOn(options.failOn, foundIn(standingOf(findings, cells)));
+  const exitCode = failOn(options.failOn, foundInAll(all));
   const checked = shown(db, all, options);
   const series = checked.map((one) => one.series);
   const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap((one) => one.findings), exitCode };
@@ -93,9 +91,6 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
     io.err(`note: not written next to the artefacts: ${printable(errorText(error))}\n`);
   }
 }
-
-/** A series is not judged if its newest sweep is older than this, relative to the newest sweep of all. */
-const STALE_MS = 30 * 86_400_000;
 
 function staleSeries(sweep: Sweep): CheckedSeries {
   return {

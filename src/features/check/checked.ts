@@ -14,12 +14,34 @@ import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, judgeSeries } from './gather.ts';
 import { type CheckedFinding, type CheckedSeries, FOUND_VERDICTS } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
+import { isStale, newestSweeps } from './series.ts';
 
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
 
 /** @param onlyNewest true to judge no unjudged sweeps before it */
 export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
   return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
+}
+
+/** The other series that `bench check` judges with the newest sweep of one, for outputs about that one. */
+export async function otherSeries(db: StoreDatabase, sweep: Sweep, branch: string | undefined, io: Io) {
+  const newest = await newestSweeps(db, { branch }, io);
+  if (newest.every(({ sweepId }) => sweepId !== sweep.sweepId)) return [];
+  const others: CheckedSweep[] = [];
+  for (const other of newest) {
+    if (other.sweepId !== sweep.sweepId && !isStale(other, newest)) others.push(await checkedSweep(db, other, io));
+  }
+  return others;
+}
+
+/** What decides the exit code of several series. */
+export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; series: CheckedSeries }[]) {
+  return foundIn(
+    standingOf(
+      all.flatMap(({ findings }) => findings),
+      all.flatMap(({ series }) => series.cells),
+    ),
+  );
 }
 
 export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string) {
@@ -96,7 +118,7 @@ export function standingOf(
 
 type Standing = ReturnType<typeof standingOf>;
 
-export function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
+function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
   return {
     regression: slower.length > 0,
     new: slower.some(({ state }) => state === 'new'),

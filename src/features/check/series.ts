@@ -47,6 +47,14 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
+const STALE_MS = 30 * 86_400_000;
+
+/** A series is not judged if its newest sweep is this much older than the newest of all series. */
+export function isStale({ startedAt }: Sweep, newest: readonly Sweep[]): boolean {
+  const latest = Math.max(...newest.map((sweep) => Date.parse(sweep.startedAt ?? '') || 0));
+  return startedAt !== null && latest - Date.parse(startedAt) > STALE_MS;
+}
+
 export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
   const until = endOfDate(asOf);
   const side = await resolveSide(db, until === null ? (asOf ?? 'latest') : 'latest', io, { branch });

@@ -52,7 +52,7 @@ function rankOf({ cells, verdict }: CheckedSeries): number {
 }
 
 /** The name of a series, `nightly · main`, with the provenance if the series have several. */
-function nameOf({ series }: ShownSeries, all: readonly ShownSeries[]): string {
+export function nameOf({ series }: Pick<ShownSeries, 'series'>, all: readonly ShownSeries[] = []): string {
   const { branch, matrix, provenance } = series;
   const isOne = all.every((one) => one.series.provenance === provenance);
   return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
@@ -143,9 +143,11 @@ function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look
   });
   const failed = byReason.get('failed') ?? [];
   const unclear = cells.filter(({ notes, verdict }) => verdict === 'unclear' && notes.length > 0);
+  const alternating = cells.filter(({ notes, verdict }) => verdict === 'same' && notes.length > 0);
   const explained = [
     { own: failed, title: style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`) },
     { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear because of its runs`) },
+    { own: alternating, title: `${count(alternating.length, 'cell')} the same, although far from the reference` },
   ].flatMap(({ own, title }) => {
     const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
     return own.length === 0 ? [] : ['', title, ...texts.flatMap((text) => wrapHanging(text, columns, 4))];

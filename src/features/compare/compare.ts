@@ -52,14 +52,15 @@ export async function compare(base: string | undefined, head: string | undefined
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
-    const { checkedSweep, checkText, foundIn } = await import('../check/index.ts');
+    const { checkedSweep, checkText, foundInAll, otherSeries } = await import('../check/index.ts');
     const checked = await checkedSweep(store.db, newest, io);
+    const all = [checked, ...(await otherSeries(store.db, newest, options.branch, io))];
     const { note } = sides.head;
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
-      ...checkText([checked], false, look),
+      ...checkText(all, false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),
     ]);
-    return failOn(options.failOn, foundIn(checked.standing));
+    return failOn(options.failOn, foundInAll(all));
   });
 }
 

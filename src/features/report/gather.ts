@@ -15,7 +15,7 @@ import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
-import { type CheckedSweep, newFirst, sentences } from '../check/index.ts';
+import { type CheckedSweep, nameOf, newFirst, sentences } from '../check/index.ts';
 import { judgementsOf, type Subject } from './subject.ts';
 
 const RECENT_SWEEPS = 20;
@@ -78,12 +78,18 @@ export function gatherReport(
 }
 
 /** @param kept the cells of the report; null for all */
-function gateOf({ judged, series, standing }: CheckedSweep, kept: ReadonlySet<string> | null): ReportedGate {
-  const reported = newFirst([...standing.slower, ...standing.limits]);
-  const shown = reported.filter(({ cells }) => kept === null || cells.some((key) => kept.has(key)));
-  const findings = shown.map((finding) => {
-    const { about, title } = sentences(finding, judged.evidence);
-    return { id: finding.id, state: finding.state, text: `${about}: ${title}` };
-  });
-  return { headline: series.headline, findings };
+function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<string> | null): ReportedGate {
+  const findingsOf = (one: CheckedSweep, begin: string) =>
+    newFirst([...one.standing.slower, ...one.standing.limits]).flatMap(({ cells, id, state, ...finding }) => {
+      if (kept !== null && cells.every((key) => !kept.has(key))) return [];
+      const { about, title } = sentences({ cells, id, state, ...finding }, one.judged.evidence);
+      return [{ id, state, text: `${begin}${about}: ${title}` }];
+    });
+  const others = checked.others.flatMap((other) => findingsOf(other, `${nameOf(other)}: `));
+  const worse = checked.others.filter((other) => findingsOf(other, '').length > 0);
+  const headlines = [...worse, ...(worse.length > 0 ? [checked] : [])].map(
+    (one) => `${nameOf(one)}: ${one.series.headline}`,
+  );
+  const headline = headlines.length === 0 ? checked.series.headline : headlines.join('; ');
+  return { headline, findings: [...findingsOf(checked, ''), ...others] };
 }

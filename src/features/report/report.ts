@@ -25,7 +25,7 @@ import { type Io, printLines, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportHtmlOutput, ReportOutput, UpgradeOutput } from './output.ts';
-import { foundIn } from '../check/index.ts';
+import { foundInAll } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import { gatherReport } from './gather.ts';
 import { writeHtml } from './html.ts';
@@ -77,7 +77,7 @@ export async function report(
     const notes = upgrade === null ? [] : [upgrade.answer];
     const gathered = gatherReport(db, subject, options, notes);
     const between = upgrade?.found ?? foundBetween(gathered);
-    const exitCode = failOn(options.failOn, checked === null ? between : foundIn(checked.standing));
+    const exitCode = failOn(options.failOn, checked === null ? between : foundInAll([checked, ...checked.others]));
     if (page !== null && !hasOthers) {
       if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
       return exitCode;

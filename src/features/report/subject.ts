@@ -3,7 +3,7 @@ import type { CellKey } from '../../records/scalars.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
-import { type CheckedSweep, checkedSweep, isPresent, latestSweep } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, isPresent, latestSweep, nameOf, otherSeries } from '../check/index.ts';
 import { compareReport, shiftText } from '../compare/index.ts';
 import { type CellJudgement, NOT_JUDGED } from '../export/index.ts';
 import type { ReportOptions } from './command.ts';
@@ -45,11 +45,13 @@ export async function newestChecked(
   db: StoreDatabase,
   options: { readonly asOf?: string | undefined; readonly branch?: string | undefined },
   io: Io,
-): Promise<CheckedSweep> {
+) {
   const { note, sweep } = await latestSweep(db, options, io);
   const checked = await checkedSweep(db, sweep, io, options.asOf !== undefined);
+  const others = options.asOf === undefined ? await otherSeries(db, sweep, options.branch, io) : [];
   const { series } = checked;
-  return note === null ? checked : { ...checked, series: { ...series, notes: [note, ...series.notes] } };
+  const notes = [note ?? [], others.map((other) => `${nameOf(other)}: ${other.series.headline}`), series.notes].flat();
+  return { ...checked, others, series: { ...series, notes } };
 }
 
 /** Judgments by cell key. @param metric null for the compared metric of each cell */

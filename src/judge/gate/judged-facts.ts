@@ -208,6 +208,9 @@ export function judgedCell(
   const marked = mark === undefined ? undefined : cellIn(mark, about);
   const found = marked !== undefined && isMostlyLeft(marked, now) ? mark?.direction : undefined;
   const said = accepted === undefined ? (found ?? (isCleared ? 'same' : verdict)) : 'same';
+  const both = levels === null ? null : ([Math.exp(sign * levels[0]), Math.exp(sign * levels[1])] as const);
+  const isAtOther = both !== null && said === 'same' && Math.abs(change.log) > change.reach;
+  const [one, other] = (both ?? []).map((level) => level.toPrecision(4));
   return {
     ...about,
     ...raw,
@@ -215,9 +218,12 @@ export function judgedCell(
     before,
     now,
     mdePercent: 100 * Math.expm1(detectable),
-    levels: levels === null ? null : [Math.exp(sign * levels[0]), Math.exp(sign * levels[1])],
+    levels: both,
     referenceSweeps: reference.sweeps,
-    notes: farRuns === 0 ? [] : [`${farRuns} of ${about.runs} runs far outside the expected range`],
+    notes: [
+      farRuns > 0 && `${farRuns} of ${about.runs} runs far outside the expected range`,
+      isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${now.toPrecision(4)}`,
+    ].filter((note) => note !== false),
   };
 }
 

@@ -141,7 +141,7 @@ describe('without sides every format says what bench check says', () => {
       told().map(({ id }) => id.slice(0, 8)),
     );
     expect(sectionOf(stdout, 'overview')).toMatch(/<span class="slower">1 cell slower<\/span> by [^<]*%</);
-    expect(sectionOf(stdout, 'overview')).toContain('<a href="#findings">Also: 1 finding slower</a>');
+    expect(sectionOf(stdout, 'overview')).toContain('<a href="#findings">All: ');
     expect(sectionOf(stdout, 'overview')).toContain('<b class="slower">2</b> <span>slower</span>');
     expect(queryStore(db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
   });

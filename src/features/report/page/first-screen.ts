@@ -10,7 +10,6 @@ import {
   isShownWhole,
   newFirst,
   nextCommands,
-  sentences,
   standingOf,
 } from '../../check/index.ts';
 import { type PageModel, aboutText, capitalized, cellsText, commitLink, factList, factsOf } from './cell-rows.ts';
@@ -42,22 +41,19 @@ export function storyOf(page: PageModel) {
   };
 }
 
-/** The story of the worst finding alone, with the number of others by kind. */
+/** The story of the worst finding, and of all of them the headline of `bench check`. */
 function findingStory(worst: CheckedFinding, page: PageModel) {
   const { findings, isStored, series } = page.check;
   const [what, size] = cellsText(worst, page);
   const keys = new Set(page.cells.map(({ cell }) => cell.key));
   const own = firstOfEach(worst).find(({ key }) => keys.has(key));
-  const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one)));
-  const also = [...Map.groupBy(others, (one) => sentences(one, page).word)].map(
-    ([direction, group]) => `${count(group.length, 'finding')} ${direction}`,
-  );
+  const isOnly = findings.every((one) => one.id === worst.id || !(isShownWhole(one) || isPresent(one)));
   const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
   return {
     tone: worst.direction,
     what,
     size,
-    lead: markup`${aboutText(worst, page)}${base}${also.length === 0 ? null : markup` <a href="#findings">Also: ${also.join(', ')}</a>`}`,
+    lead: markup`${aboutText(worst, page)}${isOnly ? base : markup` <a href="#findings">All: ${series.headline}</a>`}`,
     facts: factsOf(worst, page),
     commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
     cell: own?.key ?? steadiest(page),
