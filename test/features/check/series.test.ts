@@ -61,6 +61,14 @@ describe('the series of a store', () => {
     for (const { code, json } of [one, other]) {
       expect([code, json.series.map(({ headline, matrix }) => `${matrix}: ${headline}`)]).toEqual([1, expected]);
     }
+    for (const [words, text] of [
+      [['compare'], 'a · no branch: 1 cell slower: 1 new'],
+      [['report', '--md', '-'], '### ▲ a · no branch: 1 cell slower: 1 new; b · no branch: nothing slower'],
+      [['report', '--junit', '-'], 'failures="1"'],
+    ] as const) {
+      const said = await bench([...words, '--db', together.db], { cwd: together.folder });
+      expect([said.code, said.stdout]).toEqual([1, expect.stringContaining(text)]);
+    }
     expect(await together.check('--matrix', 'b')).toMatchObject({ code: 0, json: { series: { length: 1 } } });
     const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('matrix c: no sweep of it is stored')]);
