@@ -43,11 +43,8 @@ describe('the NUMA node of a GPU', () => {
     const env = withNumactl();
     const binding = 'node 0 (CPUs 0-1)';
     const note = `runs are bound to NUMA ${binding}, their GPU hangs on node 1`;
-    expect(await bindToNode(0, 1, env)).toEqual({
-      prefix: ['numactl', '--cpunodebind=0', '--membind=0'],
-      binding,
-      note,
-    });
+    const bound = ['numactl', '--cpunodebind=0', '--membind=0'];
+    expect(await bindToNode(0, 1, env)).toEqual({ prefix: bound, binding, note });
     const missing = 'NUMA node 7 does not exist or has no CPU: runs are not bound';
     expect(await bindToNode(7, 1, env)).toEqual({ prefix: [], binding: null, note: missing });
   });

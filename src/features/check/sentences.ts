@@ -40,7 +40,6 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
     /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
     what: `${count(cells.length, 'cell')} ${word}`,
     size,
-    word,
     /** `all fp8 of vit_base`; empty if the cells share nothing that others lack. */
     group: shared,
     span,

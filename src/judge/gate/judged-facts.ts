@@ -139,8 +139,7 @@ export class JudgedFacts {
     const baseline = places.indexOf(baselinePlace ?? -1);
     const newest = places.at(-1) ?? -1;
     // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
-    if (baseline !== -1)
-      controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
+    if (baseline !== -1) controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
     // A pull request is compared with the level at its merge base.
     else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
     return controls;
