@@ -59,7 +59,9 @@ export function assembleSides(
     const past = facts.past.get(cell.key);
     const clocks = (past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
     const baseSweeps = [...Map.groupBy(ofBase, ({ sweepId }) => sweepId).values()];
-    const levelMhz = clockLevelMhz([...clocks, ...baseSweeps.map(clockOf)]);
+    // With too few sweeps, the runs of the base alone have a level.
+    const known = ofBase.map(({ smClockMhz }) => smClockMhz);
+    const levelMhz = clockLevelMhz([...clocks, ...baseSweeps.map(clockOf)]) ?? clockLevelMhz(known);
     const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
     const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;

@@ -166,7 +166,7 @@ describe('engines of imported runs', () => {
     const note =
       /^no model is on both sides: vit_small\.fp16 against vit_small\.fp16\.level2; .*`bench import` each with the same --model/;
     expect(await compared('normal.log.br', 'level2.log.br')).toMatchObject({
-      code: 0,
+      code: 4,
       json: { base: { note: expect.stringMatching(note) } },
     });
     expect((await compared('normal.log.br', 'normal.log.br')).json.base.note).toBeNull();
