@@ -57,11 +57,10 @@ export function assembleSides(
     const [ofBase, ofHead] = [baseRuns.get(cell.key) ?? [], headRuns.get(cell.key) ?? []];
     const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
     const past = facts.past.get(cell.key);
-    const clocks = (past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps);
     const baseSweeps = [...Map.groupBy(ofBase, ({ sweepId }) => sweepId).values()];
     // With too few sweeps, the runs of the base alone have a level.
-    const known = ofBase.map(({ smClockMhz }) => smClockMhz);
-    const levelMhz = clockLevelMhz([...clocks, ...baseSweeps.map(clockOf)]) ?? clockLevelMhz(known);
+    const clocks = [...(past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps), ...baseSweeps.map(clockOf)];
+    const levelMhz = clockLevelMhz(clocks) ?? clockLevelMhz(ofBase.map((run) => run.smClockMhz));
     const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
     const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;

@@ -58,8 +58,7 @@ function asBefore(path: string, sql: string): void {
     client.exec(`ALTER TABLE time_statistics ADD ${column} real`);
   }
   client.exec(`ALTER TABLE run_telemetry DROP COLUMN process_memory_max_mib;
-    ALTER TABLE run_telemetry DROP COLUMN host_memory_max_mib;
-    ALTER TABLE environments DROP COLUMN binding;
+    ALTER TABLE run_telemetry DROP COLUMN host_memory_max_mib; ALTER TABLE environments DROP COLUMN binding;
     ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
     ALTER TABLE findings ADD COLUMN probability real;
     UPDATE judged_sweeps SET judged_by = 'history';
