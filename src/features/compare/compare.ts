@@ -44,18 +44,17 @@ export async function compare(base: string | undefined, head: string | undefined
     });
   }
   return withStore(options, io, async (store) => {
-    const sides = await resolveSides(store.db, base, head, io, { branch: options.branch });
-    const [newest] = sides.head.sweeps;
     const isChosen = Object.entries(options).some(([name, value]) => value !== undefined && CHOICE.test(name));
-    if (base !== undefined || newest === undefined || isChosen) {
+    if (base !== undefined || isChosen) {
+      const sides = await resolveSides(store.db, base, head, io, { branch: options.branch });
       const checked = options.json === true ? null : await judgedHead(store.db, sides.head, io);
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
-    const { checkedSweep, checkText, foundInAll, otherSeries } = await import('../check/index.ts');
-    const checked = await checkedSweep(store.db, newest, io);
-    const all = [checked, ...(await otherSeries(store.db, newest, options.branch, io))];
-    const { note } = sides.head;
+    const { checkedSweep, checkText, foundInAll, latestSweep, otherSeries } = await import('../check/index.ts');
+    const { note, sweep } = await latestSweep(store.db, options, io);
+    const checked = await checkedSweep(store.db, sweep, io);
+    const all = [checked, ...(await otherSeries(store.db, sweep, options.branch, io))];
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
       ...checkText(all, false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),

@@ -159,7 +159,7 @@ function reasonOf(mark: Acknowledgement | undefined): string {
 }
 
 function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
-  if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
+  if (findings.length === 0) return ['no finding is stored: `bench check` reported none, or judged no sweep yet'];
   const ageText = ({ reportedAt: at }: ListedFinding) =>
     at === null ? '' : count(Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / DAY_MS)), 'day');
   return renderTable<ListedFinding>(
