@@ -35,7 +35,7 @@ export const RULES = {
   /** A single run off by a log ratio in this range may be an accident, until the cell had this many quiet sweeps. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 17,
+  offRunQuiet: 15,
   /** Additional sweeps for a run that is e times as far off. */
   offRunGrowth: 18,
   /** The end of a level is reported if it lasted this many sweeps; a single sweep is an excursion. */
