@@ -36,12 +36,9 @@ export async function otherSeries(db: StoreDatabase, sweep: Sweep, branch: strin
 
 /** What decides the exit code of several series. */
 export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; series: CheckedSeries }[]) {
-  return foundIn(
-    standingOf(
-      all.flatMap(({ findings }) => findings),
-      all.flatMap(({ series }) => series.cells),
-    ),
-  );
+  const findings = all.flatMap((one) => one.findings);
+  const cells = all.flatMap(({ series }) => series.cells);
+  return foundIn(standingOf(findings, cells));
 }
 
 export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string) {

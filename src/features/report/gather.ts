@@ -79,17 +79,18 @@ export function gatherReport(
 
 /** @param kept the cells of the report; null for all */
 function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<string> | null): ReportedGate {
-  const findingsOf = (one: CheckedSweep, begin: string) =>
-    newFirst([...one.standing.slower, ...one.standing.limits]).flatMap(({ cells, id, state, ...finding }) => {
-      if (kept !== null && cells.every((key) => !kept.has(key))) return [];
-      const { about, title } = sentences({ cells, id, state, ...finding }, one.judged.evidence);
-      return [{ id, state, text: `${begin}${about}: ${title}` }];
+  const partOf = (one: CheckedSweep) => {
+    const begin = `${nameOf(one)}: `;
+    const reported = newFirst([...one.standing.slower, ...one.standing.limits]);
+    const shown = reported.filter(({ cells }) => kept === null || cells.some((key) => kept.has(key)));
+    const findings = shown.map((finding) => {
+      const { about, title } = sentences(finding, one.judged.evidence);
+      return { id: finding.id, state: finding.state, text: `${one === checked ? '' : begin}${about}: ${title}` };
     });
-  const others = checked.others.flatMap((other) => findingsOf(other, `${nameOf(other)}: `));
-  const worse = checked.others.filter((other) => findingsOf(other, '').length > 0);
-  const headlines = [...worse, ...(worse.length > 0 ? [checked] : [])].map(
-    (one) => `${nameOf(one)}: ${one.series.headline}`,
-  );
-  const headline = headlines.length === 0 ? checked.series.headline : headlines.join('; ');
-  return { headline, findings: [...findingsOf(checked, ''), ...others] };
+    return { headline: `${begin}${one.series.headline}`, findings };
+  };
+  const own = partOf(checked);
+  const worse = checked.others.map(partOf).filter(({ findings }) => findings.length > 0);
+  const headlines = worse.length === 0 ? [checked.series.headline] : [...worse, own].map(({ headline }) => headline);
+  return { headline: headlines.join('; '), findings: [own, ...worse].flatMap(({ findings }) => findings) };
 }

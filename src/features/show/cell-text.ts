@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { boundOf } from '../../judge/bound.ts';
-import { FLAG_LABELS, ineligibleFlags, isIneligible } from '../../records/run-flag.ts';
+import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -33,9 +33,7 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, cells: readonly K
   const listed = runsOfCell(db, cell.key, LISTED_RUNS);
   const sweepIds = [...new Set(listed.map(({ sweepId }) => sweepId))];
   const runs = new Map(cellRunsOf(db, sweepIds, [cell.key]).map((run) => [run.runId, run]));
-  const all = [...runs.values()].filter(isMeasured);
-  const fit = all.filter(({ flags }) => !isIneligible(flags));
-  const measured = fit.length > 0 ? fit : all;
+  const measured = eligible([...runs.values()].filter(isMeasured), ({ flags }) => ineligibleFlags(flags));
   const newest = measured.at(-1);
   const ofNewest = measured.filter((run) => run.sweepId === newest?.sweepId);
   const [environment] = findEnvironments(db, newest === undefined ? [] : [newest.environmentId]).values();
@@ -88,13 +86,17 @@ function outcomeText({ ineligible, outcome }: ListedRun): string {
   return [outcome.kind, outcomeReason(outcome), ...ineligible.map((id) => FLAG_LABELS[id])].filter(Boolean).join(' ');
 }
 
+/** All runs if none is eligible. */
+function eligible<Run>(runs: readonly Run[], flagsOf: (run: Run) => readonly unknown[]): readonly Run[] {
+  const found = runs.filter((run) => flagsOf(run).length === 0);
+  return found.length > 0 ? found : runs;
+}
+
 const NAME_WIDTH = 10;
 
 /** Median, spread and range of the timed runs of the newest sweep. */
 function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
-  const measured = runs.filter(isMeasured);
-  const fit = measured.filter(({ ineligible }) => ineligible.length === 0);
-  const timed = fit.length > 0 ? fit : measured;
+  const timed = eligible(runs.filter(isMeasured), ({ ineligible }) => ineligible);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
   const own = metricOf(harness?.metric ?? 'gpuComputeMs');
   const rows = [
