@@ -97,7 +97,7 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   readonly marks: readonly Mark[];
   /** Steps where another level begins, in addition to the marks. */
   readonly starts?: readonly number[];
-  readonly height?: number;
+  readonly height: number;
   readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
 
@@ -111,10 +111,7 @@ const SIGNS = {
   baseline: ['B', 'dim'],
 } as const satisfies Readonly<Record<Mark['kind'], object>>;
 
-export function cellChart(
-  { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
-  look: Look,
-) {
+export function cellChart({ height, labels, strip, marks, starts = [], values, ...about }: CellChart, look: Look) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const last = moves.at(-1);
   const paintOf = ({ kind }: Mark) => look.style[SIGNS[kind][1]];
@@ -167,6 +164,7 @@ export function findingChart(
   const chart = {
     ...clearest,
     values: values.slice(from),
+    height: HEIGHT,
     labels: sweeps.map(({ startedAt }) => dayText(startedAt?.slice(0, 10) ?? null)),
     marks: marks.filter((mark) => mark.step >= 0).toSorted((a, b) => a.step - b.step),
   };

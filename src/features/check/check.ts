@@ -47,14 +47,14 @@ async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) 
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
   const newest = await newestSweeps(db, options, io);
-  const isStored =
-    !store.isReadOnly && [options.asOf, options.minChange, options.against].every((stated) => stated === undefined);
+  const { against, asOf, minChange } = options;
+  const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
   if (store.isReadOnly) {
     const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
     io.err(`note: ${why}: bench did not store this check\n`);
   }
-  const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
-  const settings = { minChangePercent: options.minChange, against: options.against };
+  const how = { against, minChange, onlyNewest: asOf !== undefined };
+  const judgedAt = isStored ? io.now().toISOString() : null;
   const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
@@ -62,7 +62,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
       all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
-    const judged = await judgeSeries(db, sweep, how, io, settings);
+    const judged = await judgeSeries(db, sweep, io, how, judgedAt);
     await keep(store, judged.changed, io);
     const checked = await checkedSeries(db, judged, io.cwd);
     if (judged.isFirstByReference) announce(checked, io);

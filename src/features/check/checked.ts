@@ -20,7 +20,7 @@ export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
 
 /** @param onlyNewest true to judge no unjudged sweeps before it */
 export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
-  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
+  return checkedSeries(db, await judgeSeries(db, sweep, io, { onlyNewest }), io.cwd);
 }
 
 /** The other series that `bench check` judges with the newest sweep of one, for outputs about that one. */
@@ -45,7 +45,7 @@ export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd
   const { baseline, evidence, series, verdict } = judged;
   const { baseBranch, sweep } = series;
   const known = shownFindings(verdict.findings, evidence);
-  const findings = await checkedFindings(db, { ...judged, findings: known }, cwd);
+  const findings = await checkedFindings(db, judged, known, cwd);
   const standing = standingOf(findings, verdict.cells);
   const isFirst = verdict.judgedBy === 'first';
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));

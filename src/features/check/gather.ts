@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import { type PairResult, type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
+import { type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import type { Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
@@ -35,22 +35,19 @@ const GATED: readonly MetricId[] = [
   'buildS',
 ];
 
-export interface GatherOptions {
+type Place = Pick<Io, 'cwd' | 'env'>;
+
+interface JudgeOptions {
   /** Findings known before this sweep, without those that an earlier judgment of it reported. */
   readonly findings?: readonly Finding[] | undefined;
-  readonly pairs?: readonly PairResult[] | null;
-  readonly minChangePercent?: number | undefined;
+  readonly minChange?: number | undefined;
   /** The reference baseline; replaces the one of the matrix. */
   readonly against?: string | undefined;
 }
 
-export async function gather(
-  db: StoreDatabase,
-  ofBranch: Series,
-  { cwd }: { readonly cwd: string },
-  options: GatherOptions = {},
-) {
-  const { baseBranch, sweep } = ofBranch;
+export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
+  const ofBranch = await seriesAt(db, sweep, io);
+  const { baseBranch } = ofBranch;
   const settings = gateOf(db, sweep.sweepId);
   // A pull request is judged against its merge base, not against the baseline of the matrix.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
@@ -62,10 +59,11 @@ export async function gather(
   const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
   const place = sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
   const baselinePlace = place === -1 ? null : place;
-  const series: Series = { ...ofBranch, sweeps, baselinePlace };
-  const rules = gateRules(settings, options.minChangePercent ?? null);
+  const series: Series = { ...ofBranch, sweeps };
+  const rules = gateRules(settings, options.minChange ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, [...GATED, ...limited]);
+  const metrics = [...GATED, ...limited];
+  const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, baselinePlace, metrics);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
@@ -75,13 +73,14 @@ export async function gather(
     baseSweeps: baseBranch === null ? null : sweeps.length - 1,
     baselinePlace,
     findings,
-    acknowledged: await acknowledgedOf(db, findings, sweep, cwd),
+    acknowledged: await acknowledgedOf(db, findings, sweep, io.cwd),
     rules,
-    pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
+    pairs: pairResultsOf(db, sweeps, rules),
   };
   return {
     series,
     evidence,
+    verdict: judgeSweep(evidence),
     /** Name of the baseline against which the sweep is judged. */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
@@ -92,7 +91,7 @@ export async function gather(
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: GatherOptions) {
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: JudgeOptions) {
   if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
@@ -114,24 +113,20 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
   return acknowledged;
 }
 
-type Place = Pick<Io, 'cwd' | 'env'>;
-
-export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
-  const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
-  return { ...gathered, verdict: judgeSweep(gathered.evidence) };
-}
-
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
 export type JudgedSeries = Awaited<ReturnType<typeof judgeSeries>>;
 
-/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
+/**
+ * The newest sweep of a series, judged together with the unjudged sweeps before it.
+ * @param judgedAt null to store nothing
+ */
 export async function judgeSeries(
   db: StoreDatabase,
   newest: Sweep,
-  { judgedAt, onlyNewest }: { readonly judgedAt: string | null; readonly onlyNewest: boolean },
   io: Place,
-  options: GatherOptions = {},
+  { onlyNewest, ...options }: JudgeOptions & { readonly onlyNewest: boolean },
+  judgedAt: string | null = null,
 ) {
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }

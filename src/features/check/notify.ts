@@ -60,13 +60,16 @@ export async function notifyOfNews(
   hide: (output: Checked) => unknown,
   io: Io,
 ): Promise<void> {
-  const news = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
-  const ids = news.map(({ id }) => id);
-  const waiting = notNotified(db, ids);
-  const idsOf = ({ branch, matrix, provenance }: Sweep): string[] => {
-    const own = news.filter((one) => one.branch === branch && one.matrix === matrix && one.provenance === provenance);
-    return own.flatMap(({ id }) => (waiting.has(id) ? id : []));
-  };
+  const slower = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
+  const waiting = notNotified(
+    db,
+    slower.map(({ id }) => id),
+  );
+  const news = slower.filter(({ id }) => waiting.has(id));
+  const idsOf = ({ branch, matrix, provenance }: Sweep): string[] =>
+    news
+      .filter((one) => one.branch === branch && one.matrix === matrix && one.provenance === provenance)
+      .map(({ id }) => id);
   const sweeps = sources.sweeps.filter((sweep) => idsOf(sweep).length > 0);
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps }, io)) {
     if (!(await startProgram(argv, `${jsonText(hide(output))}\n`, io))) continue;

@@ -17,6 +17,8 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
+/** What the commands after a finding need of its series. */
+export type Resumable = Pick<CheckedSeries, 'canConfirm' | 'sweepId'>;
 
 export interface Around {
   readonly cells: readonly { readonly cell: KeyedCell }[];
@@ -156,7 +158,7 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
 
 export function nextCommands(
   { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
-  { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
+  { canConfirm, sweepId }: Resumable,
 ): string[] {
   const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;

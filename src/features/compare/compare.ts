@@ -135,14 +135,10 @@ export function printReport(
 
 type Sides = ComparisonDetails['sides'];
 
-type Compared = Awaited<ReturnType<typeof compareReport>>;
+export type Compared = Awaited<ReturnType<typeof compareReport>>;
 
 /** @throws UsageError if neither side has a cell */
-export async function compareReport(
-  db: StoreDatabase,
-  sides: Sides,
-  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'branch'>,
-) {
+export async function compareReport(db: StoreDatabase, sides: Sides, options: Partial<CompareOptions>) {
   const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, options.filter);
   if (chosen.length === 0) {

@@ -1,12 +1,7 @@
 import * as z from 'zod';
 
-import {
-  type AbExperiment,
-  abJudgementSchema,
-  abSides,
-  experimentSchema,
-  judgeExperiment,
-} from '../../judge/experiment.ts';
+import { abJudgementSchema, abSides, experimentSchema, judgeExperiment } from '../../judge/experiment.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import * as parts from '../../records/output-parts.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';

@@ -151,11 +151,10 @@ function measuredCells(
   db: StoreDatabase,
   sweeps: readonly Sweep[],
   cells: readonly KeyedCell[],
-  requested: MetricId | null,
+  metric: MetricId | null,
 ) {
-  const measured = cellHistories(db, sweeps, cells, requested).map(({ cell, history, metric, runs }) => ({
-    cell,
-    metric,
+  const measured = cellHistories(db, sweeps, cells, metric).map(({ history, runs, ...one }) => ({
+    ...one,
     sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
   }));
   const texts = sweeps.map((_, at) => {

@@ -5,7 +5,7 @@ import type { Io } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { htmlReportData, type HtmlReportOptions, type ReportData } from './html-data.ts';
-import { type Subject, subjectOf } from './subject.ts';
+import { type Subject, subjectOf } from './gather.ts';
 
 /** @param file null for standard output */
 export async function writeHtml(

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { MatrixError, UsageError, type ExitCode, failOn } from '../../errors.ts';
+import { MatrixError, UsageError, failOn } from '../../errors.ts';
 import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -27,16 +27,14 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ReportHtmlOutput, ReportOutput, UpgradeOutput } from './output.ts';
 import { foundInAll } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
-import { gatherReport } from './gather.ts';
 import { writeHtml } from './html.ts';
-import { subjectOf } from './subject.ts';
+import { gatherReport, subjectOf } from './gather.ts';
 import { count, formatBytes, formatDecibels } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
 import { MAX_DROP_DB, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
-import type { Side } from '../../selection/sides.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
-import { type compareReport, compareText, type Comparison, shiftSize } from '../compare/index.ts';
+import { type Compared, compareText, type Comparison, shiftSize } from '../compare/index.ts';
 
 /** To add a format, add its name here and below, and an option of that name in `command.ts`. */
 const FORMATS = {
@@ -51,12 +49,7 @@ type Format = keyof typeof FORMATS;
 
 const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf'];
 
-export async function report(
-  stated: string | undefined,
-  head: string | undefined,
-  given: ReportOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function report(stated: string | undefined, head: string | undefined, given: ReportOptions, io: Io) {
   const { base, options } = withRange(stated, given);
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(base, head, options);
@@ -211,13 +204,10 @@ async function rendered(name: string, reporters: readonly Reporter[], gathered: 
 }
 
 /** Of `bench report --upgrade OLD NEW`: `bench compare` across versions of TensorRT, with reasons against the upgrade. */
-export function upgradeAnswer(
-  db: StoreDatabase,
-  { details, output: compared }: Awaited<ReturnType<typeof compareReport>>,
-) {
+export function upgradeAnswer(db: StoreDatabase, { details, output: compared }: Compared) {
   const { cells, counts, shift } = compared;
   const lost = cells.filter(({ runs: [a, b], verdict }) => verdict === 'failed' && a > 0 && b === 0).length;
-  const fallen = fallenAccuracies(db, details.sides, cells);
+  const fallen = fallenAccuracies(db, compared);
   const against = [
     ...(lost === 0 ? [] : [`${count(lost, 'cell')} that ran before: no result`]),
     ...(fallen.length === 0 ? [] : [`accuracy fell in ${shortList(fallen, NAMED)}`]),
@@ -245,17 +235,9 @@ export function upgradeAnswer(
 const NAMED = 3;
 
 /** Accuracies of the files from which the engines were built, on the same inputs: `vit fp8 30.0 dB → 24.0 dB`. */
-function fallenAccuracies(
-  db: StoreDatabase,
-  { base, head }: { readonly base: Side; readonly head: Side },
-  cells: Comparison['cells'],
-): string[] {
-  const recordsOf = ({ sweeps }: Side) =>
-    recordsByCell(
-      db,
-      sweeps.map(({ sweepId }) => sweepId),
-    );
-  const [before, after] = [recordsOf(base), recordsOf(head)];
+function fallenAccuracies(db: StoreDatabase, { base, cells, head }: Comparison): string[] {
+  const before = recordsByCell(db, base.sweepIds);
+  const after = recordsByCell(db, head.sweepIds);
   return cells.flatMap(({ key, label }) => {
     const drops = (after.get(key) ?? []).flatMap((now) => {
       const was = before.get(key)?.find((record) => sameAccuracyHistory(record, now)) ?? null;

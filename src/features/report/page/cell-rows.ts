@@ -145,13 +145,8 @@ export function cellsText(finding: CheckedFinding, page: PageModel): readonly [w
 /** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
 function whichText({ cells, labels }: CheckedFinding, group: string, page: PageModel): string {
   if (group !== '') return shortened(group);
-  const own = cells.map((key, place) => page.names.get(key) ?? labels[place] ?? key);
-  return shortList(
-    own.map((name) => shortened(name, 80)),
-    2,
-    ', ',
-    ' and ',
-  );
+  const own = cells.map((key, place) => shortened(page.names.get(key) ?? labels[place] ?? key, 80));
+  return shortList(own, 2, ', ', ' and ');
 }
 
 /** Which cells a finding is about, since when, and its state. */
