@@ -11,9 +11,8 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { aboutSeries, checkedSeries, type CheckedSweep, foundInAll } from './checked.ts';
+import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll } from './checked.ts';
 import type { CheckOptions } from './command.ts';
-import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
@@ -53,8 +52,8 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
     io.err(`note: ${why}: bench did not store this check\n`);
   }
-  const how = { against, minChange, onlyNewest: asOf !== undefined };
   const judgedAt = isStored ? io.now().toISOString() : null;
+  const how = { ...options, onlyNewest: asOf !== undefined, judgedAt };
   const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
@@ -62,10 +61,9 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
       all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
-    const judged = await judgeSeries(db, sweep, io, how, judgedAt);
-    await keep(store, judged.changed, io);
-    const checked = await checkedSeries(db, judged, io.cwd);
-    if (judged.isFirstByReference) announce(checked, io);
+    const checked = await checkedSweep(db, sweep, io, how);
+    await keep(store, checked.judged.changed, io);
+    if (checked.judged.isFirstByReference) announce(checked, io);
     all.push(checked);
   }
   const exitCode = failOn(options.failOn, foundInAll(all));

@@ -10,18 +10,14 @@ import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
 import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
-import { type JudgedSeries, judgeSeries } from './gather.ts';
-import { type CheckedFinding, type CheckedSeries, FOUND_VERDICTS } from './output.ts';
+import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 import { isStale, newestSweeps } from './series.ts';
 
-export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
-
-/** @param onlyNewest true to judge no unjudged sweeps before it */
-export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
-  return checkedSeries(db, await judgeSeries(db, sweep, io, { onlyNewest }), io.cwd);
-}
+export type CheckedSweep = Awaited<ReturnType<typeof checkedSweep>>;
 
 /** The other series that `bench check` judges with the newest sweep of one, for outputs about that one. */
 export async function otherSeries(db: StoreDatabase, sweep: Sweep, branch: string | undefined, io: Io) {
@@ -41,21 +37,21 @@ export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; 
   return foundIn(standingOf(findings, cells));
 }
 
-export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string) {
+/** The sweep as `bench check` prints it; stores nothing unless `judgedAt` is stated. */
+export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
+  const judged = await judgeSeries(db, sweep, io, options);
   const { baseline, evidence, series, verdict } = judged;
-  const { baseBranch, sweep } = series;
+  const { baseBranch } = series;
   const known = shownFindings(verdict.findings, evidence);
-  const findings = await checkedFindings(db, judged, known, cwd);
+  const findings = await checkedFindings(db, judged, known, io.cwd);
   const standing = standingOf(findings, verdict.cells);
-  const isFirst = verdict.judgedBy === 'first';
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   const output: CheckedSeries = {
     ...aboutSeries(sweep),
     judgedBy: verdict.judgedBy,
     sweeps: evidence.sweeps.length,
     baseBranch,
-    verdict: verdictOf(standing, isFirst),
-    headline: headlineOf(standing, isFirst, baseline === null ? baseBranch : `baseline ${baseline}`),
+    ...saidOf(standing, verdict.judgedBy === 'first', baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
     cells: verdict.cells.map(({ cellKey, ...cell }) => {
       return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
@@ -126,40 +122,36 @@ function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
   };
 }
 
-function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict'] {
-  const { compared, faster } = standing;
-  const { regression: slower, ...others } = foundIn(standing);
-  const found = { slower, ...others, faster: faster.length > 0 };
-  const otherwise = compared === 0 ? 'unclear' : 'same';
-  return FOUND_VERDICTS.find((verdict) => found[verdict]) ?? (isFirst ? 'first' : otherwise);
-}
-
-/** The first line about a series: `2 cells slower: 1 new, 2 open`. */
-function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
+/** The first line about a series: `2 cells slower: 1 new, 2 open`. The first of the found things is its verdict. */
+function saidOf(standing: Standing, isFirst: boolean, base: string | null) {
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
   const isQuiet = slower.length + limits.length + warnings.length === 0 && compared > 0;
   const apart = [fresh > 0 && `${fresh} new`, missing > 0 && `${missing} missing`].filter(Boolean).join(', ');
-  return [
+  const found = {
+    slower: bySpeed(slower, 'slower', 'worse'),
+    limit: limits.length > 0 && `${count(limits.length, 'limit')} broken`,
+    failed: failed > 0 && `${count(failed, 'cell')} without a result`,
+    unclear: unclear > 0 && `${count(unclear, 'cell')} unclear`,
+    warning: warnings.length > 0 && count(warnings.length, 'warning'),
+    faster: bySpeed(faster, 'faster', 'better'),
+  };
+  const texts = [
     isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',
     !isFirst && compared === 0 && apart !== '' && `no cell to compare: ${apart}`,
-    ...bySpeed(slower, 'slower', 'worse'),
-    limits.length > 0 && `${count(limits.length, 'limit')} broken`,
-    failed > 0 && `${count(failed, 'cell')} without a result`,
-    unclear > 0 && `${count(unclear, 'cell')} unclear`,
-    warnings.length > 0 && count(warnings.length, 'warning'),
-    ...bySpeed(faster, 'faster', 'better'),
+    ...Object.values(found),
     acknowledged.length > 0 && `${count(acknowledged.length, 'finding')} acknowledged`,
     base !== null && `compared with ${base}`,
-  ]
-    .filter(Boolean)
-    .join('; ');
+  ];
+  const otherwise = isFirst ? 'first' : compared === 0 ? 'unclear' : 'same';
+  const verdict = keysOf(found).find((word) => found[word]) ?? otherwise;
+  return { verdict, headline: texts.filter(Boolean).join('; ') } as const;
 }
 
 /** `2 cells slower: 1 new, 2 open`, by the newest finding of each cell. */
-function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string[] {
+function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string {
   const cellsIn = (some: typeof findings): number => new Set(some.flatMap(({ cells }) => cells)).size;
-  return [true, false].flatMap((isSpeed) => {
+  const texts = [true, false].flatMap((isSpeed) => {
     const own = findings.filter((finding) => isOfSpeed(finding) === isSpeed);
     if (own.length === 0) return [];
     const fresh = cellsIn(own.filter(({ state }) => state === 'new'));
@@ -167,4 +159,5 @@ function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers:
     const states = [fresh > 0 && `${fresh} new`, open > 0 && `${open} open`].filter(Boolean).join(', ');
     return [`${count(cellsIn(own), 'cell')} ${isSpeed ? ofSpeed : ofOthers}: ${states}`];
   });
+  return texts.join('; ');
 }

@@ -17,6 +17,7 @@ import {
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { contains } from '../../tools/git/git.ts';
+import type { CheckOptions } from './command.ts';
 import { readEvidence } from './evidence.ts';
 import { type Series, seriesAt } from './series.ts';
 import type { Io } from '../../cli/io.ts';
@@ -35,14 +36,16 @@ const GATED: readonly MetricId[] = [
   'buildS',
 ];
 
-type Place = Pick<Io, 'cwd' | 'env'>;
+export type Place = Pick<Io, 'cwd' | 'env'>;
 
-interface JudgeOptions {
+/** `against`: the reference baseline, which replaces the one of the matrix. */
+export interface JudgeOptions extends Pick<Partial<CheckOptions>, 'against' | 'minChange'> {
   /** Findings known before this sweep, without those that an earlier judgment of it reported. */
-  readonly findings?: readonly Finding[] | undefined;
-  readonly minChange?: number | undefined;
-  /** The reference baseline; replaces the one of the matrix. */
-  readonly against?: string | undefined;
+  readonly findings?: readonly Finding[];
+  /** Judges no unjudged sweeps before it. */
+  readonly onlyNewest?: boolean;
+  /** Stores the verdicts with this time. */
+  readonly judgedAt?: string | null;
 }
 
 export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
@@ -117,17 +120,9 @@ export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
 export type JudgedSeries = Awaited<ReturnType<typeof judgeSeries>>;
 
-/**
- * The newest sweep of a series, judged together with the unjudged sweeps before it.
- * @param judgedAt null to store nothing
- */
-export async function judgeSeries(
-  db: StoreDatabase,
-  newest: Sweep,
-  io: Place,
-  { onlyNewest, ...options }: JudgeOptions & { readonly onlyNewest: boolean },
-  judgedAt: string | null = null,
-) {
+/** The newest sweep of a series, judged together with the unjudged sweeps before it. */
+export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, options: JudgeOptions) {
+  const { judgedAt = null, onlyNewest = false } = options;
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);

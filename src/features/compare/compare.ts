@@ -112,7 +112,7 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
-  const checked = await checkedSweep(db, sweep, io, onlyThis);
+  const checked = await checkedSweep(db, sweep, io, { onlyNewest: onlyThis });
   return (look: Look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
 }
 

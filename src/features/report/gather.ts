@@ -61,7 +61,7 @@ export async function newestChecked(
   io: Io,
 ) {
   const { note, sweep } = await latestSweep(db, options, io);
-  const checked = await checkedSweep(db, sweep, io, options.asOf !== undefined);
+  const checked = await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined });
   const others = options.asOf === undefined ? await otherSeries(db, sweep, options.branch, io) : [];
   const { series } = checked;
   const notes = [note ?? [], others.map((other) => `${nameOf(other)}: ${other.series.headline}`), series.notes].flat();
