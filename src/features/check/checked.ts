@@ -15,19 +15,21 @@ import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
-import { isStale, newestSweeps } from './series.ts';
+import { isStale, latestSweep, newestSweeps, type SeriesOptions } from './series.ts';
 
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSweep>>;
 
-/** The other series that `bench check` judges with the newest sweep of one, for outputs about that one. */
-export async function otherSeries(db: StoreDatabase, sweep: Sweep, branch: string | undefined, io: Io) {
-  const newest = await newestSweeps(db, { branch }, io);
-  if (newest.every(({ sweepId }) => sweepId !== sweep.sweepId)) return [];
+/** For outputs about one sweep: the newest one, and the other series that `bench check` judges with it. */
+export async function newestChecked(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
+  const { note, sweep } = await latestSweep(db, { asOf, branch }, io);
+  const checked = await checkedSweep(db, sweep, io, { onlyNewest: asOf !== undefined });
+  const newest = asOf === undefined ? await newestSweeps(db, { branch }, io) : [];
+  const isNewest = newest.some(({ sweepId }) => sweepId === sweep.sweepId);
   const others: CheckedSweep[] = [];
-  for (const other of newest) {
+  for (const other of isNewest ? newest : []) {
     if (other.sweepId !== sweep.sweepId && !isStale(other, newest)) others.push(await checkedSweep(db, other, io));
   }
-  return others;
+  return { checked, note, others };
 }
 
 /** What decides the exit code of several series. */
@@ -66,8 +68,7 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
   return { matrix, branch, provenance, sweepId, startedAt, commit };
 }
 
-function notesOf(judged: JudgedSeries): string[] {
-  const { evidence, ineligible, missingBaseline: missing, sweepsOfOtherMachine } = judged;
+function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): string[] {
   const { cells, rules, sweeps } = evidence;
   const leftOut = cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
@@ -78,9 +79,7 @@ function notesOf(judged: JudgedSeries): string[] {
     ...limitsWithoutValue(rules, limitedValues(cells, rules)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
-    ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
-    sweepsOfOtherMachine > 0 &&
-      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${judged.series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+    ...notes,
   ].filter((note) => typeof note === 'string');
 }
 

@@ -20,6 +20,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
+import { count } from '../../terminal/numbers.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Series } from './series.ts';
 import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
@@ -73,6 +74,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
     return reasons.length === 0 ? ['no run'] : reasons;
   };
 
+  // The largest number of sweeps of one cell.
   let sweepsOfOtherMachine = 0;
   const evidence = cells.map((cell): CellEvidence => {
     const all = runs.get(cell.key) ?? [];
@@ -115,8 +117,11 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
       ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.places.length > 0),
     ),
     environments,
-    ineligible,
-    sweepsOfOtherMachine,
+    notes: [
+      ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
+      sweepsOfOtherMachine > 0 &&
+        `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+    ],
   };
 }
 

@@ -66,7 +66,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const rules = gateRules(settings, options.minChange ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const metrics = [...GATED, ...limited];
-  const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, baselinePlace, metrics);
+  const { notes, ...read } = readEvidence(db, series, baselinePlace, metrics);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
@@ -87,9 +87,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
     /** Name of the baseline against which the sweep is judged. */
     baseline: baseline === undefined ? null : name,
     missingBaseline: baseline === undefined ? name : null,
-    ineligible,
-    /** The largest number of sweeps of one cell that do not count because another machine measured them. */
-    sweepsOfOtherMachine,
+    notes,
   };
 }
 

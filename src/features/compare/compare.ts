@@ -51,10 +51,9 @@ export async function compare(base: string | undefined, head: string | undefined
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
-    const { checkedSweep, checkText, foundInAll, latestSweep, otherSeries } = await import('../check/index.ts');
-    const { note, sweep } = await latestSweep(store.db, options, io);
-    const checked = await checkedSweep(store.db, sweep, io);
-    const all = [checked, ...(await otherSeries(store.db, sweep, options.branch, io))];
+    const { checkText, foundInAll, newestChecked } = await import('../check/index.ts');
+    const { checked, note, others } = await newestChecked(store.db, { branch: options.branch }, io);
+    const all = [checked, ...others];
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
       ...checkText(all, false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),

@@ -15,7 +15,7 @@ import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
-import { nameOf, newFirst, sentences, checkedSweep, isPresent, latestSweep, otherSeries } from '../check/index.ts';
+import { isPresent, nameOf, newestChecked, newFirst, sentences } from '../check/index.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import type { Io } from '../../cli/io.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -35,7 +35,7 @@ export async function subjectOf(
   io: Io,
 ) {
   if (named === null) {
-    const checked = await newestChecked(db, options, io);
+    const checked = await checkedNewest(db, options, io);
     const head: Side = { ref: options.asOf ?? 'latest', sweeps: [checked.judged.series.sweep], note: null };
     return { checked, compared: null, base: null, head, notes: checked.series.notes };
   }
@@ -55,14 +55,8 @@ export async function subjectOf(
 }
 
 /** The checked sweep for a report without named sides, as in `bench check`. */
-export async function newestChecked(
-  db: StoreDatabase,
-  options: { readonly asOf?: string | undefined; readonly branch?: string | undefined },
-  io: Io,
-) {
-  const { note, sweep } = await latestSweep(db, options, io);
-  const checked = await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined });
-  const others = options.asOf === undefined ? await otherSeries(db, sweep, options.branch, io) : [];
+export async function checkedNewest(db: StoreDatabase, options: Parameters<typeof newestChecked>[1], io: Io) {
+  const { checked, note, others } = await newestChecked(db, options, io);
   const { series } = checked;
   const notes = [note ?? [], others.map((other) => `${nameOf(other)}: ${other.series.headline}`), series.notes].flat();
   return { ...checked, others, series: { ...series, notes } };

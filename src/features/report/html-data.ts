@@ -5,7 +5,7 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { isShownWhole, newFirst } from '../check/index.ts';
-import { judgementsOf, newestChecked, type Subject } from './gather.ts';
+import { judgementsOf, checkedNewest, type Subject } from './gather.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -41,7 +41,7 @@ export type ReportData = Awaited<ReturnType<typeof htmlReportData>>;
 /** Gathers the data of the HTML report on one series; reads the store only. */
 export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
   const { compared, head, notes } = subject;
-  const checked = subject.checked ?? (await newestChecked(db, { asOf: head.sweeps[0]?.sweepId }, io));
+  const checked = subject.checked ?? (await checkedNewest(db, { asOf: head.sweeps[0]?.sweepId }, io));
   const { findings, judged, series } = checked;
   const newest = judged.series.sweep;
   const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);

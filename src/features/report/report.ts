@@ -21,6 +21,7 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import { type Io, printLines, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -36,7 +37,7 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { type Compared, compareText, type Comparison, shiftSize } from '../compare/index.ts';
 
-/** To add a format, add its name here and below, and an option of that name in `command.ts`. */
+/** To add a format, add its name here, and an option of that name in `command.ts`. */
 const FORMATS = {
   md: markdownText,
   junit: junitXml,
@@ -45,9 +46,7 @@ const FORMATS = {
   bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutIneligible(gathered)))}\n`,
 } as const;
 
-type Format = keyof typeof FORMATS;
-
-const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf'];
+const FORMAT_NAMES = keysOf(FORMATS);
 
 export async function report(stated: string | undefined, head: string | undefined, given: ReportOptions, io: Io) {
   const { base, options } = withRange(stated, given);
@@ -100,11 +99,10 @@ function pageLine({ bytes, cells, file, provenance, sweeps }: ReportHtmlOutput):
 }
 
 /** Input of `failOn` for two sides. */
-function foundBetween(gathered: ReportedSweep) {
-  const counts = countsOf(gathered);
-  const has = (status: string): boolean => (counts[status] ?? 0) > 0;
-  const regression = has('slower') || gathered.shift?.verdict === 'slower';
-  return { regression, failed: has('failed'), unclear: has('unclear') };
+function foundBetween({ cells, shift }: ReportedSweep) {
+  const found = new Set<string>(cells.map(statusOf));
+  const regression = found.has('slower') || shift?.verdict === 'slower';
+  return { regression, failed: found.has('failed'), unclear: found.has('unclear') };
 }
 
 /** Matches `a..b` and `a...b`, but not a path with a folder `..`. */
@@ -113,9 +111,8 @@ const RANGE = /[^./]\.{2,3}(?:[^./]|$)/;
 /** Handles `--md main...HEAD`, because commander takes the range for the file of the option. */
 function withRange(base: string | undefined, options: ReportOptions) {
   const name = (['html', ...FORMAT_NAMES] as const).find((format) => RANGE.test(String(options[format] ?? '')));
-  return name === undefined || base !== undefined
-    ? { base, options }
-    : { base: String(options[name]), options: { ...options, [name]: true } };
+  if (name === undefined || base !== undefined) return { base, options };
+  return { base: String(options[name]), options: { ...options, [name]: true } };
 }
 
 /** Splits `NAME=FILE`, or `NAME`. */
@@ -155,15 +152,12 @@ function reportToGithub(gathered: ReportedSweep, hide: (text: string) => string,
   printLines(io, hide(githubAnnotations(gathered).join('\n')).split('\n'));
 }
 
-function countsOf({ cells }: ReportedSweep): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(cells, statusOf)].map(([status, { length }]) => [status, length]));
-}
-
 function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): ReportOutput {
   const { baseRef, cells, gate, ref, shift, sweeps } = gathered;
   const findings = (gate?.findings ?? []).map(({ id, state }) => ({ id, state }));
   const sides = { sweepIds: sweeps.map(({ sweepId }) => sweepId), ref, baseRef, shift };
-  const counts = countsOf(gathered);
+  const byStatus = [...Map.groupBy(cells, statusOf)].map(([status, { length }]) => [status, length] as const);
+  const counts = Object.fromEntries(byStatus);
   return { schemaVersion: 1, ...sides, headline: gate?.headline ?? null, findings, cells: cells.length, counts, files };
 }
 
