@@ -150,7 +150,6 @@ const NAMED_EXPERIMENTS: Readonly<Record<NonNullable<AbOptions['experiment']>, N
    */
   'perfect-router': {
     variables: { ENABLE_PERFECT_ROUTER: '1' },
-    significantPercent: 10,
     marks: ['upperBound', 'invalidOutput'],
     isForTrtexec: false,
     notes: [

@@ -1,7 +1,6 @@
 import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-facts.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
-import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -11,6 +10,7 @@ import { count } from '../../terminal/numbers.ts';
 import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { keysOf } from '../../text/unknown-values.ts';
+import type { Said } from './cell-pictures.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
@@ -84,10 +84,7 @@ function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): s
 }
 
 /** What decides the exit code. */
-export function standingOf(
-  findings: readonly CheckedFinding[],
-  cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
-) {
+export function standingOf(findings: readonly CheckedFinding[], cells: readonly Said[]) {
   const present = findings.filter(isPresent);
   const worse = present.filter(({ direction }) => direction === 'slower');
   const failing = worse.filter(({ isWarning }) => !isWarning);

@@ -52,14 +52,10 @@ export interface NotifySources {
   readonly isUntrusted: boolean;
 }
 
+type Hide = (output: Checked) => unknown;
+
 /** Starts the programs for findings of which they were not notified yet. */
-export async function notifyOfNews(
-  db: StoreDatabase,
-  output: Checked,
-  sources: NotifySources,
-  hide: (output: Checked) => unknown,
-  io: Io,
-): Promise<void> {
+export async function notifyOfNews(db: StoreDatabase, output: Checked, sources: NotifySources, hide: Hide, io: Io) {
   const slower = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
   const waiting = notNotified(
     db,
@@ -78,11 +74,8 @@ export async function notifyOfNews(
 }
 
 /** The programs to start, each once, with its sweeps. A store, an import or an artefact only names their file. */
-export async function notifyPrograms(
-  db: StoreDatabase,
-  { stated, matrices, sweeps, isUntrusted }: NotifySources,
-  io: Io,
-): Promise<readonly { readonly argv: readonly string[]; readonly sweeps: readonly Sweep[] }[]> {
+export async function notifyPrograms(db: StoreDatabase, sources: NotifySources, io: Io) {
+  const { stated, matrices, sweeps, isUntrusted } = sources;
   const places = matrices !== null || isUntrusted ? [] : await placesOf(io);
   const programOf = (sweep: Sweep): readonly string[] | undefined => {
     if (stated !== undefined) return stated;

@@ -156,10 +156,8 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-export function nextCommands(
-  { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
-  { canConfirm, sweepId }: Resumable,
-): string[] {
+export function nextCommands(finding: CheckedFinding, { canConfirm, sweepId }: Resumable): string[] {
+  const { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state } = finding;
   const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
   const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';

@@ -6,7 +6,7 @@ import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
 import { valueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { UsageError, type ExitCode, failOn } from '../../errors.ts';
+import { UsageError, failOn } from '../../errors.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric, type MetricId, metricOf } from '../../records/metric.ts';
@@ -102,6 +102,8 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
   };
 }
 
+type Text = (look: Look) => readonly string[];
+
 /** Options that choose what is compared, and how. */
 const CHOICE = /^(?:across.+|filter|map|metric|minChange)$/;
 
@@ -112,18 +114,14 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
   const checked = await checkedSweep(db, sweep, io, { onlyNewest: onlyThis });
-  return (look: Look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
+  return (look: Look) => ['', ...closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`)];
 }
 
-export function printReport(
-  { output, details }: Compared,
-  options: CompareOptions,
-  io: Io,
-  closing: ((look: Look) => readonly string[]) | null = null,
-): ExitCode {
+/** @param gate what the gate says of the head */
+export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate?: Text | null) {
   printResult(io, options, output, (_, look) => [
     ...compareText(output, details, look, options.map),
-    ...(closing === null ? [] : ['', ...closing(look)]),
+    ...(gate?.(look) ?? []),
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
@@ -144,10 +142,10 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
   }
   const keys = chosen.map(({ key }) => key);
-  const [allOfBase, allOfHead] = [comparedSide(db, sides.base, keys), comparedSide(db, sides.head, keys)];
+  const all = { base: comparedSide(db, sides.base, keys), head: comparedSide(db, sides.head, keys) };
   const metric = metricNamed(db, options.metric);
-  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
-  const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
+  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, all, metric) : null;
+  const { cells, base, head } = paired ?? { cells: chosen, ...all };
   const runs = [...base.runs, ...head.runs];
   const timed = Map.groupBy(runs.filter(isTimed), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
@@ -185,7 +183,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
+    otherMethods: paired === null ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map((entry) => cellOutput(entry, causes.get(entry.cell.key) ?? null)),
     counts: judged.counts,
     geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),

@@ -63,13 +63,10 @@ export async function checkedNewest(db: StoreDatabase, options: Parameters<typeo
 }
 
 /** Judgments by cell key. @param metric null for the compared metric of each cell */
-export function judgementsOf(
-  { checked, compared }: Pick<Subject, 'checked' | 'compared'>,
-  metric: MetricId | null,
-): ReadonlyMap<CellKey, CellJudgement> {
+export function judgementsOf({ checked, compared }: Pick<Subject, 'checked' | 'compared'>, metric: MetricId | null) {
   if (checked !== null) return judgedCells(checked, metric);
   const cells = compared?.output.cells ?? [];
-  return new Map(cells.map((cell) => [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell }]));
+  return new Map<CellKey, CellJudgement>(cells.map((cell) => [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell }]));
 }
 
 /** Omits cells if the gate does not judge the metric. */

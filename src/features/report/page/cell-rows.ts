@@ -28,9 +28,12 @@ export type PageModel = ReturnType<typeof pageModel>;
 
 export function pageModel(data: ReportData) {
   const cells = data.cells.map(({ cell }) => cell);
-  const words = cellWords(cells);
+  // As in terminal tables, the caption states once what all cells share.
+  const { columns, caption } = cellColumns(cells, (cell) => cell);
+  const wordsOf = (cell: KeyedCell) => columns.map(({ text }) => text(cell));
   /** From the columns of the table, without what all cells share. */
-  const names = new Map(cells.map((cell) => [cell.key, words.wordsOf(cell).filter(Boolean).join(' ')]));
+  const names = new Map(cells.map((cell) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
+  const words = { headers: columns.map(({ header }) => header), caption, wordsOf };
   return { ...data, words, names, rows: rowsOf(data) };
 }
 
@@ -88,19 +91,6 @@ export function cellSparks(rows: readonly Row[]) {
   const percent = Math.min(MOST_PERCENT, scalePercent(changes));
   const of = (row: Row) => sparkline(row.report.values, { level: row.before, percent });
   return { percent, of };
-}
-
-/**
- * The columns that name a cell, with the texts of each row. The caption states once what all cells share, as in
- * terminal tables.
- */
-function cellWords(cells: readonly KeyedCell[]) {
-  const { columns, caption } = cellColumns(cells, (cell) => cell);
-  return {
-    headers: columns.map(({ header }) => header),
-    caption,
-    wordsOf: (cell: KeyedCell) => columns.map(({ text }) => text(cell)),
-  };
 }
 
 /** Number of newest sweeps in a sparkline. */
