@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError, type ExitCode, failOn } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -30,17 +31,12 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     printResult(io, options, output, (_, look) => checkText(checked, options.all === true, look));
     if (isStored && options.filter === undefined && options.metric === undefined) {
       const sources = { stated: options.notify, matrices, isUntrusted, sweeps: newest };
-      await notifyOfNews(store.db, output, sources, await hiding(options, io), io);
+      // Hides the same names in the input of a program as in the printed output.
+      const hidden = options.redact === true ? redactionFor(io, options, jsonText(output)).json(output) : output;
+      await notifyOfNews(store.db, output, `${jsonText(hidden)}\n`, sources, io);
     }
     return output.exitCode;
   });
-}
-
-/** Hides the same names in the input of a program as in the printed output. */
-async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) => unknown> {
-  if (options.redact !== true) return (output) => output;
-  const { redactionFor } = await import('../../cli/redacted.ts');
-  return (output) => redactionFor(io, options, jsonText(output)).json(output);
 }
 
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
@@ -91,18 +87,9 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
 }
 
 function staleSeries(sweep: Sweep): CheckedSeries {
-  return {
-    ...aboutSeries(sweep),
-    judgedBy: null,
-    sweeps: 0,
-    baseBranch: null,
-    verdict: 'stale',
-    headline: `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`,
-    canConfirm: false,
-    cells: [],
-    geometricMean: null,
-    notes: [],
-  };
+  const headline = `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`;
+  const nothing = { canConfirm: false, cells: [], geometricMean: null, notes: [] };
+  return { ...aboutSeries(sweep), judgedBy: null, sweeps: 0, baseBranch: null, verdict: 'stale', headline, ...nothing };
 }
 
 /** `--filter` and `--metric` limit what is shown, not what is judged. */

@@ -11,7 +11,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import type { Checked } from './output.ts';
 
@@ -52,23 +52,18 @@ export interface NotifySources {
   readonly isUntrusted: boolean;
 }
 
-type Hide = (output: Checked) => unknown;
-
 /** Starts the programs for findings of which they were not notified yet. */
-export async function notifyOfNews(db: StoreDatabase, output: Checked, sources: NotifySources, hide: Hide, io: Io) {
-  const slower = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
-  const waiting = notNotified(
-    db,
-    slower.map(({ id }) => id),
-  );
-  const news = slower.filter(({ id }) => waiting.has(id));
-  const idsOf = ({ branch, matrix, provenance }: Sweep): string[] =>
-    news
-      .filter((one) => one.branch === branch && one.matrix === matrix && one.provenance === provenance)
-      .map(({ id }) => id);
+export async function notifyOfNews(db: StoreDatabase, said: Checked, text: string, sources: NotifySources, io: Io) {
+  const news = said.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
+  const ids = news.map(({ id }) => id);
+  const waiting = notNotified(db, ids);
+  const idsOf = ({ branch, matrix, provenance }: Sweep): string[] => {
+    const own = news.filter((one) => one.branch === branch && one.matrix === matrix && one.provenance === provenance);
+    return own.flatMap(({ id }) => (waiting.has(id) ? id : []));
+  };
   const sweeps = sources.sweeps.filter((sweep) => idsOf(sweep).length > 0);
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps }, io)) {
-    if (!(await startProgram(argv, `${jsonText(hide(output))}\n`, io))) continue;
+    if (!(await startProgram(argv, text, io))) continue;
     markNotified(db, own.flatMap(idsOf), io.now().toISOString());
   }
 }

@@ -70,21 +70,16 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
     if (!isMetric(metric)) return [];
     const finding = findings.find(({ cells: keys, state }) => state !== 'recovered' && keys.includes(cell.key));
     const said = finding === undefined ? [] : [`finding ${finding.id.slice(0, 8)}: ${finding.state}`];
-    return [
-      {
-        ...cell,
-        metric,
-        betterIs: metricOf(metric).betterIs,
-        verdict: VERDICTS.find((word) => word === verdict || word === reason) ?? 'unclear',
-        base: before,
-        head: now,
-        runs: [referenceSweeps, runs],
-        moreRunsNeeded: null,
-        noise: null,
-        reasons: [...notes, ...said],
-        cause: finding?.likeliestCause ?? null,
-      },
-    ];
+    const word = VERDICTS.find((one) => one === verdict || one === reason) ?? 'unclear';
+    const sides = {
+      base: before,
+      head: now,
+      runs: [referenceSweeps, runs],
+      moreRunsNeeded: null,
+      noise: null,
+    } as const;
+    const why = { reasons: [...notes, ...said], cause: finding?.likeliestCause ?? null };
+    return [{ ...cell, metric, betterIs: metricOf(metric).betterIs, verdict: word, ...sides, ...why }];
   });
   return {
     schemaVersion: 2,

@@ -27,14 +27,14 @@ import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
-  const { branch, metric } = options;
+  const { metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
     );
   }
   return withStore(options, io, async ({ db }) => {
-    const { note, sweeps } = await resolveSide(db, 'latest', io, { branch });
+    const { note, sweeps } = await resolveSide(db, 'latest', io, { branch: options.branch });
     const [newest] = sweeps;
     if (newest === undefined) throw new UsageError('no sweep is finished');
     const all = seriesOf(db, newest, options.last).toReversed();
@@ -46,32 +46,25 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const { copies, measured } = measuredCells(db, all, cells, metricNamed(db, metric));
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
-    const output: NoiseOutput = {
-      schemaVersion: 3,
-      sweepId: newest.sweepId,
-      firstSweepId: first.sweepId,
-      branch: newest.branch,
-      matrix: newest.matrix,
-      provenance: newest.provenance,
-      sweeps: ids.length - copies,
-      cells: noisy,
-      notes: [
-        copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
-        !isSweepNoiseKnown &&
-          `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
-      ].filter((text) => text !== false),
-    };
+    const notes = [
+      copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
+      !isSweepNoiseKnown &&
+        `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
+    ].filter((text) => text !== false);
+    const { branch, matrix, provenance, sweepId } = newest;
+    const series = { sweepId, firstSweepId: first.sweepId, branch, matrix, provenance };
+    const output: NoiseOutput = { schemaVersion: 3, ...series, sweeps: ids.length - copies, cells: noisy, notes };
     return printResult(io, options, output, (_, look) => {
       const lines = (texts: readonly string[]): string[] => texts.flatMap((text) => wrapWords(text, look.columns));
       const [from = '', to = ''] = [first, newest].map(({ startedAt }) => startedAt?.slice(0, 10));
-      const named = [newest.matrix ?? newest.name ?? '', newest.branch ?? ''].map(printable);
+      const named = [matrix ?? newest.name ?? '', branch ?? ''].map(printable);
       const counted = [count(noisy.length, 'cell'), count(output.sweeps, 'sweep')];
-      const about = dotted([...named, newest.provenance, ...counted, from === to ? from : `${from} to ${to}`]);
+      const about = dotted([...named, provenance, ...counted, from === to ? from : `${from} to ${to}`]);
       return [
         ...lines([headline(noisy)]).map(look.style.strong),
         ...lines([about, ...(note === null ? [] : [note])]),
         ...noiseTable(withCells(noisy, new Map(cells.map((cell) => [cell.key, cell]))), look),
-        ...(output.notes.length === 0 ? [] : ['', ...lines(output.notes).map(look.style.dim)]),
+        ...(notes.length === 0 ? [] : ['', ...lines(notes).map(look.style.dim)]),
       ];
     });
   });

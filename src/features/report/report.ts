@@ -28,7 +28,7 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ReportHtmlOutput, ReportOutput, UpgradeOutput } from './output.ts';
 import { foundInAll } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
-import { writeHtml } from './html.ts';
+import { madePage, writePage } from './html.ts';
 import { gatherReport, subjectOf } from './gather.ts';
 import { count, formatBytes, formatDecibels } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
@@ -60,7 +60,7 @@ export async function report(stated: string | undefined, head: string | undefine
     const subject = await subjectOf(db, base === undefined ? null : { base, head }, options, io);
     const { checked, compared } = subject;
     const upgrade = options.upgrade === true && compared !== null ? upgradeAnswer(db, compared) : null;
-    const page = html === undefined ? null : await writeHtml(db, html, options, io, subject);
+    const page = html === undefined ? null : await writePage(html, await madePage(db, options, io, subject), io);
     if (upgrade !== null && !hasOthers && html !== null) {
       if (page !== null) io.err(`wrote ${printable(page.file)}\n`);
       printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
