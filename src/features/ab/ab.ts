@@ -117,14 +117,16 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   const marks = new Set<RunMark>(preset?.marks);
   if (options.upperBound === true) marks.add('upperBound');
   if (options.invalidOutput === true) marks.add('invalidOutput');
+  const { isForTrtexec = true, notes = [], significantPercent: usual = SIGNIFICANT_PERCENT } = preset ?? {};
+  const significantPercent = options.significant ?? usual;
   return {
     name,
     variables,
-    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
+    significantPercent,
     metric: options.metric ?? null,
     marks: [...marks],
-    notes: preset?.notes ?? [],
-    isForTrtexec: preset?.isForTrtexec ?? true,
+    notes,
+    isForTrtexec,
   };
 }
 

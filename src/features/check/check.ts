@@ -96,9 +96,7 @@ function staleSeries(sweep: Sweep): CheckedSeries {
 function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metric: requested }: CheckOptions) {
   if (filter === undefined && requested === undefined) return all;
   const metric = metricNamed(db, requested);
-  const cells = new Map(
-    all.flatMap(({ judged }) => (judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell])),
-  );
+  const cells = new Map(all.flatMap(({ judged }) => judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell]));
   const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>

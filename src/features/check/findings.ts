@@ -55,13 +55,8 @@ export async function checkedFindings(
     const [firstBad = null, lastBad = null, lastGood = null] = [firstBadSweepId, lastBadSweepId, lastGoodSweepId].map(
       (sweepId) => edges.get(sweepId ?? '') ?? null,
     );
-    const mark = acknowledgements.get(id) ?? null;
-    const acknowledged = mark && {
-      reason: mark.reason,
-      until: mark.until,
-      owner: mark.owner,
-      createdAt: mark.createdAt,
-    };
+    const ack = acknowledgements.get(id) ?? null;
+    const acknowledged = ack && { reason: ack.reason, until: ack.until, owner: ack.owner, createdAt: ack.createdAt };
     const state = saidState(finding, acknowledged !== null, batch);
     const details = inOrder(changes, cells, evidence.rules);
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];

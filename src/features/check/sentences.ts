@@ -145,9 +145,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: likeliest }: CheckedFinding) {
   const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
-  const changes = [...environmentChanges, ...buildChanges].filter(
-    (change) => likeliest?.title.includes(change) !== true,
-  );
+  const changes = [...environmentChanges, ...buildChanges].filter((change) => !likeliest?.title.includes(change));
   return [
     // The likeliest cause of an environment change is more specific.
     { term: 'cause', says: cause === null || cause === likeliest?.kind ? '' : (CAUSES[cause] ?? cause) },

@@ -71,9 +71,8 @@ export const compareCommand = defineCommand({
 
 function refuseWithoutRun(options: CompareOptions): void {
   const given = new Map<string, unknown>(Object.entries(options));
-  const stated = ofRun(new Command()).options.find(
-    (one) => (given.get(one.attributeName()) ?? one.negate) !== one.negate,
-  );
+  const { options: ofRuns } = ofRun(new Command());
+  const stated = ofRuns.find((one) => (given.get(one.attributeName()) ?? one.negate) !== one.negate);
   if (stated === undefined) return;
   throw new UsageError(`${stated.long ?? ''} is for a measurement: add --run, or leave it out`);
 }

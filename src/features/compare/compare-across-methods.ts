@@ -11,17 +11,12 @@ import { printable } from '../../text/printable.ts';
 import { methodOf } from '../../store/runs/run-details.ts';
 
 /** The sides with equal keys for cells that measure the same workload by different methods. */
-export function acrossMethods(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  sides: Sides,
-  requested: MetricId | null,
-) {
+export function acrossMethods(db: StoreDatabase, cells: readonly KeyedCell[], sides: Sides, asked: MetricId | null) {
   const { base, head } = sides;
   // Percentile rules differ between harnesses.
-  if (requested === 'p99Ms') {
+  if (asked === 'p99Ms') {
     throw new UsageError(
-      `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
+      `--metric ${asked}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
   }
   const pairs = pairsOf(cells, sides);
@@ -41,7 +36,7 @@ export function acrossMethods(
       pairs.map(({ base: { harness: a, key }, head: { harness: b } }): [string, MetricId] => {
         // The metric of both methods if it is the same, else the median latency.
         const shared = a?.metric === b?.metric ? a?.metric : undefined;
-        return [key, requested ?? shared ?? 'latencyMs'];
+        return [key, asked ?? shared ?? 'latencyMs'];
       }),
     ),
     /** Differences between the two methods, printed before any number. */

@@ -71,15 +71,10 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
     const finding = findings.find(({ cells: keys, state }) => state !== 'recovered' && keys.includes(cell.key));
     const said = finding === undefined ? [] : [`finding ${finding.id.slice(0, 8)}: ${finding.state}`];
     const word = VERDICTS.find((one) => one === verdict || one === reason) ?? 'unclear';
-    const sides = {
-      base: before,
-      head: now,
-      runs: [referenceSweeps, runs],
-      moreRunsNeeded: null,
-      noise: null,
-    } as const;
+    const sides = { base: before, head: now, runs: [referenceSweeps, runs] } as const;
+    const unknown = { moreRunsNeeded: null, noise: null };
     const why = { reasons: [...notes, ...said], cause: finding?.likeliestCause ?? null };
-    return [{ ...cell, metric, betterIs: metricOf(metric).betterIs, verdict: word, ...sides, ...why }];
+    return [{ ...cell, metric, betterIs: metricOf(metric).betterIs, verdict: word, ...sides, ...unknown, ...why }];
   });
   return {
     schemaVersion: 2,

@@ -43,7 +43,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
-    const { copies, measured } = measuredCells(db, all, cells, metricNamed(db, metric));
+    const { copies, measured } = measuredIn(db, all, cells, metricNamed(db, metric));
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
     const notes = [
@@ -72,7 +72,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
-  return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
+  return noiseOfSweeps(measuredIn(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
 const SHOWN_RUNS = [1, 3, 5, 10] as const;
@@ -137,15 +137,10 @@ function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
 
-type MeasuredCell = ReturnType<typeof measuredCells>['measured'][number];
+type MeasuredCell = ReturnType<typeof measuredIn>['measured'][number];
 
 /** The runs of each cell by sweep, without replays of the same runs, which would look like a machine without noise. */
-function measuredCells(
-  db: StoreDatabase,
-  sweeps: readonly Sweep[],
-  cells: readonly KeyedCell[],
-  metric: MetricId | null,
-) {
+function measuredIn(db: StoreDatabase, sweeps: readonly Sweep[], cells: readonly KeyedCell[], metric: MetricId | null) {
   const measured = cellHistories(db, sweeps, cells, metric).map(({ history, runs, ...one }) => ({
     ...one,
     sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
