@@ -119,15 +119,8 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   if (options.invalidOutput === true) marks.add('invalidOutput');
   const { isForTrtexec = true, notes = [], significantPercent: usual = SIGNIFICANT_PERCENT } = preset ?? {};
   const significantPercent = options.significant ?? usual;
-  return {
-    name,
-    variables,
-    significantPercent,
-    metric: options.metric ?? null,
-    marks: [...marks],
-    notes,
-    isForTrtexec,
-  };
+  const { metric = null } = options;
+  return { name, variables, significantPercent, metric, marks: [...marks], notes, isForTrtexec };
 }
 
 function readVariable(text: string): [string, string] {

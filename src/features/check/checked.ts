@@ -34,9 +34,12 @@ export async function newestChecked(db: StoreDatabase, { asOf, branch }: SeriesO
 
 /** What decides the exit code of several series. */
 export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; series: CheckedSeries }[]) {
-  const findings = all.flatMap((one) => one.findings);
   const cells = all.flatMap(({ series }) => series.cells);
-  return foundIn(standingOf(findings, cells));
+  const findings = all.flatMap((one) => one.findings);
+  const { failed, limits, slower, unclear, warnings } = standingOf(findings, cells);
+  const regressions = { regression: slower.length > 0, new: slower.some(({ state }) => state === 'new') };
+  const others = { limit: limits.length > 0, warning: warnings.length > 0 };
+  return { ...regressions, ...others, failed: failed > 0, unclear: unclear > 0 };
 }
 
 /** The sweep as `bench check` prints it; stores nothing unless `judgedAt` is stated. */
@@ -106,17 +109,6 @@ export function standingOf(findings: readonly CheckedFinding[], cells: readonly 
 }
 
 type Standing = ReturnType<typeof standingOf>;
-
-function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
-  return {
-    regression: slower.length > 0,
-    new: slower.some(({ state }) => state === 'new'),
-    limit: limits.length > 0,
-    failed: failed > 0,
-    unclear: unclear > 0,
-    warning: warnings.length > 0,
-  };
-}
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open`. The first of the found things is its verdict. */
 function saidOf(standing: Standing, isFirst: boolean, base: string | null) {

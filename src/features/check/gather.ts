@@ -70,25 +70,14 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
-  const evidence: SweepEvidence = {
-    ...read,
-    sweeps,
-    baseSweeps: baseBranch === null ? null : sweeps.length - 1,
-    baselinePlace,
-    findings,
-    acknowledged: await acknowledgedOf(db, findings, sweep, io.cwd),
-    rules,
-    pairs: pairResultsOf(db, sweeps, rules),
-  };
-  return {
-    series,
-    evidence,
-    verdict: judgeSweep(evidence),
-    /** Name of the baseline against which the sweep is judged. */
-    baseline: baseline === undefined ? null : name,
-    missingBaseline: baseline === undefined ? name : null,
-    notes,
-  };
+  const acknowledged = await acknowledgedOf(db, findings, sweep, io.cwd);
+  const pairs = pairResultsOf(db, sweeps, rules);
+  const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
+  const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
+  const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
+  // The name of the baseline against which the sweep is judged, or that of one that does not exist.
+  const [against, missingBaseline] = baseline === undefined ? [null, name] : [name, null];
+  return { series, evidence, verdict: judgeSweep(evidence), baseline: against, missingBaseline, notes };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
@@ -135,14 +124,7 @@ export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, o
   for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
   /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   const batch: ReadonlySet<string> = new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId));
-  return {
-    ...judged,
-    batch,
-    acknowledgements,
-    changed,
-    /** True if an earlier version judged the newest judged sweep by other rules. */
-    isFirstByReference,
-  };
+  return { ...judged, batch, acknowledgements, changed, isFirstByReference };
 }
 
 /** IDs of the sweeps judged together with the newest of a series, if it was judged. */
@@ -157,6 +139,7 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
+  // An earlier version judged the newest judged sweep by other rules.
   const isFirstByReference = last?.judgedBy === 'earlierRules';
   const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {

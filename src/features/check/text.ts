@@ -201,9 +201,9 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   const shown = all.filter(({ key, metric }) => isLimit || mains.get(key) !== metric).slice(0, SHOWN_CELLS);
   const table = changesTable(finding, shown, evidence, { ...look, columns: look.columns - 2 });
   const more = all.length - shown.length;
-  const rest =
-    more > 0 && shown.length > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
-  return [...table, ...rest].map((line) => `  ${line}`);
+  if (more > 0 && shown.length > 0)
+    table.push(look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`));
+  return table.map((line) => `  ${line}`);
 }
 
 function changesTable({ kind }: CheckedFinding, shown: CheckedFinding['details'], evidence: SweepEvidence, look: Look) {
@@ -250,11 +250,10 @@ export async function showFinding(db: StoreDatabase, stored: Finding, options: {
   return printResult(io, options, output, (_, look) => {
     const series = { canConfirm: canConfirm(db, newest.sweepId), sweepId: newest.sweepId };
     const mark = finding.acknowledged;
-    const accepted =
-      mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(acceptedText(mark))}`;
+    const accepted = mark && `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(acceptedText(mark))}`;
     return [
       ...findingText(finding, series, evidence, look),
-      ...(mark === null ? [] : wrapHanging(accepted, look.columns, 4)),
+      ...(accepted === null ? [] : wrapHanging(accepted, look.columns, 4)),
       '',
       ...changesTable(finding, finding.details, evidence, look),
     ];

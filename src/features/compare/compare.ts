@@ -76,20 +76,10 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
     const why = { reasons: [...notes, ...said], cause: finding?.likeliestCause ?? null };
     return [{ ...cell, metric, betterIs: metricOf(metric).betterIs, verdict: word, ...sides, ...unknown, ...why }];
   });
-  return {
-    schemaVersion: 2,
-    baseRef: 'reference',
-    headRef: sweep.sweepId.slice(0, 8),
-    base: sideOutput({ sweeps: [], note: null }),
-    head: sideOutput({ sweeps: [sweep], note }),
-    provenance: series.provenance,
-    shift: null,
-    across: [],
-    otherMethods: 0,
-    cells,
-    counts: countsOf(cells),
-    geometricMeans: [],
-  };
+  const sides = { base: sideOutput({ sweeps: [], note: null }), head: sideOutput({ sweeps: [sweep], note }) };
+  const about = { baseRef: 'reference', headRef: sweep.sweepId.slice(0, 8), ...sides, provenance: series.provenance };
+  const nothing = { shift: null, across: [], otherMethods: 0 };
+  return { schemaVersion: 2, ...about, ...nothing, cells, counts: countsOf(cells), geometricMeans: [] };
 }
 
 type Text = (look: Look) => readonly string[];
