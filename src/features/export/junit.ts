@@ -62,7 +62,7 @@ function caseOf(row: ReportRow) {
 function caseLines({ about, classname, kind, message, name, seconds, text }: TestCase): string[] {
   const result = {
     passed: () => element('system-out', {}, `${message}\n`),
-    failure: () => element('failure', { type: 'slower', message }, `${text}\n`),
+    failure: () => element('failure', { type: 'regression', message }, `${text}\n`),
     error: () => element('error', { type: 'noResult', message }, `${text}\n`),
     skipped: () => element('skipped', { message }),
   }[kind]();

@@ -32,7 +32,7 @@ test('a slow-down that the cells share is a finding of its own, also where no ce
   const suites = suitesOf(report);
   const expected = ['2', '1', '2', '1'];
   expect([suites.tests, suites.failures, suites.testsuite.tests, suites.testsuite.failures]).toEqual(expected);
-  const failure = { type: 'slower', message: SHIFT };
+  const failure = { type: 'regression', message: SHIFT };
   expect(suites.testsuite.testcase[0]).toMatchObject({ name: 'common shift', failure });
   expect(githubAnnotations(report)).toEqual([
     `::error title=common shift::${SHIFT.replace('%', '%25')}; clocks, driver or another common cause; none is recorded`,
@@ -217,7 +217,7 @@ describe('as the gate says it', () => {
     expect(suites).toMatchObject({ tests: '5', failures: '1', errors: '1', skipped: '0' });
     const [finding, bert, gpt, t5, vit] = suites.testsuite.testcase;
     const old = { name: 'new', value: 'false' };
-    const failure = { type: 'slower', message: about.text };
+    const failure = { type: 'regression', message: about.text };
     expect(finding).toMatchObject({ name: 'finding 1a2b3c4d', properties: { property: old }, failure });
     expect(bert.properties.property).toEqual(expect.arrayContaining([{ name: 'finding', value: '1a2b3c4d' }, old]));
     expect(bert).not.toHaveProperty('failure');
