@@ -37,6 +37,12 @@ export function formatPercent(value: number | null, signed = true): string {
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
 }
 
+/** `4.9 to 5.3 %`: the sizes of changes. */
+export function rangeText(percents: readonly number[]): string {
+  const ends = [Math.min(...percents), Math.max(...percents)].map((percent) => formatPercent(percent, false));
+  return [...new Set(ends)].join(' to ').replace(' % to', ' to');
+}
+
 /** `, accounts for 121 % of it, others gained 78.0 %`; empty if the share is unknown. */
 export function shareText(
   { explainsPercent, gainedPercent }: Pick<Cause, 'explainsPercent' | 'gainedPercent'>,

@@ -117,15 +117,10 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   const marks = new Set<RunMark>(preset?.marks);
   if (options.upperBound === true) marks.add('upperBound');
   if (options.invalidOutput === true) marks.add('invalidOutput');
-  return {
-    name,
-    variables,
-    significantPercent: options.significant ?? preset?.significantPercent ?? SIGNIFICANT_PERCENT,
-    metric: options.metric ?? null,
-    marks: [...marks],
-    notes: preset?.notes ?? [],
-    isForTrtexec: preset?.isForTrtexec ?? true,
-  };
+  const { isForTrtexec = true, notes = [], significantPercent: usual = SIGNIFICANT_PERCENT } = preset ?? {};
+  const significantPercent = options.significant ?? usual;
+  const { metric = null } = options;
+  return { name, variables, significantPercent, metric, marks: [...marks], notes, isForTrtexec };
 }
 
 function readVariable(text: string): [string, string] {
@@ -150,7 +145,6 @@ const NAMED_EXPERIMENTS: Readonly<Record<NonNullable<AbOptions['experiment']>, N
    */
   'perfect-router': {
     variables: { ENABLE_PERFECT_ROUTER: '1' },
-    significantPercent: 10,
     marks: ['upperBound', 'invalidOutput'],
     isForTrtexec: false,
     notes: [

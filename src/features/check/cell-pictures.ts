@@ -25,6 +25,8 @@ export interface CellRow extends Pick<JudgedCell, 'before' | 'changePercent' | '
   readonly flags?: string;
 }
 
+export type Said = Pick<CellRow, 'reason' | 'verdict'>;
+
 /** Columns of a row without its picture. */
 const ROW_COLUMNS = 50;
 const LEAST_PICTURE = 12;
@@ -58,7 +60,7 @@ export function verdictText({ reason, verdict }: Readonly<Record<'reason' | 'ver
   return verdict === 'noResult' ? 'no result' : (verdict ?? '');
 }
 
-export function hasMoved({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): boolean {
+export function hasMoved({ reason, verdict }: Said): boolean {
   return verdict === 'slower' || verdict === 'faster' || verdict === null || (verdict === 'unclear' && reason === null);
 }
 
@@ -72,11 +74,7 @@ function weightOf({ changePercent, verdict }: CellRow): number {
 }
 
 /** `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`. */
-export function countsText(
-  cells: readonly Pick<CellRow, 'reason' | 'verdict'>[],
-  geometricMean: GeometricMean | null,
-  { columns, style }: Look,
-): string[] {
+export function countsText(cells: readonly Said[], geometricMean: GeometricMean | null, { columns, style }: Look) {
   const numbers = Map.groupBy(cells, verdictText);
   const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
   const counts = [
@@ -97,7 +95,7 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   readonly marks: readonly Mark[];
   /** Steps where another level begins, in addition to the marks. */
   readonly starts?: readonly number[];
-  readonly height?: number;
+  readonly height: number;
   readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
 
@@ -111,10 +109,7 @@ const SIGNS = {
   baseline: ['B', 'dim'],
 } as const satisfies Readonly<Record<Mark['kind'], object>>;
 
-export function cellChart(
-  { height = HEIGHT, labels, strip, marks, starts = [], values, ...about }: CellChart,
-  look: Look,
-) {
+export function cellChart({ height, labels, strip, marks, starts = [], values, ...about }: CellChart, look: Look) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const last = moves.at(-1);
   const paintOf = ({ kind }: Mark) => look.style[SIGNS[kind][1]];
@@ -147,11 +142,10 @@ export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweep
 }
 
 /** A chart of the clearest cell of a finding, with its levels and marks; empty if it has no history. */
-export function findingChart(
-  { details: [clearest], direction, firstBad }: CheckedFinding,
-  { cells, environments, sweeps: series }: SweepEvidence,
-  look: Look,
-): string[] {
+export function findingChart(finding: CheckedFinding, evidence: SweepEvidence, look: Look): string[] {
+  const { details, direction, firstBad } = finding;
+  const { cells, environments, sweeps: series } = evidence;
+  const [clearest] = details;
   const own = cells.find(({ cell }) => cell.key === clearest?.key);
   if (clearest === undefined || own === undefined) return [];
   const values = valuesOf(own, clearest.metric, series);
@@ -167,6 +161,7 @@ export function findingChart(
   const chart = {
     ...clearest,
     values: values.slice(from),
+    height: HEIGHT,
     labels: sweeps.map(({ startedAt }) => dayText(startedAt?.slice(0, 10) ?? null)),
     marks: marks.filter((mark) => mark.step >= 0).toSorted((a, b) => a.step - b.step),
   };

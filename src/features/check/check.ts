@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError, type ExitCode, failOn } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -11,9 +12,8 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { aboutSeries, checkedSeries, type CheckedSweep, foundInAll } from './checked.ts';
+import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll } from './checked.ts';
 import type { CheckOptions } from './command.ts';
-import { judgeSeries } from './gather.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
@@ -31,30 +31,25 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     printResult(io, options, output, (_, look) => checkText(checked, options.all === true, look));
     if (isStored && options.filter === undefined && options.metric === undefined) {
       const sources = { stated: options.notify, matrices, isUntrusted, sweeps: newest };
-      await notifyOfNews(store.db, output, sources, await hiding(options, io), io);
+      // Hides the same names in the input of a program as in the printed output.
+      const hidden = options.redact === true ? redactionFor(io, options, jsonText(output)).json(output) : output;
+      await notifyOfNews(store.db, output, `${jsonText(hidden)}\n`, sources, io);
     }
     return output.exitCode;
   });
 }
 
-/** Hides the same names in the input of a program as in the printed output. */
-async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) => unknown> {
-  if (options.redact !== true) return (output) => output;
-  const { redactionFor } = await import('../../cli/redacted.ts');
-  return (output) => redactionFor(io, options, jsonText(output)).json(output);
-}
-
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
   const newest = await newestSweeps(db, options, io);
-  const isStored =
-    !store.isReadOnly && [options.asOf, options.minChange, options.against].every((stated) => stated === undefined);
+  const { against, asOf, minChange } = options;
+  const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
   if (store.isReadOnly) {
     const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
     io.err(`note: ${why}: bench did not store this check\n`);
   }
-  const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
-  const settings = { minChangePercent: options.minChange, against: options.against };
+  const judgedAt = isStored ? io.now().toISOString() : null;
+  const how = { ...options, onlyNewest: asOf !== undefined, judgedAt };
   const all: ShownSeries[] = [];
   for (const sweep of newest) {
     io.signal.throwIfAborted();
@@ -62,10 +57,9 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
       all.push({ series: staleSeries(sweep), findings: [], judged: null });
       continue;
     }
-    const judged = await judgeSeries(db, sweep, how, io, settings);
-    await keep(store, judged.changed, io);
-    const checked = await checkedSeries(db, judged, io.cwd);
-    if (judged.isFirstByReference) announce(checked, io);
+    const checked = await checkedSweep(db, sweep, io, how);
+    await keep(store, checked.judged.changed, io);
+    if (checked.judged.isFirstByReference) announce(checked, io);
     all.push(checked);
   }
   const exitCode = failOn(options.failOn, foundInAll(all));
@@ -93,27 +87,16 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
 }
 
 function staleSeries(sweep: Sweep): CheckedSeries {
-  return {
-    ...aboutSeries(sweep),
-    judgedBy: null,
-    sweeps: 0,
-    baseBranch: null,
-    verdict: 'stale',
-    headline: `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`,
-    canConfirm: false,
-    cells: [],
-    geometricMean: null,
-    notes: [],
-  };
+  const headline = `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`;
+  const nothing = { canConfirm: false, cells: [], geometricMean: null, notes: [] };
+  return { ...aboutSeries(sweep), judgedBy: null, sweeps: 0, baseBranch: null, verdict: 'stale', headline, ...nothing };
 }
 
 /** `--filter` and `--metric` limit what is shown, not what is judged. */
 function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metric: requested }: CheckOptions) {
   if (filter === undefined && requested === undefined) return all;
   const metric = metricNamed(db, requested);
-  const cells = new Map(
-    all.flatMap(({ judged }) => (judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell])),
-  );
+  const cells = new Map(all.flatMap(({ judged }) => judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell]));
   const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>

@@ -1,7 +1,6 @@
 import type { Io } from '../../cli/io.ts';
 import { meanChange } from '../../judge/gate/judged-facts.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
-import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -10,52 +9,54 @@ import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
 import { labelIn } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import { keysOf } from '../../text/unknown-values.ts';
+import type { Said } from './cell-pictures.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
-import { type JudgedSeries, judgeSeries } from './gather.ts';
-import { type CheckedFinding, type CheckedSeries, FOUND_VERDICTS } from './output.ts';
+import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
-import { isStale, newestSweeps } from './series.ts';
+import { isStale, latestSweep, newestSweeps, type SeriesOptions } from './series.ts';
 
-export type CheckedSweep = Awaited<ReturnType<typeof checkedSeries>>;
+export type CheckedSweep = Awaited<ReturnType<typeof checkedSweep>>;
 
-/** @param onlyNewest true to judge no unjudged sweeps before it */
-export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>, onlyNewest = false) {
-  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest }, io), io.cwd);
-}
-
-/** The other series that `bench check` judges with the newest sweep of one, for outputs about that one. */
-export async function otherSeries(db: StoreDatabase, sweep: Sweep, branch: string | undefined, io: Io) {
-  const newest = await newestSweeps(db, { branch }, io);
-  if (newest.every(({ sweepId }) => sweepId !== sweep.sweepId)) return [];
+/** For outputs about one sweep: the newest one, and the other series that `bench check` judges with it. */
+export async function newestChecked(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
+  const { note, sweep } = await latestSweep(db, { asOf, branch }, io);
+  const checked = await checkedSweep(db, sweep, io, { onlyNewest: asOf !== undefined });
+  const newest = asOf === undefined ? await newestSweeps(db, { branch }, io) : [];
+  const isNewest = newest.some(({ sweepId }) => sweepId === sweep.sweepId);
   const others: CheckedSweep[] = [];
-  for (const other of newest) {
+  for (const other of isNewest ? newest : []) {
     if (other.sweepId !== sweep.sweepId && !isStale(other, newest)) others.push(await checkedSweep(db, other, io));
   }
-  return others;
+  return { checked, note, others };
 }
 
 /** What decides the exit code of several series. */
 export function foundInAll(all: readonly { findings: readonly CheckedFinding[]; series: CheckedSeries }[]) {
-  const findings = all.flatMap((one) => one.findings);
   const cells = all.flatMap(({ series }) => series.cells);
-  return foundIn(standingOf(findings, cells));
+  const findings = all.flatMap((one) => one.findings);
+  const { failed, limits, slower, unclear, warnings } = standingOf(findings, cells);
+  const regressions = { regression: slower.length > 0, new: slower.some(({ state }) => state === 'new') };
+  const others = { limit: limits.length > 0, warning: warnings.length > 0 };
+  return { ...regressions, ...others, failed: failed > 0, unclear: unclear > 0 };
 }
 
-export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string) {
+/** The sweep as `bench check` prints it; stores nothing unless `judgedAt` is stated. */
+export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
+  const judged = await judgeSeries(db, sweep, io, options);
   const { baseline, evidence, series, verdict } = judged;
-  const { baseBranch, sweep } = series;
+  const { baseBranch } = series;
   const known = shownFindings(verdict.findings, evidence);
-  const findings = await checkedFindings(db, { ...judged, findings: known }, cwd);
+  const findings = await checkedFindings(db, judged, known, io.cwd);
   const standing = standingOf(findings, verdict.cells);
-  const isFirst = verdict.judgedBy === 'first';
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   const output: CheckedSeries = {
     ...aboutSeries(sweep),
     judgedBy: verdict.judgedBy,
     sweeps: evidence.sweeps.length,
     baseBranch,
-    verdict: verdictOf(standing, isFirst),
-    headline: headlineOf(standing, isFirst, baseline === null ? baseBranch : `baseline ${baseline}`),
+    ...saidOf(standing, verdict.judgedBy === 'first', baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
     cells: verdict.cells.map(({ cellKey, ...cell }) => {
       return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
@@ -70,8 +71,7 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
   return { matrix, branch, provenance, sweepId, startedAt, commit };
 }
 
-function notesOf(judged: JudgedSeries): string[] {
-  const { evidence, ineligible, missingBaseline: missing, sweepsOfOtherMachine } = judged;
+function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): string[] {
   const { cells, rules, sweeps } = evidence;
   const leftOut = cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
@@ -82,17 +82,12 @@ function notesOf(judged: JudgedSeries): string[] {
     ...limitsWithoutValue(rules, limitedValues(cells, rules)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
     ),
-    ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
-    sweepsOfOtherMachine > 0 &&
-      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${judged.series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+    ...notes,
   ].filter((note) => typeof note === 'string');
 }
 
 /** What decides the exit code. */
-export function standingOf(
-  findings: readonly CheckedFinding[],
-  cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
-) {
+export function standingOf(findings: readonly CheckedFinding[], cells: readonly Said[]) {
   const present = findings.filter(isPresent);
   const worse = present.filter(({ direction }) => direction === 'slower');
   const failing = worse.filter(({ isWarning }) => !isWarning);
@@ -115,51 +110,36 @@ export function standingOf(
 
 type Standing = ReturnType<typeof standingOf>;
 
-function foundIn({ failed, limits, slower, unclear, warnings }: Standing) {
-  return {
-    regression: slower.length > 0,
-    new: slower.some(({ state }) => state === 'new'),
-    limit: limits.length > 0,
-    failed: failed > 0,
-    unclear: unclear > 0,
-    warning: warnings.length > 0,
-  };
-}
-
-function verdictOf(standing: Standing, isFirst: boolean): CheckedSeries['verdict'] {
-  const { compared, faster } = standing;
-  const { regression: slower, ...others } = foundIn(standing);
-  const found = { slower, ...others, faster: faster.length > 0 };
-  const otherwise = compared === 0 ? 'unclear' : 'same';
-  return FOUND_VERDICTS.find((verdict) => found[verdict]) ?? (isFirst ? 'first' : otherwise);
-}
-
-/** The first line about a series: `2 cells slower: 1 new, 2 open`. */
-function headlineOf(standing: Standing, isFirst: boolean, base: string | null): string {
+/** The first line about a series: `2 cells slower: 1 new, 2 open`. The first of the found things is its verdict. */
+function saidOf(standing: Standing, isFirst: boolean, base: string | null) {
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
   const isQuiet = slower.length + limits.length + warnings.length === 0 && compared > 0;
   const apart = [fresh > 0 && `${fresh} new`, missing > 0 && `${missing} missing`].filter(Boolean).join(', ');
-  return [
+  const found = {
+    slower: bySpeed(slower, 'slower', 'worse'),
+    limit: limits.length > 0 && `${count(limits.length, 'limit')} broken`,
+    failed: failed > 0 && `${count(failed, 'cell')} without a result`,
+    unclear: unclear > 0 && `${count(unclear, 'cell')} unclear`,
+    warning: warnings.length > 0 && count(warnings.length, 'warning'),
+    faster: bySpeed(faster, 'faster', 'better'),
+  };
+  const texts = [
     isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',
     !isFirst && compared === 0 && apart !== '' && `no cell to compare: ${apart}`,
-    ...bySpeed(slower, 'slower', 'worse'),
-    limits.length > 0 && `${count(limits.length, 'limit')} broken`,
-    failed > 0 && `${count(failed, 'cell')} without a result`,
-    unclear > 0 && `${count(unclear, 'cell')} unclear`,
-    warnings.length > 0 && count(warnings.length, 'warning'),
-    ...bySpeed(faster, 'faster', 'better'),
+    ...Object.values(found),
     acknowledged.length > 0 && `${count(acknowledged.length, 'finding')} acknowledged`,
     base !== null && `compared with ${base}`,
-  ]
-    .filter(Boolean)
-    .join('; ');
+  ];
+  const otherwise = isFirst ? 'first' : compared === 0 ? 'unclear' : 'same';
+  const verdict = keysOf(found).find((word) => found[word]) ?? otherwise;
+  return { verdict, headline: texts.filter(Boolean).join('; ') } as const;
 }
 
 /** `2 cells slower: 1 new, 2 open`, by the newest finding of each cell. */
-function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string[] {
+function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers: string): string {
   const cellsIn = (some: typeof findings): number => new Set(some.flatMap(({ cells }) => cells)).size;
-  return [true, false].flatMap((isSpeed) => {
+  const texts = [true, false].flatMap((isSpeed) => {
     const own = findings.filter((finding) => isOfSpeed(finding) === isSpeed);
     if (own.length === 0) return [];
     const fresh = cellsIn(own.filter(({ state }) => state === 'new'));
@@ -167,4 +147,5 @@ function bySpeed(findings: readonly CheckedFinding[], ofSpeed: string, ofOthers:
     const states = [fresh > 0 && `${fresh} new`, open > 0 && `${open} open`].filter(Boolean).join(', ');
     return [`${count(cellsIn(own), 'cell')} ${isSpeed ? ofSpeed : ofOthers}: ${states}`];
   });
+  return texts.join('; ');
 }

@@ -20,6 +20,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
+import { count } from '../../terminal/numbers.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Series } from './series.ts';
 import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
@@ -36,7 +37,8 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   return { cells: byEligible.get(true) ?? [], planned, leftOut: new Set(leftOut), ineligible };
 }
 
-export function readEvidence(db: StoreDatabase, series: Series, gated: readonly MetricId[]) {
+/** @param baseline index of a named baseline among the sweeps; null if the last accepted level is the reference */
+export function readEvidence(db: StoreDatabase, series: Series, baseline: number | null, gated: readonly MetricId[]) {
   const { sweep, sweeps } = series;
   const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
@@ -51,7 +53,7 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
       modelSha256 === null ? [] : [[id, engineKey ?? hashOf({ modelSha256, flags })] as const],
     ),
   );
-  const ofEngines = [precisionHistories(db, series, cells, runs), accuracyHistories(db, series)];
+  const ofEngines = [precisionHistories(db, sweeps, baseline, cells, runs), accuracyHistories(db, sweeps, baseline)];
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
 
   const fit = (own: readonly MeasuredRun[], metric: MetricId) => {
@@ -72,6 +74,7 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
     return reasons.length === 0 ? ['no run'] : reasons;
   };
 
+  // The largest number of sweeps of one cell.
   let sweepsOfOtherMachine = 0;
   const evidence = cells.map((cell): CellEvidence => {
     const all = runs.get(cell.key) ?? [];
@@ -114,8 +117,11 @@ export function readEvidence(db: StoreDatabase, series: Series, gated: readonly 
       ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.places.length > 0),
     ),
     environments,
-    ineligible,
-    sweepsOfOtherMachine,
+    notes: [
+      ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
+      sweepsOfOtherMachine > 0 &&
+        `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+    ],
   };
 }
 
@@ -154,15 +160,16 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
 /** Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. */
 function precisionHistories(
   db: StoreDatabase,
-  { baselinePlace, sweeps }: Series,
+  sweeps: Series['sweeps'],
+  baseline: number | null,
   cells: readonly KeyedCell[],
   runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
 ): Map<CellKey, MetricHistory> {
-  const [judged, baseline] = [sweeps.at(-1)?.sweepId, sweeps[baselinePlace ?? -1]?.sweepId];
+  const [judged, reference] = [sweeps.at(-1)?.sweepId, sweeps[baseline ?? -1]?.sweepId];
   const rebuilt = cells.flatMap((cell) => {
     const own = runs.get(cell.key) ?? [];
     const [earlier, now] = [own.filter(({ sweepId }) => sweepId !== judged), own.at(-1)];
-    const before = earlier.findLast(({ sweepId }) => sweepId === baseline) ?? earlier.at(-1);
+    const before = earlier.findLast(({ sweepId }) => sweepId === reference) ?? earlier.at(-1);
     if (now === undefined || now.sweepId !== judged || before === undefined) return [];
     return now.buildId === before.buildId ? [] : [{ cell, before, now }];
   });
@@ -188,30 +195,30 @@ function precisionHistories(
 export const IDENTICAL_DB = 200;
 
 /** Accuracies of the newest sweep, and of the baseline or the last sweep that has some, on the same inputs. */
-function accuracyHistories(db: StoreDatabase, { baselinePlace, sweeps }: Series): Map<CellKey, MetricHistory> {
+function accuracyHistories(db: StoreDatabase, sweeps: Series['sweeps'], baseline: number | null) {
   const newest = sweeps.length - 1;
-  const sweepIds = sweeps.map(({ sweepId }) => sweepId);
-  const recordsAt = (place: number) => recordsByCell(db, sweepIds.slice(place, place + 1));
-  const current = newest < 0 ? null : recordsAt(newest);
-  if (current === null || current.size === 0) return new Map();
-  const earlier = Array.from({ length: newest }, (_, place) => newest - 1 - place);
-  const places = baselinePlace === null || baselinePlace === newest ? earlier : [baselinePlace, ...earlier];
-  let before: ReturnType<typeof recordsAt> | null = null;
-  const place = places.find((earlierPlace) => (before = recordsAt(earlierPlace)).size > 0) ?? newest;
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const recordsAt = (place: number) => recordsByCell(db, ids.slice(place, place + 1));
+  const current = recordsAt(newest);
+  const earlier = [baseline ?? newest, ...[...sweeps.keys()].toReversed()].filter((place) => place < newest);
+  let before: typeof current = new Map();
+  const place = earlier.find((one) => current.size > 0 && (before = recordsAt(one)).size > 0) ?? newest;
   return new Map(
     [...current].flatMap(([key, records]): [CellKey, MetricHistory][] => {
-      const pairs = records.map((now) => ({
-        now,
-        was: before?.get(key)?.find((other) => sameAccuracyHistory(other, now)),
-      }));
-      const found = pairs.find(({ was }) => was !== undefined) ?? pairs[0];
-      if (found === undefined) return [];
-      const was = found.was === undefined ? [] : [{ place, value: decibels(found.was) }];
-      return [[key, historyOf('sqnrDb', [...was, { place: newest, value: decibels(found.now) }])]];
+      const wasOf = (now: AccuracyRecord) => before.get(key)?.find((other) => sameAccuracyHistory(other, now));
+      const now = records.find((one) => wasOf(one) !== undefined) ?? records[0];
+      const both =
+        now === undefined
+          ? []
+          : [
+              { place, record: wasOf(now) },
+              { place: newest, record: now },
+            ];
+      const values = both.flatMap(({ record, ...at }): Value[] => {
+        if (record === undefined) return [];
+        return [{ ...at, value: Math.min(IDENTICAL_DB, record.accuracy.sqnrDb ?? IDENTICAL_DB) }];
+      });
+      return [[key, historyOf('sqnrDb', values)]];
     }),
   );
-}
-
-function decibels({ accuracy }: AccuracyRecord): number {
-  return Math.min(IDENTICAL_DB, accuracy.sqnrDb ?? IDENTICAL_DB);
 }

@@ -17,10 +17,6 @@ type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
 type Edge = CheckedFinding['lastGood'];
 
-interface Known extends Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'> {
-  readonly findings: readonly Finding[];
-}
-
 export function isPresent({ state }: Pick<CheckedFinding, 'state'>): boolean {
   return state === 'new' || state === 'open';
 }
@@ -36,7 +32,8 @@ export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: 
 /** Findings of a series in the order of printing: slower before faster, many cells before few, then by evidence. */
 export async function checkedFindings(
   db: StoreDatabase,
-  { acknowledgements, batch, evidence, findings }: Known,
+  { acknowledgements, batch, evidence }: Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'>,
+  findings: readonly Finding[],
   cwd: string,
 ): Promise<CheckedFinding[]> {
   const sorted = findings.toSorted(
@@ -51,9 +48,6 @@ export async function checkedFindings(
       return [sweepId, { sweepId, startedAt, commit, dirty }];
     }),
   );
-  const marks = new Map(
-    [...acknowledgements].map(([id, { reason, until, owner, createdAt }]) => [id, { reason, until, owner, createdAt }]),
-  );
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
   const shown: CheckedFinding[] = [];
   for (const finding of sorted) {
@@ -61,7 +55,8 @@ export async function checkedFindings(
     const [firstBad = null, lastBad = null, lastGood = null] = [firstBadSweepId, lastBadSweepId, lastGoodSweepId].map(
       (sweepId) => edges.get(sweepId ?? '') ?? null,
     );
-    const acknowledged = marks.get(id) ?? null;
+    const ack = acknowledgements.get(id) ?? null;
+    const acknowledged = ack && { reason: ack.reason, until: ack.until, owner: ack.owner, createdAt: ack.createdAt };
     const state = saidState(finding, acknowledged !== null, batch);
     const details = inOrder(changes, cells, evidence.rules);
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
@@ -141,17 +136,13 @@ async function commitsOf(lastGood: Edge, firstBad: Edge, cwd: string) {
   return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
 }
 
-function buildChangesOf(
-  db: StoreDatabase,
-  { cells, sweeps }: SweepEvidence,
-  { cells: changes, firstBadSweepId, lastGoodSweepId }: Finding,
-): string[] {
-  const [change] = clearest(changes);
+function buildChangesOf(db: StoreDatabase, { cells, sweeps }: SweepEvidence, finding: Finding): string[] {
+  const [change] = clearest(finding.cells);
   const metrics = cells.find(({ cell }) => cell.key === change?.cellKey)?.metrics ?? [];
   const history = metrics.find(({ metric }) => metric === change?.metric)?.history;
-  const [before = null, after = null] = [lastGoodSweepId, firstBadSweepId].map((id) => {
-    const place = sweeps.findIndex(({ sweepId }) => sweepId === id);
-    return history?.builds?.[place === -1 ? -1 : history.places.indexOf(place)] ?? null;
+  const [before = null, after = null] = [finding.lastGoodSweepId, finding.firstBadSweepId].map((id) => {
+    const place = history?.places.findIndex((one) => sweeps[one]?.sweepId === id);
+    return history?.builds?.[place ?? -1] ?? null;
   });
   if (before === null || after === null || before === after) return [];
   const builds = findBuilds(db, [before, after]);
@@ -159,19 +150,15 @@ function buildChangesOf(
   return differing.length > 0 ? [...differing] : ['the engines were rebuilt'];
 }
 
-async function causeOf(
-  db: StoreDatabase,
-  details: readonly FindingCell[],
-  cells: Cells,
-  lastGood: Edge,
-  firstBad: Edge,
-): Promise<CheckedFinding['likeliestCause']> {
-  const { cellKey, metric } = details.find((change) => isMetric(change.metric)) ?? {};
-  const cell = cells.get(cellKey ?? '');
-  if (metric === undefined || !isMetric(metric) || cell === undefined || lastGood === null || firstBad === null) {
-    return null;
+async function causeOf(db: StoreDatabase, details: readonly FindingCell[], cells: Cells, good: Edge, bad: Edge) {
+  for (const { cellKey, metric } of details) {
+    const cell = cells.get(cellKey);
+    if (!isMetric(metric) || cell === undefined || good === null || bad === null) continue;
+    const pointOf = ({ sweepId }: NonNullable<Edge>) => {
+      return { cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) };
+    };
+    const { firstCauseOf } = await import('../why/index.ts');
+    return firstCauseOf(db, pointOf(good), pointOf(bad), metric);
   }
-  const pointOf = (sweepId: string) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
-  const { firstCauseOf } = await import('../why/index.ts');
-  return firstCauseOf(db, pointOf(lastGood.sweepId), pointOf(firstBad.sweepId), metric);
+  return null;
 }

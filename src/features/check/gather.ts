@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import { type PairResult, type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
+import { type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import type { Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
@@ -17,6 +17,7 @@ import {
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { contains } from '../../tools/git/git.ts';
+import type { CheckOptions } from './command.ts';
 import { readEvidence } from './evidence.ts';
 import { type Series, seriesAt } from './series.ts';
 import type { Io } from '../../cli/io.ts';
@@ -35,22 +36,21 @@ const GATED: readonly MetricId[] = [
   'buildS',
 ];
 
-export interface GatherOptions {
+export type Place = Pick<Io, 'cwd' | 'env'>;
+
+/** `against`: the reference baseline, which replaces the one of the matrix. */
+export interface JudgeOptions extends Pick<Partial<CheckOptions>, 'against' | 'minChange'> {
   /** Findings known before this sweep, without those that an earlier judgment of it reported. */
-  readonly findings?: readonly Finding[] | undefined;
-  readonly pairs?: readonly PairResult[] | null;
-  readonly minChangePercent?: number | undefined;
-  /** The reference baseline; replaces the one of the matrix. */
-  readonly against?: string | undefined;
+  readonly findings?: readonly Finding[];
+  /** Judges no unjudged sweeps before it. */
+  readonly onlyNewest?: boolean;
+  /** Stores the verdicts with this time. */
+  readonly judgedAt?: string | null;
 }
 
-export async function gather(
-  db: StoreDatabase,
-  ofBranch: Series,
-  { cwd }: { readonly cwd: string },
-  options: GatherOptions = {},
-) {
-  const { baseBranch, sweep } = ofBranch;
+export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: JudgeOptions = {}) {
+  const ofBranch = await seriesAt(db, sweep, io);
+  const { baseBranch } = ofBranch;
   const settings = gateOf(db, sweep.sweepId);
   // A pull request is judged against its merge base, not against the baseline of the matrix.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
@@ -62,37 +62,26 @@ export async function gather(
   const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
   const place = sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
   const baselinePlace = place === -1 ? null : place;
-  const series: Series = { ...ofBranch, sweeps, baselinePlace };
-  const rules = gateRules(settings, options.minChangePercent ?? null);
+  const series: Series = { ...ofBranch, sweeps };
+  const rules = gateRules(settings, options.minChange ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const { ineligible, sweepsOfOtherMachine, ...read } = readEvidence(db, series, [...GATED, ...limited]);
+  const metrics = [...GATED, ...limited];
+  const { notes, ...read } = readEvidence(db, series, baselinePlace, metrics);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
-  const evidence: SweepEvidence = {
-    ...read,
-    sweeps,
-    baseSweeps: baseBranch === null ? null : sweeps.length - 1,
-    baselinePlace,
-    findings,
-    acknowledged: await acknowledgedOf(db, findings, sweep, cwd),
-    rules,
-    pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
-  };
-  return {
-    series,
-    evidence,
-    /** Name of the baseline against which the sweep is judged. */
-    baseline: baseline === undefined ? null : name,
-    missingBaseline: baseline === undefined ? name : null,
-    ineligible,
-    /** The largest number of sweeps of one cell that do not count because another machine measured them. */
-    sweepsOfOtherMachine,
-  };
+  const acknowledged = await acknowledgedOf(db, findings, sweep, io.cwd);
+  const pairs = pairResultsOf(db, sweeps, rules);
+  const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
+  const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
+  const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
+  // The name of the baseline against which the sweep is judged, or that of one that does not exist.
+  const [against, missingBaseline] = baseline === undefined ? [null, name] : [name, null];
+  return { series, evidence, verdict: judgeSweep(evidence), baseline: against, missingBaseline, notes };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: GatherOptions) {
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: JudgeOptions) {
   if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
@@ -114,25 +103,13 @@ async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], s
   return acknowledged;
 }
 
-type Place = Pick<Io, 'cwd' | 'env'>;
-
-export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, options: GatherOptions = {}) {
-  const gathered = await gather(db, await seriesAt(db, sweep, io), io, options);
-  return { ...gathered, verdict: judgeSweep(gathered.evidence) };
-}
-
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
 
 export type JudgedSeries = Awaited<ReturnType<typeof judgeSeries>>;
 
 /** The newest sweep of a series, judged together with the unjudged sweeps before it. */
-export async function judgeSeries(
-  db: StoreDatabase,
-  newest: Sweep,
-  { judgedAt, onlyNewest }: { readonly judgedAt: string | null; readonly onlyNewest: boolean },
-  io: Place,
-  options: GatherOptions = {},
-) {
+export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, options: JudgeOptions) {
+  const { judgedAt = null, onlyNewest = false } = options;
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);
@@ -147,14 +124,7 @@ export async function judgeSeries(
   for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
   /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   const batch: ReadonlySet<string> = new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId));
-  return {
-    ...judged,
-    batch,
-    acknowledgements,
-    changed,
-    /** True if an earlier version judged the newest judged sweep by other rules. */
-    isFirstByReference,
-  };
+  return { ...judged, batch, acknowledgements, changed, isFirstByReference };
 }
 
 /** IDs of the sweeps judged together with the newest of a series, if it was judged. */
@@ -169,6 +139,7 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
+  // An earlier version judged the newest judged sweep by other rules.
   const isFirstByReference = last?.judgedBy === 'earlierRules';
   const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {

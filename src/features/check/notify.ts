@@ -11,7 +11,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { markNotified, notNotified } from '../../store/sweeps/findings.ts';
-import { jsonText, printable } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
 import type { Checked } from './output.ts';
 
@@ -53,14 +53,8 @@ export interface NotifySources {
 }
 
 /** Starts the programs for findings of which they were not notified yet. */
-export async function notifyOfNews(
-  db: StoreDatabase,
-  output: Checked,
-  sources: NotifySources,
-  hide: (output: Checked) => unknown,
-  io: Io,
-): Promise<void> {
-  const news = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
+export async function notifyOfNews(db: StoreDatabase, said: Checked, text: string, sources: NotifySources, io: Io) {
+  const news = said.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
   const ids = news.map(({ id }) => id);
   const waiting = notNotified(db, ids);
   const idsOf = ({ branch, matrix, provenance }: Sweep): string[] => {
@@ -69,17 +63,14 @@ export async function notifyOfNews(
   };
   const sweeps = sources.sweeps.filter((sweep) => idsOf(sweep).length > 0);
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps }, io)) {
-    if (!(await startProgram(argv, `${jsonText(hide(output))}\n`, io))) continue;
+    if (!(await startProgram(argv, text, io))) continue;
     markNotified(db, own.flatMap(idsOf), io.now().toISOString());
   }
 }
 
 /** The programs to start, each once, with its sweeps. A store, an import or an artefact only names their file. */
-export async function notifyPrograms(
-  db: StoreDatabase,
-  { stated, matrices, sweeps, isUntrusted }: NotifySources,
-  io: Io,
-): Promise<readonly { readonly argv: readonly string[]; readonly sweeps: readonly Sweep[] }[]> {
+export async function notifyPrograms(db: StoreDatabase, sources: NotifySources, io: Io) {
+  const { stated, matrices, sweeps, isUntrusted } = sources;
   const places = matrices !== null || isUntrusted ? [] : await placesOf(io);
   const programOf = (sweep: Sweep): readonly string[] | undefined => {
     if (stated !== undefined) return stated;

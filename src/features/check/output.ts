@@ -41,9 +41,9 @@ const finding = z.strictObject({
   acknowledged: z.strictObject({ ...acknowledgement, createdAt: instant }).nullable(),
 });
 
-/** What a series can have, worst first. */
-export const FOUND_VERDICTS = ['slower', 'limit', 'failed', 'unclear', 'warning', 'faster'] as const;
-export const SERIES_VERDICTS = [...FOUND_VERDICTS, 'same', 'first', 'stale'] as const;
+/** Worst first, as all verdicts of a series. */
+const FOUND = ['slower', 'limit', 'failed', 'unclear', 'warning', 'faster'] as const;
+export const SERIES_VERDICTS = [...FOUND, 'same', 'first', 'stale'] as const;
 
 const series = z.strictObject({
   matrix,

@@ -17,6 +17,8 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
+/** What the commands after a finding need of its series. */
+export type Resumable = Pick<CheckedSeries, 'canConfirm' | 'sweepId'>;
 
 export interface Around {
   readonly cells: readonly { readonly cell: KeyedCell }[];
@@ -143,9 +145,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: likeliest }: CheckedFinding) {
   const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
-  const changes = [...environmentChanges, ...buildChanges].filter(
-    (change) => likeliest?.title.includes(change) !== true,
-  );
+  const changes = [...environmentChanges, ...buildChanges].filter((change) => !likeliest?.title.includes(change));
   return [
     // The likeliest cause of an environment change is more specific.
     { term: 'cause', says: cause === null || cause === likeliest?.kind ? '' : (CAUSES[cause] ?? cause) },
@@ -154,10 +154,8 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-export function nextCommands(
-  { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
-  { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
-): string[] {
+export function nextCommands(finding: CheckedFinding, { canConfirm, sweepId }: Resumable): string[] {
+  const { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state } = finding;
   const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
   const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';

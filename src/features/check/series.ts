@@ -18,8 +18,6 @@ export interface Series {
   readonly matrices: readonly (string | null)[];
   /** The branch against which a pull request is judged; null for a branch with its own history. */
   readonly baseBranch: string | null;
-  /** Index of a named baseline among the sweeps; null if the last accepted level is the reference. */
-  readonly baselinePlace: number | null;
 }
 
 export interface SeriesOptions {
@@ -81,7 +79,7 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
     sweep.commit === null || (sweep.branch !== null && others.length === 0)
       ? []
       : await ancestors(io.cwd, sweep.commit);
-  const series = { sweep, matrices, baseBranch: null, baselinePlace: null };
+  const series = { sweep, matrices, baseBranch: null };
   const commits = new Set(line);
   const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);
   const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));

@@ -15,10 +15,9 @@ import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
 import type { CheckedSweep } from './checked.ts';
 import { checkedFindings, isShownWhole, newFirst } from './findings.ts';
-import { gather, newestBatch } from './gather.ts';
+import { judgedSweep, newestBatch } from './gather.ts';
 import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFinding } from './output.ts';
-import { changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
-import { seriesAt } from './series.ts';
+import { type Resumable, changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
@@ -74,14 +73,14 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   const ofKey = new Map(evidence.cells.map((one) => [one.cell.key, one]));
   const rows = series.cells.flatMap((row): CellRow[] => {
     const own = ofKey.get(row.key);
-    if (own === undefined) return [];
-    return [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) ?? [] }];
+    return own ? [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) ?? [] }] : [];
   });
   const whole = newFirst(findings.filter(isShownWhole));
   const full = isAll ? whole : whole.slice(0, 1);
   const others = whole.slice(full.length).flatMap((one) => titleLines(one, sentences(one, evidence).title, look));
   const earlier = findings.filter((finding) => !isShownWhole(finding));
   const isFirst = series.judgedBy === 'first';
+  const notes = series.notes.flatMap((note) => wrapWords(note, look.columns));
   return [
     ...headlineLines(series, headline, look),
     ...dimmed([aboutText(series, evidence)], look),
@@ -92,9 +91,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...earlierText(earlier, evidence, look),
     ...cellsText(rows, isAll, look),
     ...reasonText(series, look),
-    ...(series.notes.length === 0
-      ? []
-      : ['', ...series.notes.flatMap((note) => wrapWords(note, look.columns).map(look.style.dim))]),
+    ...(notes.length === 0 ? [] : ['', ...notes.map(look.style.dim)]),
   ];
 }
 
@@ -159,12 +156,7 @@ function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look
 const SHOWN_ENDED = 10;
 
 /** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */
-function findingText(
-  finding: CheckedFinding,
-  series: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
-  evidence: SweepEvidence,
-  look: Look,
-): string[] {
+function findingText(finding: CheckedFinding, series: Resumable, evidence: SweepEvidence, look: Look): string[] {
   const { about, also, causes, edges, evidence: certainty, titleOfAll } = sentences(finding, evidence);
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
   const next = `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `;
@@ -209,9 +201,9 @@ function otherMetrics(finding: CheckedFinding, evidence: SweepEvidence, look: Lo
   const shown = all.filter(({ key, metric }) => isLimit || mains.get(key) !== metric).slice(0, SHOWN_CELLS);
   const table = changesTable(finding, shown, evidence, { ...look, columns: look.columns - 2 });
   const more = all.length - shown.length;
-  const rest =
-    more > 0 && shown.length > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : [];
-  return [...table, ...rest].map((line) => `  ${line}`);
+  if (more > 0 && shown.length > 0)
+    table.push(look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`));
+  return table.map((line) => `  ${line}`);
 }
 
 function changesTable({ kind }: CheckedFinding, shown: CheckedFinding['details'], evidence: SweepEvidence, look: Look) {
@@ -250,19 +242,18 @@ export async function showFinding(db: StoreDatabase, stored: Finding, options: {
   const { findingId, reportedSweepId } = stored;
   const [newest] = sweepsById(db, [reportedSweepId]).flatMap((sweep) => seriesOf(db, sweep, 1));
   if (newest === undefined) throw new UsageError(`finding ${findingId}: the sweeps of its series are not finished`);
-  const { evidence } = await gather(db, await seriesAt(db, newest, io), io);
+  const { evidence } = await judgedSweep(db, newest, io);
   const about = { acknowledgements: acknowledgementsOf(db, [findingId]), batch: newestBatch(db, newest), evidence };
-  const [finding] = await checkedFindings(db, { ...about, findings: [stored] }, io.cwd);
+  const [finding] = await checkedFindings(db, about, [stored], io.cwd);
   if (finding === undefined) throw new UsageError(`finding ${findingId} has no cell`);
   const output: ShownFinding = { schemaVersion: 2, ...finding };
   return printResult(io, options, output, (_, look) => {
     const series = { canConfirm: canConfirm(db, newest.sweepId), sweepId: newest.sweepId };
     const mark = finding.acknowledged;
-    const accepted =
-      mark === null ? '' : `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(acceptedText(mark))}`;
+    const accepted = mark && `  acknowledged on ${mark.createdAt.slice(0, 10)}: ${printable(acceptedText(mark))}`;
     return [
       ...findingText(finding, series, evidence, look),
-      ...(mark === null ? [] : wrapHanging(accepted, look.columns, 4)),
+      ...(accepted === null ? [] : wrapHanging(accepted, look.columns, 4)),
       '',
       ...changesTable(finding, finding.details, evidence, look),
     ];

@@ -1,21 +1,11 @@
+import { Command, type OptionValues } from '@commander-js/extra-typings';
+
 import { UsageError } from '../../errors.ts';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import * as shared from '../../cli/options.ts';
 
-const define = (command: PlainCommand) =>
-  command
-    .arguments('[base] [head]')
-    .addOption(shared.metricOption())
-    .addOption(shared.filterOption())
-    .addOption(shared.branchOption())
-    .addOption(shared.failOnOption())
-    .addOption(shared.minChangeOption())
-    .option('--map [axes]', 'show the changes as a map of two axes (default: precision,batch)')
-    .option('--across-provenance', 'compare even if one side is recorded and the other measured')
-    .option('--across-gpu', 'compare even if the GPUs differ')
-    .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
-    .option('--across-methods', 'compare medians even if the harnesses differ')
-    .option('--across-clocks', 'compare even if only one side had locked clocks')
+function ofRun<Arguments extends unknown[], Options extends OptionValues>(command: Command<Arguments, Options>) {
+  return command
     .optionsGroup('With --run:')
     .option('--run', 'check out both commits, build them, measure them in turns, then compare')
     .option('--matrix <file>', 'the matrix, that of each commit if it is in the repository')
@@ -35,6 +25,24 @@ const define = (command: PlainCommand) =>
     .option('--no-telemetry', 'do not run nvidia-smi during the runs')
     .option('--untrusted', 'refuse --build, and matrices that name programs or libraries to start or load')
     .option('--force', 'measure again what is stored');
+}
+
+const define = (command: PlainCommand) =>
+  ofRun(
+    command
+      .arguments('[base] [head]')
+      .addOption(shared.metricOption())
+      .addOption(shared.filterOption())
+      .addOption(shared.branchOption())
+      .addOption(shared.failOnOption())
+      .addOption(shared.minChangeOption())
+      .option('--map [axes]', 'show the changes as a map of two axes (default: precision,batch)')
+      .option('--across-provenance', 'compare even if one side is recorded and the other measured')
+      .option('--across-gpu', 'compare even if the GPUs differ')
+      .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
+      .option('--across-methods', 'compare medians even if the harnesses differ')
+      .option('--across-clocks', 'compare even if only one side had locked clocks'),
+  );
 
 type AllOptions = OptionsOf<typeof define>;
 
@@ -61,23 +69,10 @@ export const compareCommand = defineCommand({
   },
 });
 
-const OF_RUN = [
-  'matrix',
-  'build',
-  'repeats',
-  'untilSure',
-  'maxRepeats',
-  'budget',
-  'gpus',
-  'trtexec',
-  'replay',
-  'python',
-  'untrusted',
-  'force',
-] as const;
-
 function refuseWithoutRun(options: CompareOptions): void {
-  const stated = options.telemetry !== false ? OF_RUN.find((name) => options[name] !== undefined) : 'no-telemetry';
+  const given = new Map<string, unknown>(Object.entries(options));
+  const { options: ofRuns } = ofRun(new Command());
+  const stated = ofRuns.find((one) => (given.get(one.attributeName()) ?? one.negate) !== one.negate);
   if (stated === undefined) return;
-  throw new UsageError(`${shared.flagOf(stated)} is for a measurement: add --run, or leave it out`);
+  throw new UsageError(`${stated.long ?? ''} is for a measurement: add --run, or leave it out`);
 }

@@ -11,20 +11,15 @@ import { printable } from '../../text/printable.ts';
 import { methodOf } from '../../store/runs/run-details.ts';
 
 /** The sides with equal keys for cells that measure the same workload by different methods. */
-export function acrossMethods(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  base: ComparedSide,
-  head: ComparedSide,
-  requested: MetricId | null,
-) {
+export function acrossMethods(db: StoreDatabase, cells: readonly KeyedCell[], sides: Sides, asked: MetricId | null) {
+  const { base, head } = sides;
   // Percentile rules differ between harnesses.
-  if (requested === 'p99Ms') {
+  if (asked === 'p99Ms') {
     throw new UsageError(
-      `--metric ${requested}: bench does not compare percentiles of different harnesses, which follow different rules`,
+      `--metric ${asked}: bench does not compare percentiles of different harnesses, which follow different rules`,
     );
   }
-  const pairs = pairsOf(cells, base, head);
+  const pairs = pairsOf(cells, sides);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
   const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));
   const latencies = (side: ComparedSide) => side.runs.map((run) => withLatency(run, ofKey.get(run.cellKey)));
@@ -41,7 +36,7 @@ export function acrossMethods(
       pairs.map(({ base: { harness: a, key }, head: { harness: b } }): [string, MetricId] => {
         // The metric of both methods if it is the same, else the median latency.
         const shared = a?.metric === b?.metric ? a?.metric : undefined;
-        return [key, requested ?? shared ?? 'latencyMs'];
+        return [key, asked ?? shared ?? 'latencyMs'];
       }),
     ),
     /** Differences between the two methods, printed before any number. */
@@ -49,17 +44,18 @@ export function acrossMethods(
   };
 }
 
-type MethodPair = { readonly base: KeyedCell; readonly head: KeyedCell };
+type Sides<Side = ComparedSide> = Readonly<Record<'base' | 'head', Side>>;
+
+type MethodPair = Sides<KeyedCell>;
 
 /** Pairs cells that only one side has with those of the other that measure the same workload by another method. */
-export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
-  const [inBase, inHead] = [base, head].map(
-    ({ planned, runs }) => new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]),
-  );
-  const only = (own?: ReadonlySet<string>, other?: ReadonlySet<string>): KeyedCell[] =>
-    cells.filter(({ key }) => own?.has(key) === true && other?.has(key) !== true);
-  const byWorkload = Map.groupBy(only(inHead, inBase), workloadOf);
-  const candidates = only(inBase, inHead)
+export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): MethodPair[] {
+  const inBase = new Set([...base.planned, ...base.runs.map(({ cellKey }) => cellKey)]);
+  const inHead = new Set([...head.planned, ...head.runs.map(({ cellKey }) => cellKey)]);
+  const only = (own: ReadonlySet<string>): KeyedCell[] =>
+    cells.filter(({ key }) => own.has(key) && !(inBase.has(key) && inHead.has(key)));
+  const byWorkload = Map.groupBy(only(inHead), workloadOf);
+  const candidates = only(inBase)
     .flatMap((cell) => (byWorkload.get(workloadOf(cell)) ?? []).map((other) => ({ base: cell, head: other })))
     .filter((pair) => canonicalJson(pair.base.harness ?? null) !== canonicalJson(pair.head.harness ?? null));
   const taken = new Set<string>();

@@ -6,7 +6,7 @@ import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
 import { valueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { UsageError, type ExitCode, failOn } from '../../errors.ts';
+import { UsageError, failOn } from '../../errors.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric, type MetricId, metricOf } from '../../records/metric.ts';
@@ -51,10 +51,9 @@ export async function compare(base: string | undefined, head: string | undefined
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
-    const { checkedSweep, checkText, foundInAll, latestSweep, otherSeries } = await import('../check/index.ts');
-    const { note, sweep } = await latestSweep(store.db, options, io);
-    const checked = await checkedSweep(store.db, sweep, io);
-    const all = [checked, ...(await otherSeries(store.db, sweep, options.branch, io))];
+    const { checkText, foundInAll, newestChecked } = await import('../check/index.ts');
+    const { checked, note, others } = await newestChecked(store.db, { branch: options.branch }, io);
+    const all = [checked, ...others];
     printResult(io, options, comparedToReference(checked, note), (_, look) => [
       ...checkText(all, false, look),
       ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),
@@ -71,37 +70,19 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
     if (!isMetric(metric)) return [];
     const finding = findings.find(({ cells: keys, state }) => state !== 'recovered' && keys.includes(cell.key));
     const said = finding === undefined ? [] : [`finding ${finding.id.slice(0, 8)}: ${finding.state}`];
-    return [
-      {
-        ...cell,
-        metric,
-        betterIs: metricOf(metric).betterIs,
-        verdict: VERDICTS.find((word) => word === verdict || word === reason) ?? 'unclear',
-        base: before,
-        head: now,
-        runs: [referenceSweeps, runs],
-        moreRunsNeeded: null,
-        noise: null,
-        reasons: [...notes, ...said],
-        cause: finding?.likeliestCause ?? null,
-      },
-    ];
+    const word = VERDICTS.find((one) => one === verdict || one === reason) ?? 'unclear';
+    const sides = { base: before, head: now, runs: [referenceSweeps, runs] } as const;
+    const unknown = { moreRunsNeeded: null, noise: null };
+    const why = { reasons: [...notes, ...said], cause: finding?.likeliestCause ?? null };
+    return [{ ...cell, metric, betterIs: metricOf(metric).betterIs, verdict: word, ...sides, ...unknown, ...why }];
   });
-  return {
-    schemaVersion: 2,
-    baseRef: 'reference',
-    headRef: sweep.sweepId.slice(0, 8),
-    base: sideOutput({ sweeps: [], note: null }),
-    head: sideOutput({ sweeps: [sweep], note }),
-    provenance: series.provenance,
-    shift: null,
-    across: [],
-    otherMethods: 0,
-    cells,
-    counts: countsOf(cells),
-    geometricMeans: [],
-  };
+  const sides = { base: sideOutput({ sweeps: [], note: null }), head: sideOutput({ sweeps: [sweep], note }) };
+  const about = { baseRef: 'reference', headRef: sweep.sweepId.slice(0, 8), ...sides, provenance: series.provenance };
+  const nothing = { shift: null, across: [], otherMethods: 0 };
+  return { schemaVersion: 2, ...about, ...nothing, cells, counts: countsOf(cells), geometricMeans: [] };
 }
+
+type Text = (look: Look) => readonly string[];
 
 /** Options that choose what is compared, and how. */
 const CHOICE = /^(?:across.+|filter|map|metric|minChange)$/;
@@ -112,19 +93,15 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
-  const checked = await checkedSweep(db, sweep, io, onlyThis);
-  return (look: Look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
+  const checked = await checkedSweep(db, sweep, io, { onlyNewest: onlyThis });
+  return (look: Look) => ['', ...closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`)];
 }
 
-export function printReport(
-  { output, details }: Compared,
-  options: CompareOptions,
-  io: Io,
-  closing: ((look: Look) => readonly string[]) | null = null,
-): ExitCode {
+/** @param gate what the gate says of the head */
+export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate?: Text | null) {
   printResult(io, options, output, (_, look) => [
     ...compareText(output, details, look, options.map),
-    ...(closing === null ? [] : ['', ...closing(look)]),
+    ...(gate?.(look) ?? []),
   ]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
@@ -135,24 +112,20 @@ export function printReport(
 
 type Sides = ComparisonDetails['sides'];
 
-type Compared = Awaited<ReturnType<typeof compareReport>>;
+export type Compared = Awaited<ReturnType<typeof compareReport>>;
 
 /** @throws UsageError if neither side has a cell */
-export async function compareReport(
-  db: StoreDatabase,
-  sides: Sides,
-  options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'branch'>,
-) {
+export async function compareReport(db: StoreDatabase, sides: Sides, options: Partial<CompareOptions>) {
   const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, options.filter);
   if (chosen.length === 0) {
     throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
   }
   const keys = chosen.map(({ key }) => key);
-  const [allOfBase, allOfHead] = [comparedSide(db, sides.base, keys), comparedSide(db, sides.head, keys)];
+  const all = { base: comparedSide(db, sides.base, keys), head: comparedSide(db, sides.head, keys) };
   const metric = metricNamed(db, options.metric);
-  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, allOfBase, allOfHead, metric) : null;
-  const { cells, base, head } = paired ?? { cells: chosen, base: allOfBase, head: allOfHead };
+  const paired = options.acrossMethods === true ? acrossMethods(db, chosen, all, metric) : null;
+  const { cells, base, head } = paired ?? { cells: chosen, ...all };
   const runs = [...base.runs, ...head.runs];
   const timed = Map.groupBy(runs.filter(isTimed), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
@@ -190,7 +163,7 @@ export async function compareReport(
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
+    otherMethods: paired === null ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map((entry) => cellOutput(entry, causes.get(entry.cell.key) ?? null)),
     counts: judged.counts,
     geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),

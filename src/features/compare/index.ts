@@ -1,4 +1,4 @@
-export { compareReport } from './compare.ts';
+export { type Compared, compareReport } from './compare.ts';
 export { comparison, type ComparedCell, type Comparison } from './output.ts';
 export { compareText, shiftSize, shiftText } from './text.ts';
 export type { TurnSide, TwoCommits } from './run/commit-side.ts';

@@ -199,11 +199,10 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   ];
 }
 
+type Means = Pick<Comparison, 'cells' | 'geometricMeans'>;
+
 /** `geometric mean +1.2 % (0.9 to 1.5), 48 cells` for each metric with several cells. */
-export function geometricMeanLines(
-  { cells: shown, geometricMeans }: Pick<Comparison, 'cells' | 'geometricMeans'>,
-  { columns }: Look,
-): string[] {
+export function geometricMeanLines({ cells: shown, geometricMeans }: Means, { columns }: Look): string[] {
   return geometricMeans
     .filter(({ by, cells }) => by === 'all' && cells > 1)
     .flatMap((mean) => {

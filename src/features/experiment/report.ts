@@ -1,12 +1,7 @@
 import * as z from 'zod';
 
-import {
-  type AbExperiment,
-  abJudgementSchema,
-  abSides,
-  experimentSchema,
-  judgeExperiment,
-} from '../../judge/experiment.ts';
+import { abJudgementSchema, abSides, experimentSchema, judgeExperiment } from '../../judge/experiment.ts';
+import type { AbExperiment } from '../../judge/experiment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import * as parts from '../../records/output-parts.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
@@ -35,27 +30,13 @@ export function abReport(db: StoreDatabase, { sweepId, matrix, provenance }: Swe
   });
   const all = compared.map(({ sides }) => sides);
   const judge = judgeExperiment(all, about.significantPercent);
-  const output: AbOutput = {
-    schemaVersion: 1,
-    sweepId,
-    matrix,
-    provenance,
-    ...about,
-    cells: compared.map(({ bKey, cell, metric: own, reasons, sides: { base, head, betterIs } }) => {
-      const judgement = judge([cell.key]);
-      return {
-        ...aboutCell(cell, own),
-        bKey,
-        betterIs,
-        a: median(base),
-        b: median(head),
-        runs: [base.length, head.length],
-        ...judgement,
-        reasons: [...judgement.reasons, ...reasons],
-      };
-    }),
-    overall: judge(keys),
-  };
+  const judged = compared.map(({ bKey, cell, metric: own, reasons, sides: { base, head, betterIs } }) => {
+    const said = judge([cell.key]);
+    const values = { a: median(base), b: median(head), runs: [base.length, head.length] } as const;
+    return { ...aboutCell(cell, own), bKey, betterIs, ...values, ...said, reasons: [...said.reasons, ...reasons] };
+  });
+  const sweep = { sweepId, matrix, provenance };
+  const output: AbOutput = { schemaVersion: 1, ...sweep, ...about, cells: judged, overall: judge(keys) };
   return { output, cells };
 }
 

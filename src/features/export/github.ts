@@ -1,7 +1,7 @@
 import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
-import { count, formatNumber, formatPercent, intervalText, meanText } from '../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, intervalText, meanText, rangeText } from '../../terminal/numbers.ts';
 import { marksOf, type ReportedSweep, type ReportRow as Row, rowsOf } from './reported-sweep.ts';
 
 type Status = Row['status'];
@@ -68,8 +68,7 @@ function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
   const slower = byStatus.get('slower') ?? [];
   if (slower.length > 0) {
     const sizes = slower.map(({ changePercent }) => Math.abs(changePercent ?? 0));
-    const range = new Set([Math.min(...sizes), Math.max(...sizes)].map((size) => formatPercent(size, false)));
-    return `▲ ${slower.length} of ${all} slower by ${[...range].join(' to ').replace(' % to', ' to')}${rest}`;
+    return `▲ ${slower.length} of ${all} slower by ${rangeText(sizes)}${rest}`;
   }
   if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
   if (rows.every(({ kind }) => kind === 'values')) return `${all}${rest}`;

@@ -27,14 +27,14 @@ import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
-  const { branch, metric } = options;
+  const { metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
     );
   }
   return withStore(options, io, async ({ db }) => {
-    const { note, sweeps } = await resolveSide(db, 'latest', io, { branch });
+    const { note, sweeps } = await resolveSide(db, 'latest', io, { branch: options.branch });
     const [newest] = sweeps;
     if (newest === undefined) throw new UsageError('no sweep is finished');
     const all = seriesOf(db, newest, options.last).toReversed();
@@ -43,35 +43,28 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
-    const { copies, measured } = measuredCells(db, all, cells, metricNamed(db, metric));
+    const { copies, measured } = measuredIn(db, all, cells, metricNamed(db, metric));
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
-    const output: NoiseOutput = {
-      schemaVersion: 3,
-      sweepId: newest.sweepId,
-      firstSweepId: first.sweepId,
-      branch: newest.branch,
-      matrix: newest.matrix,
-      provenance: newest.provenance,
-      sweeps: ids.length - copies,
-      cells: noisy,
-      notes: [
-        copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
-        !isSweepNoiseKnown &&
-          `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
-      ].filter((text) => text !== false),
-    };
+    const notes = [
+      copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
+      !isSweepNoiseKnown &&
+        `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
+    ].filter((text) => text !== false);
+    const { branch, matrix, provenance, sweepId } = newest;
+    const series = { sweepId, firstSweepId: first.sweepId, branch, matrix, provenance };
+    const output: NoiseOutput = { schemaVersion: 3, ...series, sweeps: ids.length - copies, cells: noisy, notes };
     return printResult(io, options, output, (_, look) => {
       const lines = (texts: readonly string[]): string[] => texts.flatMap((text) => wrapWords(text, look.columns));
       const [from = '', to = ''] = [first, newest].map(({ startedAt }) => startedAt?.slice(0, 10));
-      const named = [newest.matrix ?? newest.name ?? '', newest.branch ?? ''].map(printable);
+      const named = [matrix ?? newest.name ?? '', branch ?? ''].map(printable);
       const counted = [count(noisy.length, 'cell'), count(output.sweeps, 'sweep')];
-      const about = dotted([...named, newest.provenance, ...counted, from === to ? from : `${from} to ${to}`]);
+      const about = dotted([...named, provenance, ...counted, from === to ? from : `${from} to ${to}`]);
       return [
         ...lines([headline(noisy)]).map(look.style.strong),
         ...lines([about, ...(note === null ? [] : [note])]),
         ...noiseTable(withCells(noisy, new Map(cells.map((cell) => [cell.key, cell]))), look),
-        ...(output.notes.length === 0 ? [] : ['', ...lines(output.notes).map(look.style.dim)]),
+        ...(notes.length === 0 ? [] : ['', ...lines(notes).map(look.style.dim)]),
       ];
     });
   });
@@ -79,7 +72,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 
 export function noiseOfCell(db: StoreDatabase, cell: KeyedCell, metric: MetricId, series: Sweep): KnownNoise {
   const sweeps = seriesOf(db, series, NEWEST_SWEEPS).toReversed();
-  return noiseOfSweeps(measuredCells(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
+  return noiseOfSweeps(measuredIn(db, sweeps, [cell], metric).measured.flatMap((one) => one.sweeps));
 }
 
 const SHOWN_RUNS = [1, 3, 5, 10] as const;
@@ -144,18 +137,12 @@ function percentText(percent: number | null): string {
   return percent === null ? '–' : `${formatNumber(percent, 2)} %`;
 }
 
-type MeasuredCell = ReturnType<typeof measuredCells>['measured'][number];
+type MeasuredCell = ReturnType<typeof measuredIn>['measured'][number];
 
 /** The runs of each cell by sweep, without replays of the same runs, which would look like a machine without noise. */
-function measuredCells(
-  db: StoreDatabase,
-  sweeps: readonly Sweep[],
-  cells: readonly KeyedCell[],
-  requested: MetricId | null,
-) {
-  const measured = cellHistories(db, sweeps, cells, requested).map(({ cell, history, metric, runs }) => ({
-    cell,
-    metric,
+function measuredIn(db: StoreDatabase, sweeps: readonly Sweep[], cells: readonly KeyedCell[], metric: MetricId | null) {
+  const measured = cellHistories(db, sweeps, cells, metric).map(({ history, runs, ...one }) => ({
+    ...one,
     sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
   }));
   const texts = sweeps.map((_, at) => {

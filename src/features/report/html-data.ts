@@ -5,8 +5,8 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { isShownWhole, newFirst } from '../check/index.ts';
-import { judgementsOf, newestChecked, type Subject } from './subject.ts';
-import { type ParetoOutput, paretoReport } from '../choose/index.ts';
+import { judgementsOf, checkedNewest, type Subject } from './gather.ts';
+import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { importNotes } from '../../store/sweeps/overview.ts';
@@ -22,7 +22,7 @@ import { NOT_JUDGED } from '../export/index.ts';
 import { usualBound } from '../../judge/bound.ts';
 import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
-import { type DrawnCell, type SweepColumns, histogramOf } from '../../html/page-data.ts';
+import { type DrawnCell, histogramOf } from '../../html/page-data.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { forgeOf, originUrl } from '../../tools/git/forge.ts';
@@ -41,7 +41,7 @@ export type ReportData = Awaited<ReturnType<typeof htmlReportData>>;
 /** Gathers the data of the HTML report on one series; reads the store only. */
 export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
   const { compared, head, notes } = subject;
-  const checked = subject.checked ?? (await newestChecked(db, { asOf: head.sweeps[0]?.sweepId }, io));
+  const checked = subject.checked ?? (await checkedNewest(db, { asOf: head.sweeps[0]?.sweepId }, io));
   const { findings, judged, series } = checked;
   const newest = judged.series.sweep;
   const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);
@@ -130,12 +130,7 @@ function environmentChangesOf(cells: readonly Pick<DrawnCell, 'marks'>[]) {
 }
 
 /** The Pareto data; null if no cell of the sweep has a measurement. */
-async function choiceOf(
-  db: StoreDatabase,
-  sweep: Sweep,
-  { filter }: HtmlReportOptions,
-  io: Io,
-): Promise<ParetoOutput | null> {
+async function choiceOf(db: StoreDatabase, sweep: Sweep, { filter }: HtmlReportOptions, io: Io) {
   const options = { at: [sweep.sweepId], ...(filter === undefined ? {} : { filter }) };
   try {
     const { output } = await paretoReport(db, options, io);
@@ -147,11 +142,7 @@ async function choiceOf(
 }
 
 /** One entry for each sweep of the series. @param environmentIds environments of the page, in order */
-function sweepColumns(
-  { history, runs }: CellSweeps,
-  sweeps: readonly Sweep[],
-  environmentIds: readonly string[],
-): SweepColumns {
+function sweepColumns({ history, runs }: CellSweeps, sweeps: readonly Sweep[], environmentIds: readonly string[]) {
   const places = new Map(history.places.map((sweep, place) => [sweep, place]));
   const column = (of: (own: readonly SweepRun[], place: number) => number | null) =>
     sweeps.map((_, sweep) => {

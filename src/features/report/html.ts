@@ -5,17 +5,16 @@ import type { Io } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { htmlReportData, type HtmlReportOptions, type ReportData } from './html-data.ts';
-import { type Subject, subjectOf } from './subject.ts';
+import type { Subject } from './gather.ts';
+
+/** The report for `bench report` and `bench serve`. */
+export async function madePage(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
+  const data = await htmlReportData(db, options, io, subject);
+  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data) };
+}
 
 /** @param file null for standard output */
-export async function writeHtml(
-  db: StoreDatabase,
-  file: string | null,
-  options: HtmlReportOptions,
-  io: Io,
-  subject: Subject,
-): Promise<ReportHtmlOutput> {
-  const { data, html } = await madePage(db, options, io, subject);
+export async function writePage(file: string | null, { data, html }: Page, io: Io): Promise<ReportHtmlOutput> {
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
   const { provenance } = data.series;
@@ -23,15 +22,7 @@ export async function writeHtml(
   return { schemaVersion: 1, file: file ?? '-', bytes: Buffer.byteLength(html), provenance, cells, sweeps };
 }
 
-/** The report for `bench serve`. */
-export async function liveReport(db: StoreDatabase, options: HtmlReportOptions, io: Io): Promise<string> {
-  return (await madePage(db, options, io, await subjectOf(db, null, options, io))).html;
-}
-
-async function madePage(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
-  const data = await htmlReportData(db, options, io, subject);
-  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data) };
-}
+type Page = Awaited<ReturnType<typeof madePage>>;
 
 function redacted(data: ReportData, options: HtmlReportOptions, io: Io): ReportData {
   const text = JSON.stringify(data);

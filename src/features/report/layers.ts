@@ -20,11 +20,7 @@ const ALL_LAYERS = 12_000;
 const LEAST_LAYERS = 40;
 
 /** The newest profile of each cell, by key: one with times if there is any. */
-export function cellLayers(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  sweepIds: readonly SweepId[],
-): Map<string, ReportLayers> {
+export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweepIds: readonly SweepId[]) {
   const keys = cells.map(({ key }) => key);
   const layerRuns = layerRunsOfCells(db, keys, sweepIds);
   const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / layerRuns.size)));

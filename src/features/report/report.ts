@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import * as z from 'zod';
 
-import { MatrixError, UsageError, type ExitCode, failOn } from '../../errors.ts';
+import { MatrixError, UsageError, failOn } from '../../errors.ts';
 import { calledWithApi, plugInProblem } from '../../harnesses/plug-in.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -21,24 +21,23 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import { type Io, printLines, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportHtmlOutput, ReportOutput, UpgradeOutput } from './output.ts';
 import { foundInAll } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
-import { gatherReport } from './gather.ts';
-import { writeHtml } from './html.ts';
-import { subjectOf } from './subject.ts';
+import { madePage, writePage } from './html.ts';
+import { gatherReport, subjectOf } from './gather.ts';
 import { count, formatBytes, formatDecibels } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
 import { MAX_DROP_DB, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
-import type { Side } from '../../selection/sides.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
-import { type compareReport, compareText, type Comparison, shiftSize } from '../compare/index.ts';
+import { type Compared, compareText, type Comparison, shiftSize } from '../compare/index.ts';
 
-/** To add a format, add its name here and below, and an option of that name in `command.ts`. */
+/** To add a format, add its name here, and an option of that name in `command.ts`. */
 const FORMATS = {
   md: markdownText,
   junit: junitXml,
@@ -47,16 +46,9 @@ const FORMATS = {
   bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutIneligible(gathered)))}\n`,
 } as const;
 
-type Format = keyof typeof FORMATS;
+const FORMAT_NAMES = keysOf(FORMATS);
 
-const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf'];
-
-export async function report(
-  stated: string | undefined,
-  head: string | undefined,
-  given: ReportOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function report(stated: string | undefined, head: string | undefined, given: ReportOptions, io: Io) {
   const { base, options } = withRange(stated, given);
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(base, head, options);
@@ -68,7 +60,7 @@ export async function report(
     const subject = await subjectOf(db, base === undefined ? null : { base, head }, options, io);
     const { checked, compared } = subject;
     const upgrade = options.upgrade === true && compared !== null ? upgradeAnswer(db, compared) : null;
-    const page = html === undefined ? null : await writeHtml(db, html, options, io, subject);
+    const page = html === undefined ? null : await writePage(html, await madePage(db, options, io, subject), io);
     if (upgrade !== null && !hasOthers && html !== null) {
       if (page !== null) io.err(`wrote ${printable(page.file)}\n`);
       printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
@@ -107,11 +99,10 @@ function pageLine({ bytes, cells, file, provenance, sweeps }: ReportHtmlOutput):
 }
 
 /** Input of `failOn` for two sides. */
-function foundBetween(gathered: ReportedSweep) {
-  const counts = countsOf(gathered);
-  const has = (status: string): boolean => (counts[status] ?? 0) > 0;
-  const regression = has('slower') || gathered.shift?.verdict === 'slower';
-  return { regression, failed: has('failed'), unclear: has('unclear') };
+function foundBetween({ cells, shift }: ReportedSweep) {
+  const found = new Set<string>(cells.map(statusOf));
+  const regression = found.has('slower') || shift?.verdict === 'slower';
+  return { regression, failed: found.has('failed'), unclear: found.has('unclear') };
 }
 
 /** Matches `a..b` and `a...b`, but not a path with a folder `..`. */
@@ -120,9 +111,8 @@ const RANGE = /[^./]\.{2,3}(?:[^./]|$)/;
 /** Handles `--md main...HEAD`, because commander takes the range for the file of the option. */
 function withRange(base: string | undefined, options: ReportOptions) {
   const name = (['html', ...FORMAT_NAMES] as const).find((format) => RANGE.test(String(options[format] ?? '')));
-  return name === undefined || base !== undefined
-    ? { base, options }
-    : { base: String(options[name]), options: { ...options, [name]: true } };
+  if (name === undefined || base !== undefined) return { base, options };
+  return { base: String(options[name]), options: { ...options, [name]: true } };
 }
 
 /** Splits `NAME=FILE`, or `NAME`. */
@@ -162,15 +152,12 @@ function reportToGithub(gathered: ReportedSweep, hide: (text: string) => string,
   printLines(io, hide(githubAnnotations(gathered).join('\n')).split('\n'));
 }
 
-function countsOf({ cells }: ReportedSweep): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(cells, statusOf)].map(([status, { length }]) => [status, length]));
-}
-
 function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): ReportOutput {
   const { baseRef, cells, gate, ref, shift, sweeps } = gathered;
   const findings = (gate?.findings ?? []).map(({ id, state }) => ({ id, state }));
   const sides = { sweepIds: sweeps.map(({ sweepId }) => sweepId), ref, baseRef, shift };
-  const counts = countsOf(gathered);
+  const byStatus = [...Map.groupBy(cells, statusOf)].map(([status, { length }]) => [status, length] as const);
+  const counts = Object.fromEntries(byStatus);
   return { schemaVersion: 1, ...sides, headline: gate?.headline ?? null, findings, cells: cells.length, counts, files };
 }
 
@@ -211,13 +198,10 @@ async function rendered(name: string, reporters: readonly Reporter[], gathered: 
 }
 
 /** Of `bench report --upgrade OLD NEW`: `bench compare` across versions of TensorRT, with reasons against the upgrade. */
-export function upgradeAnswer(
-  db: StoreDatabase,
-  { details, output: compared }: Awaited<ReturnType<typeof compareReport>>,
-) {
+export function upgradeAnswer(db: StoreDatabase, { details, output: compared }: Compared) {
   const { cells, counts, shift } = compared;
   const lost = cells.filter(({ runs: [a, b], verdict }) => verdict === 'failed' && a > 0 && b === 0).length;
-  const fallen = fallenAccuracies(db, details.sides, cells);
+  const fallen = fallenAccuracies(db, compared);
   const against = [
     ...(lost === 0 ? [] : [`${count(lost, 'cell')} that ran before: no result`]),
     ...(fallen.length === 0 ? [] : [`accuracy fell in ${shortList(fallen, NAMED)}`]),
@@ -245,17 +229,9 @@ export function upgradeAnswer(
 const NAMED = 3;
 
 /** Accuracies of the files from which the engines were built, on the same inputs: `vit fp8 30.0 dB → 24.0 dB`. */
-function fallenAccuracies(
-  db: StoreDatabase,
-  { base, head }: { readonly base: Side; readonly head: Side },
-  cells: Comparison['cells'],
-): string[] {
-  const recordsOf = ({ sweeps }: Side) =>
-    recordsByCell(
-      db,
-      sweeps.map(({ sweepId }) => sweepId),
-    );
-  const [before, after] = [recordsOf(base), recordsOf(head)];
+function fallenAccuracies(db: StoreDatabase, { base, cells, head }: Comparison): string[] {
+  const before = recordsByCell(db, base.sweepIds);
+  const after = recordsByCell(db, head.sweepIds);
   return cells.flatMap(({ key, label }) => {
     const drops = (after.get(key) ?? []).flatMap((now) => {
       const was = before.get(key)?.find((record) => sameAccuracyHistory(record, now)) ?? null;

@@ -7,14 +7,15 @@ import { withStore } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
-import { liveReport } from './html.ts';
+import { subjectOf } from './gather.ts';
+import { madePage } from './html.ts';
 import { pagePolicy } from './page/report-page.ts';
 
 /** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db, isReadOnly }) => {
     makeReadOnly(db);
-    const page = (): Promise<string> => liveReport(db, options, io);
+    const page = async () => (await madePage(db, options, io, await subjectOf(db, null, options, io))).html;
     // Report an empty store here rather than in a browser.
     await page();
     // The bundle is one file, in which a static import would load Node's HTTP for every command.

@@ -2,15 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
-import {
-  BenchError,
-  InterruptedError,
-  MatrixError,
-  UsageError,
-  ProgramError,
-  EXIT_CODES,
-  type ExitCode,
-} from '../../../errors.ts';
+import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError, EXIT_CODES } from '../../../errors.ts';
+import type { ExitCode } from '../../../errors.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';

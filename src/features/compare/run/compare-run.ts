@@ -5,7 +5,7 @@ import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
-import { InterruptedError, UsageError, type ExitCode } from '../../../errors.ts';
+import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
 import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, twoCommits } from './commit-side.ts';
@@ -43,12 +43,7 @@ interface Comparing {
  * Checks out two commits, builds and measures both in turns, stores the results, and compares them. A repeated call
  * resumes an interrupted one and does not repeat stored measurements.
  */
-export async function compareRun(
-  base: string | undefined,
-  head: string | undefined,
-  options: CompareOptions,
-  io: Io,
-): Promise<ExitCode> {
+export async function compareRun(base: string | undefined, head: string | undefined, options: CompareOptions, io: Io) {
   const { branch } = options;
   const words = [base, head].flatMap((word) => word ?? []);
   const isMatrix = (word: string): boolean => options.matrix === undefined && /\.ya?ml$/i.test(word);

@@ -28,9 +28,12 @@ export type PageModel = ReturnType<typeof pageModel>;
 
 export function pageModel(data: ReportData) {
   const cells = data.cells.map(({ cell }) => cell);
-  const words = cellWords(cells);
+  // As in terminal tables, the caption states once what all cells share.
+  const { columns, caption } = cellColumns(cells, (cell) => cell);
+  const wordsOf = (cell: KeyedCell) => columns.map(({ text }) => text(cell));
   /** From the columns of the table, without what all cells share. */
-  const names = new Map(cells.map((cell) => [cell.key, words.wordsOf(cell).filter(Boolean).join(' ')]));
+  const names = new Map(cells.map((cell) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
+  const words = { headers: columns.map(({ header }) => header), caption, wordsOf };
   return { ...data, words, names, rows: rowsOf(data) };
 }
 
@@ -90,19 +93,6 @@ export function cellSparks(rows: readonly Row[]) {
   return { percent, of };
 }
 
-/**
- * The columns that name a cell, with the texts of each row. The caption states once what all cells share, as in
- * terminal tables.
- */
-function cellWords(cells: readonly KeyedCell[]) {
-  const { columns, caption } = cellColumns(cells, (cell) => cell);
-  return {
-    headers: columns.map(({ header }) => header),
-    caption,
-    wordsOf: (cell: KeyedCell) => columns.map(({ text }) => text(cell)),
-  };
-}
-
 /** Number of newest sweeps in a sparkline. */
 export const SPARK_SWEEPS = 60;
 
@@ -145,13 +135,8 @@ export function cellsText(finding: CheckedFinding, page: PageModel): readonly [w
 /** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
 function whichText({ cells, labels }: CheckedFinding, group: string, page: PageModel): string {
   if (group !== '') return shortened(group);
-  const own = cells.map((key, place) => page.names.get(key) ?? labels[place] ?? key);
-  return shortList(
-    own.map((name) => shortened(name, 80)),
-    2,
-    ', ',
-    ' and ',
-  );
+  const own = cells.map((key, place) => shortened(page.names.get(key) ?? labels[place] ?? key, 80));
+  return shortList(own, 2, ', ', ' and ');
 }
 
 /** Which cells a finding is about, since when, and its state. */

@@ -1,17 +1,10 @@
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { median } from '../../../statistics/order-statistics.ts';
-import { count, formatPercent, meanChangeText } from '../../../terminal/numbers.ts';
+import { count, formatPercent, meanChangeText, rangeText } from '../../../terminal/numbers.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
-import {
-  type CheckedFinding,
-  firstOfEach,
-  isPresent,
-  isShownWhole,
-  newFirst,
-  nextCommands,
-  standingOf,
-} from '../../check/index.ts';
+import { firstOfEach, isPresent, isShownWhole, newFirst, nextCommands, standingOf } from '../../check/index.ts';
+import type { CheckedFinding } from '../../check/index.ts';
 import { type PageModel, aboutText, capitalized, cellsText, commitLink, factList, factsOf } from './cell-rows.ts';
 
 /**
@@ -79,11 +72,9 @@ function comparedStory(page: PageModel, compare: NonNullable<PageModel['compare'
   const { cells, counts } = compare;
   const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
   const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
-  const [worst = null, ...others] = cells
-    .filter(({ verdict }) => verdict === tone)
-    .map((cell) => ({ ...cell, size: Math.abs(cell.changePercent ?? 0) }))
-    .toSorted((a, b) => b.size - a.size);
-  const ends = new Set([others.at(-1) ?? worst, worst].map((one) => formatPercent(one && one.size, false)));
+  const changed = cells.filter(({ verdict }) => verdict === tone);
+  const sizes = changed.map(({ changePercent }) => Math.abs(changePercent ?? 0));
+  const worst = changed[sizes.indexOf(Math.max(...sizes))] ?? null;
   const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
   const none = judged === 0 ? 'Nothing to compare' : 'No clear change';
   const rest = judged === cells.length ? '' : `, ${cells.length - judged} not compared`;
@@ -93,11 +84,8 @@ function comparedStory(page: PageModel, compare: NonNullable<PageModel['compare'
   const unclear = counts.unclear === 0 ? [] : [`${count(counts.unclear, 'cell')} unclear: too few runs.`];
   return {
     tone,
-    what: worst === null ? none : `${others.length + 1} of ${count(cells.length, 'cell')} ${tone}`,
-    size:
-      worst === null
-        ? ` in ${count(judged, 'compared cell')}${rest}`
-        : ` by ${[...ends].join(' to ').replace(' % to', ' to')}`,
+    what: worst === null ? none : `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
+    size: worst === null ? ` in ${count(judged, 'compared cell')}${rest}` : ` by ${rangeText(sizes)}`,
     lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`,
     facts: [],
     commands: [
