@@ -52,7 +52,7 @@ type Context = ReturnType<typeof contextOf>;
  */
 function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions, like: Sweep | null = null) {
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
-  return { db, io, branch, like };
+  return { db, io, git: readGitState(io.cwd), branch, like };
 }
 
 /**
@@ -229,8 +229,8 @@ async function latestSide(context: Context, ref: string, back: number): Promise<
  * The newest sweep of the series. Without a branch, such as on a detached head or with a copied store, the newest sweep
  * of all decides.
  */
-async function newestOfSeries({ branch: asked, db, io, like }: Context) {
-  const branch = asked ?? (await readGitState(io.cwd)).branch ?? ciBranch(io.env);
+async function newestOfSeries({ branch: asked, db, git, io, like }: Context) {
+  const branch = asked ?? (await git).branch ?? ciBranch(io.env);
   const newest =
     branch === null
       ? newestDone(db, like, null)
