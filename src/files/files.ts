@@ -124,12 +124,12 @@ function storedChunks(path: string, packed: Buffer | null): Readable {
   const stored = packed === null ? createReadStream(path, { highWaterMark: READ_BYTES }) : Readable.from([packed]);
   const decompress = DECOMPRESSORS.get(extname(path));
   if (decompress === undefined) return stored;
-  return pipeline(stored, decompress(), () => {
+  return pipeline(stored, decompress({ chunkSize: READ_BYTES }), () => {
     // The reader throws the error.
   });
 }
 
-const DECOMPRESSORS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+const DECOMPRESSORS = new Map<string, (options: { readonly chunkSize: number }) => Duplex>([
   ['.gz', createGunzip],
   ['.zst', createZstdDecompress],
   ['.br', createBrotliDecompress],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, inject } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryStore } from './bench.ts';
-import { type SimulatedNights, simulateNights } from './simulated-store.ts';
+import { type SimulatedNights, simulateNights, writeEmptyStore } from './simulated-store.ts';
 
 const PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml')];
 const OTHER_PAIR = ['run', join(ROOT, 'matrices', 'quickstart-pair-opt32.yaml')];
@@ -66,6 +66,7 @@ export function simulatedStore(simulated: SimulatedNights): string {
 /** The same, of what `bench import` takes. */
 export async function importedStore(...args: readonly string[]): Promise<string> {
   const { db } = temporaryStore();
+  writeEmptyStore(db);
   expect(await bench(['import', ...args, '--db', db])).toMatchObject({ code: 0 });
   return db;
 }

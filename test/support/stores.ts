@@ -3,17 +3,16 @@ import { join } from 'node:path';
 
 import { MERGED_TABLES } from '../../src/store/merge/tables.ts';
 import { type Finished, finished, ROOT, temporaryFolder } from './bench.ts';
-import { simulatedCells, simulateNights } from './simulated-store.ts';
+import { simulatedStore } from './made-stores.ts';
+import { simulatedCells } from './simulated-store.ts';
 import { queryStore } from './store-dump.ts';
 
 const BENCH = join(ROOT, 'bin', 'bench.js');
 
 /** A store of made-up nights, a hundred runs each, from a night of its own on: two of them have nothing in common. */
 export function storeOfNights(nights: number, after: number = 0): string {
-  const path = join(temporaryFolder(), 'bench.sqlite');
   const value = (cell: number, night: number): number => 1 + cell + night / 1000;
-  simulateNights(path, { cells: simulatedCells(10), nights, repeats: 10, value, after });
-  return path;
+  return simulatedStore({ cells: simulatedCells(10), nights, repeats: 10, value, after });
 }
 
 /** Every row of every table, in an order of its own; without the numbers of rows. */

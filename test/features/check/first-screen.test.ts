@@ -208,9 +208,7 @@ test('SIGKILL before any write of a check: the next one says and stores the same
     repeats: 2,
     value: (cell, night, repeat) => (1 + cell) * (night < 2 ? 1 : 1.08) * (1 + 0.001 * ((night * 7 + repeat) % 5)),
   });
-  for (let night = 0; night < 3; night += 1) {
-    mkdirSync(join(folder, 'artefacts', sweepOfNight(night)), { recursive: true });
-  }
+  for (const night of [0, 1, 2]) mkdirSync(join(folder, 'artefacts', sweepOfNight(night)), { recursive: true });
   const ofAll = async (of: string): Promise<unknown> => [
     (await bench(['check', '--db', of])).stdout,
     stored(of),

@@ -7,11 +7,11 @@ import { median } from '../../../src/statistics/order-statistics.ts';
 import { textWidth } from '../../../src/terminal/look.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
-import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
+import { normals, simulatedCells } from '../../support/simulated-store.ts';
 import { syntheticLog } from '../../support/fitness-facts.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import { sharedStore } from '../../support/made-stores.ts';
+import { sharedStore, simulatedStore } from '../../support/made-stores.ts';
 import { change as changeStore } from '../../support/store-dump.ts';
 
 const SIDES = ['latest~1', 'latest'];
@@ -20,10 +20,9 @@ const newestCompared = (db: string) => benchJson(OUTPUTS.compare, ['compare', ..
 
 describe('earlier nights and a comparison', () => {
   test('one wild sweep 22 nights ago hides no change of tonight', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
     const normal = normals(61);
     const cells = simulatedCells(24);
-    simulateNights(db, {
+    const db = simulatedStore({
       cells,
       nights: 40,
       repeats: 3,
@@ -43,9 +42,8 @@ describe('earlier nights and a comparison', () => {
   });
 
   test('nights of another level say nothing on the first nights of a new one', async () => {
-    const db = join(temporaryFolder(), 'bench.sqlite');
     const normal = normals(62);
-    simulateNights(db, {
+    const db = simulatedStore({
       cells: simulatedCells(4),
       nights: 14,
       repeats: 3,
@@ -59,11 +57,10 @@ describe('earlier nights and a comparison', () => {
 });
 
 test('a slow-down of all cells is one regression, and a new driver that explains it does not excuse it', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(63);
   const value = (_cell: number, night: number) => Math.exp(0.002 * normal()) * (night === 0 ? 1 : 1.03);
   const driver = (night: number) => (night === 0 ? '580.1' : '590.2');
-  simulateNights(db, { cells: simulatedCells(12), nights: 2, repeats: 4, value, driver });
+  const db = simulatedStore({ cells: simulatedCells(12), nights: 2, repeats: 4, value, driver });
   const { code, json } = await newestCompared(db);
   const { counts, shift, cells } = json;
   expect({ code, shift }).toMatchObject({ code: 1, shift: { verdict: 'slower', recorded: ['driver 580.1 → 590.2'] } });
@@ -77,9 +74,8 @@ test('a slow-down of all cells is one regression, and a new driver that explains
 
 /** Sweeps of cells whose GPU time stays; from the last one on the host slows some of them down. */
 async function hostSlows(cells: number, slowed: number, repeats: number) {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const random = normals(7);
-  simulateNights(db, {
+  const db = simulatedStore({
     cells: simulatedCells(cells),
     nights: 2,
     repeats,

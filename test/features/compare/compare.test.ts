@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
-import { storeIn } from '../../support/made-stores.ts';
+import { simulatedStore, storeIn } from '../../support/made-stores.ts';
 import { Repository } from '../../support/repository.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -205,12 +205,11 @@ test('a revision that measured several matrices stands for the one that the othe
 });
 
 test('of many cells on one side only: a number and the first few, whatever else is known of each', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
   const contended = { id: 'contended', effect: 'excluded', value: null } as const;
   const flags = (cell: number, _: number, repeat: number) =>
     repeat === 1 ? [{ ...contended, evidence: `by ${cell + 1} others` }] : [];
   const story = { repeats: 3, nights: 1, value: () => 1, flags };
-  simulateNights(db, { ...story, cells: simulatedCells(1) });
+  const db = simulatedStore({ ...story, cells: simulatedCells(1) });
   simulateNights(db, { ...story, cells: simulatedCells(15), after: 1 });
   const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db]);
   expect(stdout.replaceAll(/\n +/g, ' ')).toMatch(

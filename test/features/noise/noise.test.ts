@@ -97,11 +97,10 @@ test('the same recordings twice count once, and five runs of them show a change 
 });
 
 test('what is visible is what a comparison of two of the nights says', async () => {
-  const store = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(91);
   const levels = Array.from({ length: 12 * 40 }, () => 0.003 * normal());
   const value = (cell: number, night: number) => Math.exp((levels[40 * night + cell] ?? 0) + 0.002 * normal());
-  simulateNights(store, { cells: simulatedCells(40), nights: 12, repeats: 5, value });
+  const store = simulatedStore({ cells: simulatedCells(40), nights: 12, repeats: 5, value });
   const found = await noise(store);
   const { stdout } = await bench(['compare', '--json', '--db', store]);
   const { cells }: { cells: { mdePercent: number }[] } = JSON.parse(stdout);

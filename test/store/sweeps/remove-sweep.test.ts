@@ -7,17 +7,17 @@ import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
 import { acknowledge, listFindings, saveVerdict } from '../../../src/store/sweeps/findings.ts';
 import { type Removal, removalOf, removeSweep } from '../../../src/store/sweeps/remove-sweep.ts';
-import { ROOT, temporaryFolder } from '../../support/bench.ts';
+import { ROOT } from '../../support/bench.ts';
 import { madeFinding } from '../../support/made-finding.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 
 const BETWEEN_SWEEPS = 8;
 
 /** Eight sweeps of two cells, all judged; `findings` were reported by those that they name. */
 function storeWith(findings: readonly Finding[], acknowledged: readonly string[] = []): StoreDatabase {
-  const path = join(temporaryFolder(), 'bench.sqlite');
   const made = { cells: simulatedCells(2), repeats: 1, value: () => 1 };
-  simulateNights(path, { ...made, nights: BETWEEN_SWEEPS, branch: 'main' });
+  const path = simulatedStore({ ...made, nights: BETWEEN_SWEEPS, branch: 'main' });
   simulateNights(path, {
     ...made,
     nights: 2,
@@ -129,8 +129,7 @@ test('a pull request that was judged by the sweep is judged again', () => {
 });
 
 test('cells that no other sweep has go; those of others, and their runs, stay', () => {
-  const path = join(temporaryFolder(), 'bench.sqlite');
-  simulateNights(path, { cells: simulatedCells(2), nights: 2, repeats: 3, value: () => 1 });
+  const path = simulatedStore({ cells: simulatedCells(2), nights: 2, repeats: 3, value: () => 1 });
   simulateNights(path, { cells: simulatedCells(3), nights: 1, after: 2, repeats: 3, value: () => 1 });
   const { db } = openStore(path, join(ROOT, 'migrations'));
   const numbers = (): unknown[] =>

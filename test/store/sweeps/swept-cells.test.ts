@@ -7,6 +7,7 @@ import { openStore, type StoreDatabase } from '../../../src/store/file/open.ts';
 import { sweepsById } from '../../../src/store/sweeps/find-sweeps.ts';
 import { matrixCellsOf, newestFitSweeps, withFitRuns } from '../../../src/store/sweeps/swept-cells.ts';
 import { bench, ROOT, temporaryFolder, temporaryStore } from '../../support/bench.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB } from '../../support/stub.ts';
@@ -17,13 +18,12 @@ const [A = '', B = '', C = ''] = CELLS.map(({ key }) => key);
 
 /** Five nights of three cells: in night 2 no run of B is fit, in night 3 none of any cell, night 4 is of A alone. */
 function store(): StoreDatabase {
-  const path = join(temporaryFolder(), 'bench.sqlite');
   const flag = { id: 'contended', effect: 'explained', value: null, evidence: 'python3 (4711)' } as const;
   const contended = (cell: number, night: number): boolean => night === 3 && cell === 2;
   const value = (cell: number, night: number): number | null =>
     (night === 3 && cell < 2) || (night === 2 && cell === 1) ? null : 1;
   const flags = (cell: number, night: number) => (contended(cell, night) ? [flag] : []);
-  simulateNights(path, { cells: CELLS, nights: 4, repeats: 2, value, flags });
+  const path = simulatedStore({ cells: CELLS, nights: 4, repeats: 2, value, flags });
   simulateNights(path, { cells: CELLS.slice(0, 1), nights: 1, after: 4, repeats: 2, value: () => 1 });
   const { db } = openStore(path, join(ROOT, 'migrations'));
   db.$client
