@@ -83,6 +83,24 @@ export class CellNoise {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
 
+  /** The posterior if these residuals, with the scale of their variance, were all that is known between sweeps. */
+  given(residuals: Iterable<readonly [number, number]>): CellNoise {
+    const noise = new CellNoise(this.#prior);
+    noise.squares = this.squares;
+    noise.degrees = this.degrees;
+    noise.#repeats = this.#repeats;
+    for (const [residual, scale] of residuals) noise.learn(residual, scale, 0);
+    noise.refresh(true);
+    return noise;
+  }
+
+  replaceBy(noise: CellNoise): void {
+    this.#logLikelihood.set(noise.#logLikelihood);
+    this.#learned = noise.#learned;
+    this.#stale = 1;
+    this.refresh(true);
+  }
+
   learn(residual: number, scale: number, extra: number): void {
     this.#learned += 1;
     this.#stale += 1;

@@ -60,7 +60,7 @@ export class JudgedCell {
     this.#release();
     this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
     this.home.add(sweep.place, sweep.log);
-    return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
+    return this.#judgeStep(sweep) ?? this.#drift(sweep);
   }
 
   #isFar(off: number, { common, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
@@ -78,7 +78,7 @@ export class JudgedCell {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
       home.add(sweep.place, sweep.log);
-      return null;
+      return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
     }
     if (this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
     pending.add(sweep.place, sweep.log);
@@ -178,28 +178,25 @@ export class JudgedCell {
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
 
-  /** Reports the likeliest small step: the mean of the last 2 to 10 sweeps against the earlier sweeps of this level. */
-  #judgeWindows(sweep: CellSweep, off: number): Reported | null {
+  /** Reports the likeliest step before the last 2 to 10 sweeps of this level. */
+  #judgeStep(sweep: CellSweep): Reported | null {
     const { home: level, noise } = this;
-    if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
-    const { common, share } = sweep;
-    let least = RULES.windowP * share;
-    let best: { readonly window: number; readonly mean: number } | null = null;
-    for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
-      const scale = 1 / window + 1 / (level.count - window);
-      const mean = level.meanOfNewest(window);
-      // The posterior is computed for likely windows alone.
-      if (Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) continue;
-      noise.refresh(true);
-      const p = noise.tail(mean, scale, common.variance / window);
-      if (p >= least) continue;
-      least = p;
-      best = { window, mean };
-    }
-    if (best === null) return null;
-    this.home = level.newest(best.window);
+    if (level.count < 3) return null;
+    const window = level.likeliestStep();
+    const mean = level.meanOfNewest(window);
+    const scale = 1 / window + 1 / (level.count - window);
+    // In a young cell the learned noise contains the step itself. A first sweep alone may have been slow by accident.
+    const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow && level.isApart(window);
+    const around = isYoung && (mean > 0 || level.count - window > 1) ? noise.given(level.residuals(window)) : null;
+    // The posterior is computed for a likely step alone.
+    if (around === null && Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) return null;
+    noise.refresh(true);
+    const p = (around ?? noise).tail(mean, scale, sweep.common.variance / window);
+    if (p >= RULES.windowP * sweep.share) return null;
+    if (around !== null) noise.replaceBy(around);
+    this.home = level.newest(window);
     this.known.leave(level.mean, level.count);
     this.known.report(this.home.mean);
-    return this.#reported(sweep, best.mean, this.home.first, best.window);
+    return this.#reported(sweep, mean, this.home.first, window);
   }
 }

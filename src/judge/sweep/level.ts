@@ -81,6 +81,41 @@ export class Level {
     return sum / sweeps - this.meanBefore(sweeps);
   }
 
+  /** Number of the newest sweeps that are likeliest a level of their own. */
+  likeliestStep(): number {
+    let best = 2;
+    for (let window = 3; window < this.count && window <= RULES.longestWindow; window += 1)
+      if (this.#gain(window) > this.#gain(best)) best = window;
+    return best;
+  }
+
+  /** Sum of squares that a step before the newest `window` sweeps explains. */
+  #gain(window: number): number {
+    return this.meanOfNewest(window) ** 2 / (1 / window + 1 / (this.count - window));
+  }
+
+  /** Whether no sweep is nearer to the mean of the other side of a step before the newest `window` sweeps. */
+  isApart(window: number): boolean {
+    const change = this.meanOfNewest(window);
+    const middle = this.meanBefore(window) + change / 2;
+    for (let back = this.count; back > 0; back -= 1)
+      if (this.valueAt(back) - middle > 0 !== (back > window ? change < 0 : change > 0)) return false;
+    return true;
+  }
+
+  /** Residuals, each from the mean of the sweeps before it, and the scale of their variance, around a step. */
+  *residuals(window: number): Generator<[number, number]> {
+    let mean = 0;
+    let count = 0;
+    for (let back = this.count; back > 0; back -= 1) {
+      if (back === window) count = 0;
+      const residual = this.valueAt(back) - mean;
+      if (count > 0) yield [residual, 1 + 1 / count];
+      count += 1;
+      mean = count === 1 ? this.valueAt(back) : mean + residual / count;
+    }
+  }
+
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
   line(): { slope: number; rest: number; places: number } {
     const n = this.count;
@@ -99,8 +134,8 @@ export class KnownLevels {
   /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
   /** Number of distant sweeps that returned, and the largest change among them, by direction. */
-  readonly #down = { count: 0, largest: 0 };
-  readonly #up = { count: 0, largest: 0 };
+  readonly #down = { count: 0, least: Infinity, largest: 0 };
+  readonly #up = { count: 0, least: Infinity, largest: 0 };
 
   constructor(noise: CellNoise, allowed: number) {
     this.#noise = noise;
@@ -140,6 +175,7 @@ export class KnownLevels {
     const side = off > 0 ? this.#up : this.#down;
     if (off === 0 || sweeps >= RULES.lastingSweeps) return;
     side.count += 1;
+    side.least = Math.min(side.least, Math.abs(off));
     side.largest = Math.max(side.largest, Math.abs(off));
   }
 
@@ -147,8 +183,12 @@ export class KnownLevels {
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
-    const { count, largest } = off > 0 ? this.#up : this.#down;
-    const isUsual = off !== 0 && count >= this.#allowed && Math.abs(off) < RULES.knownSize * largest;
+    const { count, least, largest } = off > 0 ? this.#up : this.#down;
+    const isUsual =
+      off !== 0 &&
+      count >= this.#allowed &&
+      Math.abs(off) < RULES.knownSize * largest &&
+      Math.abs(off) * RULES.knownSize > least;
     return isUsual ? RULES.knownRun : 1;
   }
 
