@@ -3,7 +3,7 @@ import { valueRule } from '../../judge/value-rule.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { aboutCell } from '../../records/cell-label.ts';
@@ -72,27 +72,19 @@ async function measuredSeries(
   throw new UsageError(`no ${kind}run of these cells${value} is stored`);
 }
 
-/**
- * Returns the judgment of a metric of a cell in the newest sweep of its series; null if it is not judged. Judges each
- * series once.
- */
+/** Returns the judgment of the newest sweep of a series, given any of its sweeps. Judges each series once. */
 function gateOf(db: StoreDatabase, io: Io) {
   const newestOf = memoized((sweepId: SweepId): Sweep | null => {
     const [own] = sweepsById(db, [sweepId]);
     return own === undefined ? null : (seriesOf(db, own, 1)[0] ?? null);
   });
   const checkedOf = new Map<SweepId, Promise<CheckedSweep>>();
-  return async (cellKey: CellKey, metric: MetricId, sweepId: SweepId) => {
+  return async (sweepId: SweepId) => {
     const newest = newestOf(sweepId);
     if (newest === null) return null;
     const checked = checkedOf.get(newest.sweepId) ?? checkedSweep(db, newest, io);
     checkedOf.set(newest.sweepId, checked);
-    const { judged } = await checked;
-    const findings = judged.verdict.findings.filter(({ cells }) =>
-      cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
-    );
-    const reported = reportedChanges(findings, judged, { cellKey, metric });
-    return { cell: judged.verdict.judgedOf({ cellKey, metric }), reported };
+    return (await checked).judged;
   };
 }
 
@@ -113,23 +105,28 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
   const planned = plannedSweeps(db, provenance, branch);
   const runsOf = memoized((metric: MetricId) => lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch));
   return async (cell: KeyedCell): Promise<TrendSeries> => {
-    const metric = gateMetric(metricNamed(db, requested), cell);
+    const main = gateMetric(metricNamed(db, requested), cell);
+    const sweepId = runsOf(main)(cell.key).at(-1)?.sweepId;
+    const judged = sweepId === undefined ? null : await gate(sweepId);
+    // Without --metric, a cell that changed in throughput alone shows it, as in `check`.
+    const shown = judged?.verdict.cells.find(({ cellKey }) => cellKey === cell.key)?.metric;
+    const metric = requested === undefined && shown === 'throughputQps' ? shown : main;
     const measured = runsOf(metric)(cell.key);
     const runs = valued(measured, valueRule(measured, metric));
     const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
     const points = trendSteps(runs, planned(cell.key, last), step, last);
     const newest = runs.at(-1);
     const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
-    const judged = newest === undefined ? null : await gate(cell.key, metric, newest.sweepId);
+    const about = { cellKey: cell.key, metric };
     const marks = trendMarks(points, runs, {
       betterIs: step === 'run' ? null : metricOf(metric).betterIs,
       environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-      reported: judged?.reported ?? [],
+      reported: judged === null ? [] : reportedChanges(judged.verdict.findings, judged, about),
       // A baseline excludes ineligible cells.
       baselines: ineligible.length === 0 ? listBaselines(db) : [],
     });
     const unjudged = { verdict: null, reason: null, ...lastTwoSweeps(runs) };
-    const { verdict, reason, before, now, changePercent } = judged?.cell ?? unjudged;
+    const { verdict, reason, before, now, changePercent } = judged?.verdict.judgedOf(about) ?? unjudged;
     const change = { verdict, reason, before, now, changePercent };
     const series = { ...aboutCell(cell, metric), by: step, points, marks, ...change };
     if (stripMetric === undefined) return { ...series, barred: ineligible };

@@ -10,6 +10,8 @@ import type { CellChange, FindingCell } from './metric-changes.ts';
 
 /** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;
+/** Another time of a cell follows a known change if it changed by up to this many times as much. */
+const FOLLOWS = 1.25;
 /** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
 
@@ -24,13 +26,16 @@ export function reduceFindings(changes: readonly CellChange[], facts: JudgedFact
 
 function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boolean {
   if (finding.state === 'recovered' || finding.direction !== change.direction) return false;
-  const isOfCell = finding.cells.some(({ cellKey }) => cellKey === change.cellKey);
-  if (!isOfCell && !facts.words.hasAll(change.cellKey, finding.group)) return false;
+  const ofCell = finding.cells.filter(({ cellKey }) => cellKey === change.cellKey);
+  if (ofCell.length === 0 && !facts.words.hasAll(change.cellKey, finding.group)) return false;
   // A change that this sweep does not report has the place of its earlier report. A bottleneck has no further step.
   const state = facts.stateOf(change);
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
   if (!isReported || finding.cause === 'machine') return true;
+  const isLike = ({ changePercent, metric }: FindingCell): boolean =>
+    familyOf({ metric }) === 'time' && Math.abs(change.changePercent) <= FOLLOWS * Math.abs(changePercent);
+  if (known === undefined && familyOf(change) === 'time' && ofCell.some(isLike)) return true;
   // A further step starts from the level of the known change; one that starts from the reference is that change itself.
   const isFurther = known !== undefined && isMostlyLeft(known, change.before);
   return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
@@ -107,7 +112,7 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, string>>> = {
   buildS: 'build',
 };
 
-function familyOf({ metric }: CellChange): string {
+function familyOf({ metric }: Pick<FindingCell, 'metric'>): string {
   if (isBoundShare(metric)) return metric;
   return gatedMetricOf(metric).unit === 'MiB' ? 'memory' : (FAMILIES[metric] ?? 'time');
 }

@@ -95,12 +95,13 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
   const compared = await newestCompared(db);
   const checked = await benchJson(OUTPUTS.check, ['check', '--db', db]);
   const { stdout: text } = await bench(['compare', ...SIDES, '--db', db]);
+  const { json: trend } = await benchJson(OUTPUTS.trend, ['trend', '--db', db]);
   const codes = [compared.code, checked.code];
-  return { codes, compared: compared.json, checked: checked.json.series[0]?.cells ?? [], text };
+  return { codes, compared: compared.json, checked: checked.json.series[0]?.cells ?? [], text, trend: trend.cells };
 }
 
-test('a cell that only the host slows down is slower in throughput, in compare and in check', async () => {
-  const { checked, codes, compared, text } = await hostSlows(3, 1, 3);
+test('a cell that only the host slows down is slower in throughput, in compare, check and trend', async () => {
+  const { checked, codes, compared, text, trend } = await hostSlows(3, 1, 3);
   expect([codes, compared.counts]).toMatchObject([[1, 1], { slower: 1, same: 2 }]);
   const [cell] = compared.cells;
   expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
@@ -109,11 +110,13 @@ test('a cell that only the host slows down is slower in throughput, in compare a
   expect(text.replaceAll(/\s+/g, ' ')).toContain(
     'enqueue time now near, before free: enqueue takes 0.60 times the GPU time, before 0.40 (2 cells)',
   );
-  expect(checked.map(({ metric, verdict }) => [metric, verdict]).toSorted()).toEqual([
-    ['gpuComputeMs', 'same'],
-    ['gpuComputeMs', 'same'],
-    ['throughputQps', 'slower'],
-  ]);
+  for (const cells of [checked, trend]) {
+    expect(cells.map(({ metric, verdict }) => [metric, verdict]).toSorted()).toEqual([
+      ['gpuComputeMs', 'same'],
+      ['gpuComputeMs', 'same'],
+      ['throughputQps', 'slower'],
+    ]);
+  }
   expect(new Set(compared.geometricMeans.map(({ metric }) => metric))).toEqual(new Set(['gpuComputeMs']));
 });
 

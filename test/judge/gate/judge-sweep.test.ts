@@ -336,3 +336,18 @@ test('the newest values over the reference levels, with an interval from those o
 test('a cell that failed is left out', () => {
   expect(meanChange(judgedOf([...NOW.slice(0, 3), null]), EVIDENCE)).toMatchObject({ cells: 3, leftOut: 1 });
 });
+
+test('a p99 that follows its GPU time later belongs to the finding, a larger loss does not', () => {
+  const found = (loss: number) => {
+    const normal = normals(3);
+    const values = (_cell: number, sweep: number, metric: GatedMetricId): number[] => {
+      const [begin, factor] = metric === 'p99Ms' ? [16, loss] : [10, 1.06];
+      return Array.from({ length: 3 }, () => Math.exp(0.002 * normal()) * (sweep < begin ? 1 : factor));
+    };
+    const gate = new SimulatedGate({ cells: simulatedCells(1), metrics: ['gpuComputeMs', 'p99Ms'], values });
+    for (let sweep = 0; sweep < 20; sweep += 1) gate.next();
+    return gate.findings.map(({ cells }) => cells.map(({ metric }) => metric));
+  };
+  expect(found(1.06)).toEqual([['gpuComputeMs', 'p99Ms']]);
+  expect(found(1.2)).toEqual([['gpuComputeMs'], ['p99Ms']]);
+});
