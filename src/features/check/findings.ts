@@ -69,12 +69,9 @@ export async function checkedFindings(
       cells: keys,
       labels: keys.map((key) => labelIn(cells, key)),
       metrics: byMetric.flatMap((own) => clearest(own).map(changeOutput)),
-      details: details.map((change) => ({
-        key: change.cellKey,
-        label: labelIn(cells, change.cellKey),
-        ...changeOutput(change),
-        margin: change.margin,
-      })),
+      details: details.map(({ cellKey: key, margin, ...change }) => {
+        return { key, label: labelIn(cells, key), ...changeOutput(change), margin };
+      }),
       firstBad,
       lastGood,
       lastBad,
@@ -124,7 +121,7 @@ function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): Fin
     .flatMap((own) => own.toSorted((a, b) => rankOf(a) - rankOf(b)));
 }
 
-function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {
+function changeOutput({ metric, changePercent, ciPercent, before, after }: Omit<FindingCell, 'cellKey' | 'margin'>) {
   const { betterIs, label: title, unit } = gatedMetricOf(metric);
   return { metric, title, unit, betterIs, changePercent, ciPercent, before, after };
 }

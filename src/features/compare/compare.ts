@@ -47,7 +47,7 @@ export async function compare(base: string | undefined, head: string | undefined
     const isChosen = Object.entries(options).some(([name, value]) => value !== undefined && CHOICE.test(name));
     if (base !== undefined || isChosen) {
       const sides = await resolveSides(store.db, base, head, io, { branch: options.branch });
-      const checked = options.json === true ? null : await judgedHead(store.db, sides.head, io);
+      const checked = options.json === true ? silent : await judgedHead(store.db, sides.head, io);
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
@@ -84,13 +84,15 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
 
 type Text = (look: Look) => readonly string[];
 
+const silent: Text = () => [];
+
 /** Options that choose what is compared, and how. */
 const CHOICE = /^(?:across.+|filter|map|metric|minChange)$/;
 
 /** The headline of `bench check` for the sweep of a side, if that sweep was judged. */
 async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   const [sweep, ...others] = sweeps;
-  if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
+  if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return silent;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
   const checked = await checkedSweep(db, sweep, io, { onlyNewest: onlyThis });
@@ -98,11 +100,8 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
 }
 
 /** @param gate what the gate says of the head */
-export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate?: Text | null) {
-  printResult(io, options, output, (_, look) => [
-    ...compareText(output, details, look, options.map),
-    ...(gate?.(look) ?? []),
-  ]);
+export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate: Text = silent) {
+  printResult(io, options, output, (_, look) => [...compareText(output, details, look, options.map), ...gate(look)]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
   // If nothing could be compared, a gate fails.
@@ -118,9 +117,7 @@ export type Compared = Awaited<ReturnType<typeof compareReport>>;
 export async function compareReport(db: StoreDatabase, sides: Sides, options: Partial<CompareOptions>) {
   const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, options.filter);
-  if (chosen.length === 0) {
-    throw new UsageError('neither side has a matching cell; see `bench ls sweeps` and `bench ls cells`');
-  }
+  if (chosen.length === 0) throw new UsageError('neither side has a matching cell; see `bench ls cells`');
   const keys = chosen.map(({ key }) => key);
   const all = { base: comparedSide(db, sides.base, keys), head: comparedSide(db, sides.head, keys) };
   const metric = metricNamed(db, options.metric);

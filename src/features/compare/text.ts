@@ -13,6 +13,7 @@ import {
   changeStyle,
   describeCommit,
   estimateWords,
+  provenanceText,
   reasonTitle,
   reasonWords,
   verdictWord,
@@ -28,16 +29,11 @@ export interface ComparisonDetails {
 
 type ShownCell = ComparedCell & { readonly cell: KeyedCell };
 
-export function compareText(
-  comparison: Comparison,
-  { cells, namedShapes, sides }: ComparisonDetails,
-  look: Look,
-  map?: string | true,
-): string[] {
+export function compareText(comparison: Comparison, details: ComparisonDetails, look: Look, map?: string | true) {
+  const { cells, namedShapes, sides } = details;
   const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
   const shown = withCells(comparison.cells, cells).filter(({ verdict }) => verdict !== 'missing');
-  const provenance = [comparison.provenance].flat().join(', ');
   const headline = dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]);
   const methods = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
   const table = () =>
@@ -47,8 +43,8 @@ export function compareText(
   return [
     ...warned(across.map((difference) => `compared anyway: ${printable(difference)}`)),
     ...wrapHanging(headline, columns, 2).map(style.strong),
-    ...wrapHanging(sideLine('base', sides.base, provenance), columns, 6),
-    ...wrapHanging(sideLine('head', sides.head, provenance), columns, 6),
+    ...wrapHanging(sideLine('base', sides.base), columns, 6),
+    ...wrapHanging(sideLine('head', sides.head), columns, 6),
     ...warned([base.note, head.note, shift && shiftText(shift)]),
     ...(shown.length === 0 ? [] : ['', ...table()]),
     ...(counts.missing === 0 ? [] : ['', ...wrapHanging(missingText(comparison), columns, 2)]),
@@ -95,18 +91,12 @@ function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Reco
   return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');
 }
 
-function sideLine(name: string, { ref, sweeps }: Side, provenance: string): string {
+/** The provenance is first, so that a narrow terminal never truncates it. */
+function sideLine(name: string, { ref, sweeps }: Side): string {
   const [sweep] = sweeps;
-  const set = sweep?.recordingSet ?? null;
-  const parts = [
-    // First, so that a narrow terminal never truncates it.
-    set === null ? provenance : `recorded (${printable(set)})`,
-    printable(ref),
-    `sweep ${sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+')}`,
-    printable(sweep?.matrix ?? sweep?.name ?? ''),
-    sweep === undefined ? '' : describeCommit(sweep),
-  ];
-  return `${name}  ${dotted(parts)}`;
+  const id = `sweep ${sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+')}`;
+  const about = sweep === undefined ? [] : [printable(sweep.matrix ?? sweep.name ?? ''), describeCommit(sweep)];
+  return `${name}  ${dotted([sweep === undefined ? '' : provenanceText(sweep), printable(ref), id, ...about])}`;
 }
 
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {

@@ -48,11 +48,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const cells = inLabelOrder(cellsOfSweeps(db, ids, options.filter));
-  if (cells.length === 0) {
-    const problem =
-      options.filter === undefined ? 'these sweeps have no cell' : 'no cell of these sweeps matches the filter';
-    throw new UsageError(`${problem}; see \`bench ls sweeps\` and \`bench ls cells\``);
-  }
+  if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
   await yieldToEventLoop(io);
   const metric = metricNamed(db, options.metric);
   const said = judgementsOf({ checked: compared === null ? checked : null, compared }, metric);

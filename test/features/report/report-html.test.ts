@@ -134,7 +134,7 @@ describe('bench report --html', () => {
   });
 
   test.each([
-    ['no cell of these sweeps matches the filter', ['report', '--html', '--filter', 'model=nope']],
+    ['no cell of these sweeps matches', ['report', '--html', '--filter', 'model=nope']],
     ['there was no sweep at that time', ['report', '--html', '--as-of', '1999-01-01']],
     ['must be from 0 to 65535', ['serve', '--port', '65536']],
     ['no cell of these sweeps matches', ['serve', '--port', '0', '--filter', 'model=nope']],

@@ -19,19 +19,11 @@ export function storyOf(page: PageModel) {
   const { failed, faster, limits, slower, warnings } = standingOf(findings, series.cells);
   const [worst] = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
   if (worst !== undefined) return findingStory(worst, page);
-  return {
-    tone: failed > 0 ? 'slower' : 'quiet',
-    what: capitalized(series.headline),
-    size: '',
-    lead:
-      series.judgedBy === 'first'
-        ? markup`This is the first sweep of this matrix and branch. bench compares the next one with it.`
-        : markup`${detectableText(page)}`,
-    facts: [],
-    commands: [],
-    cell: steadiest(page),
-    finding: null,
-  };
+  const first = 'This is the first sweep of this matrix and branch. bench compares the next one with it.';
+  const lead = markup`${series.judgedBy === 'first' ? first : detectableText(page)}`;
+  const tone = failed > 0 ? 'slower' : 'quiet';
+  const none = { facts: [], commands: [], finding: null };
+  return { tone, what: capitalized(series.headline), size: '', lead, cell: steadiest(page), ...none };
 }
 
 /** The story of the worst finding, and of all of them the headline of `bench check`. */
@@ -42,16 +34,10 @@ function findingStory(worst: CheckedFinding, page: PageModel) {
   const own = firstOfEach(worst).find(({ key }) => keys.has(key));
   const isOnly = findings.every((one) => one.id === worst.id || !(isShownWhole(one) || isPresent(one)));
   const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
-  return {
-    tone: worst.direction,
-    what,
-    size,
-    lead: markup`${aboutText(worst, page)}${isOnly ? base : markup` <a href="#findings">All: ${series.headline}</a>`}`,
-    facts: factsOf(worst, page),
-    commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
-    cell: own?.key ?? steadiest(page),
-    finding: worst.id,
-  };
+  const lead = markup`${aboutText(worst, page)}${isOnly ? base : markup` <a href="#findings">All: ${series.headline}</a>`}`;
+  const commands = [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)];
+  const shown = { facts: factsOf(worst, page), cell: own?.key ?? steadiest(page), finding: worst.id };
+  return { tone: worst.direction, what, size, lead, commands, ...shown };
 }
 
 /** For a sweep without findings: the change that would have been detected. */
@@ -82,19 +68,12 @@ function comparedStory(page: PageModel, compare: NonNullable<PageModel['compare'
     note === null ? [] : `${shortened(note, 200)}.`,
   );
   const unclear = counts.unclear === 0 ? [] : [`${count(counts.unclear, 'cell')} unclear: too few runs.`];
-  return {
-    tone,
-    what: worst === null ? none : `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
-    size: worst === null ? ` in ${count(judged, 'compared cell')}${rest}` : ` by ${rangeText(sizes)}`,
-    lead: markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`,
-    facts: [],
-    commands: [
-      ...(worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])]),
-      shellLine(['bench', 'compare', baseRef, headRef]),
-    ],
-    cell: worst?.key ?? steadiest(page),
-    finding: null,
-  };
+  const what = worst === null ? none : `${changed.length} of ${count(cells.length, 'cell')} ${tone}`;
+  const size = worst === null ? ` in ${count(judged, 'compared cell')}${rest}` : ` by ${rangeText(sizes)}`;
+  const lead = markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`;
+  const why = worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])];
+  const commands = [...why, shellLine(['bench', 'compare', baseRef, headRef])];
+  return { tone, what, size, lead, facts: [], commands, cell: worst?.key ?? steadiest(page), finding: null };
 }
 
 /** The finding, its size, start, certainty and next commands; the chart of the worst cell; the counts. */
