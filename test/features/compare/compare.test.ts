@@ -117,15 +117,9 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(ranged.stdout).toMatch(/^### ▲ 2 of 2 cells slower/);
   });
 
-  test('faster the other way round, and in throughput with its sign', async () => {
+  test('faster the other way round', async () => {
     const { code, json } = await compare('latest', 'latest~1');
     expect([code, json.counts]).toMatchObject([0, { faster: 2, slower: 0 }]);
-    const throughput = await compare('latest~1', 'latest', '--metric', 'throughputQps');
-    expect(throughput.code).toBe(1);
-    for (const cell of throughput.json.cells) {
-      expect(cell.verdict).toBe('slower');
-      expect(cell.changePercent).toBeLessThan(-10);
-    }
   });
 
   test.each([
