@@ -8,7 +8,7 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain, textWidth, wrapHanging } from '../../terminal/look.ts';
-import { dayText, directionWord, formatPercent, meanChangeText } from '../../terminal/numbers.ts';
+import { dayText, directionWord, formatPercent, meanChangeText, meanText } from '../../terminal/numbers.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -83,7 +83,8 @@ export function countsText(cells: readonly Said[], geometricMean: GeometricMean 
     countOf('same'),
     ...['unclear', 'no result', 'new'].filter((word) => numbers.has(word)).map(countOf),
   ].join('   ');
-  const parts = [counts, ...(geometricMean === null ? [] : [`geometric mean ${meanChangeText(geometricMean)}`])];
+  const mean = geometricMean && (geometricMean.leftOut === 0 ? meanChangeText : meanText)(geometricMean);
+  const parts = [counts, ...(mean === null ? [] : [`geometric mean ${mean}`])];
   const line = parts.join('   ');
   return textWidth(line) <= columns ? [line] : parts;
 }

@@ -1,5 +1,4 @@
 import type { Io } from '../../cli/io.ts';
-import { meanChange } from '../../judge/gate/judged-facts.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -61,7 +60,7 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
     cells: verdict.cells.map(({ cellKey, ...cell }) => {
       return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
     }),
-    geometricMean: meanChange(verdict.cells, evidence.cells),
+    geometricMean: verdict.geometricMean,
     notes: notesOf(judged),
   };
   return { judged, findings, standing, series: output };

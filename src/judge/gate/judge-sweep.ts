@@ -5,7 +5,7 @@ import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.
 import { isBuildLuck } from '../history/noise.ts';
 import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence, Candidate } from './evidence.ts';
-import { judgedCell, JudgedFacts } from './judged-facts.ts';
+import { judgedCell, JudgedFacts, meanChange } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import { cellChange, cellIn, rawChange, sizeOf, isSteady, steadyChanges } from './metric-changes.ts';
 import type { About, CellChange } from './metric-changes.ts';
@@ -29,11 +29,11 @@ export function judgeSweep(evidence: SweepEvidence) {
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
   const judgedOf = (about: About) => judgedCell(about, facts, findings);
-  const shown = mains.flatMap(({ cellKey, metric }) => {
-    const own = judgedOf({ cellKey, metric });
+  const own = mains.flatMap(({ cellKey, metric }) => judgedOf({ cellKey, metric }) ?? []);
+  const shown = own.map((cell) => {
+    const { cellKey, metric, verdict } = cell;
     const other = metric === 'gpuComputeMs' ? judgedOf({ cellKey, metric: 'throughputQps' }) : null;
-    const isOther = own !== null && other?.reason === null && isShownByThroughput(own.verdict, other.verdict);
-    return (isOther ? other : own) ?? [];
+    return other?.reason === null && isShownByThroughput(verdict, other.verdict) ? other : cell;
   });
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {
@@ -42,6 +42,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     findings,
     endedAcknowledgements: [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : [])),
     cells: shown,
+    geometricMean: meanChange(own, cells),
     judgedOf,
     candidates: candidatesOf(facts, findings),
   };

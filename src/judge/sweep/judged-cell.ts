@@ -97,7 +97,7 @@ export class JudgedCell {
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
-    const isOnlyRun = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
+    const isOnlyRun = sweep.runs === 1 && (this.#isOneAgainstOne || this.#mayBeOffRun(sweep, off));
     const isSure = !isOnlyRun && this.#isFar(off, sweep, this.home.count);
     const needed = Math.max(known.sweepsToReport(sweep.log, off), isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
@@ -118,6 +118,11 @@ export class JudgedCell {
 
   #tailOf({ mean, count }: Level, commonVariance: number): number {
     return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count);
+  }
+
+  /** One run against one run shows no noise. */
+  get #isOneAgainstOne(): boolean {
+    return this.home.count === 1 && this.noise.degrees === 0;
   }
 
   /** Whether a single run may be an accident, which is likelier with fewer quiet sweeps. */
@@ -168,6 +173,8 @@ export class JudgedCell {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + noise.sd ** 2) / (home.count - 1) / places);
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
+      if (this.#isDrifting && home.count === this.#sweeps && home.count <= RULES.referenceSweeps)
+        noise.replaceBy(noise.given(home.steps(slope)));
       this.#driftReported = home.startMean;
     }
     if (!this.#isDrifting) return null;

@@ -116,6 +116,12 @@ export class Level {
     }
   }
 
+  /** Differences of neighboring sweeps beyond a slope, and the scale of their variance. */
+  *steps(slope: number): Generator<[number, number]> {
+    for (let back = this.count - 1; back > 0; back -= 1)
+      yield [this.valueAt(back) - this.valueAt(back + 1) - slope * (this.placeAt(back) - this.placeAt(back + 1)), 2];
+  }
+
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
   line(): { slope: number; rest: number; places: number } {
     const n = this.count;

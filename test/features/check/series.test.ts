@@ -5,7 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';
 import { Repository } from '../../support/repository.ts';
-import { simulatedCells, type SimulatedNights, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import {
+  simulatedCells,
+  type SimulatedMachine,
+  type SimulatedNights,
+  simulateNights,
+  sweepOfNight,
+} from '../../support/simulated-store.ts';
 import { change, queryStore } from '../../support/store-dump.ts';
 
 /** Five runs a tenth of a percent apart. */
@@ -25,11 +31,10 @@ class Store {
   /** Adds a sweep of a matrix and a branch. */
   add(
     value: SimulatedNights['value'],
-    about: { matrix?: string; branch?: string | null; commit?: string; gpuUuid?: string } = {},
+    about: { matrix?: string; branch?: string | null; commit?: string; machine?: SimulatedMachine } = {},
   ): string {
-    const { branch = null, commit, gpuUuid, matrix = 'nightly' } = about;
-    const machine = gpuUuid === undefined ? {} : { machine: () => ({ gpuUuid }) };
-    const one = { ...machine, cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
+    const { branch = null, commit, machine = {}, matrix = 'nightly' } = about;
+    const one = { machine: () => machine, cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
     simulateNights(this.db, { ...one, value, commit: () => commit ?? null });
     const sweepId = sweepOfNight(this.sweeps);
     change(this.db, `UPDATE sweeps SET matrix = '${matrix}' WHERE sweep_id = '${sweepId}'`);
@@ -147,9 +152,10 @@ describe('the series of a store', () => {
     const store = new Store();
     const commit = repository.commit();
     const [ours, theirs] = ['GPU-aaaa', 'GPU-bbbb'];
-    for (const gpuUuid of [theirs, ours, theirs]) store.add(slowFrom(99), { branch: 'main', commit, gpuUuid });
+    for (const gpuUuid of [theirs, ours, theirs])
+      store.add(slowFrom(99), { branch: 'main', commit, machine: { gpuUuid } });
     const run = async (pushed: string, gpuUuid: string) => {
-      store.add(slowFrom(3), { branch: pushed, commit: repository.commit(), gpuUuid });
+      store.add(slowFrom(3), { branch: pushed, commit: repository.commit(), machine: { gpuUuid } });
       const [here, at] = [['--db', store.db], { cwd: repository.folder }];
       const { code, json } = await benchJson(OUTPUTS.check, ['check', '--branch', pushed, ...here], at);
       const compared = await benchJson(OUTPUTS.compare, ['compare', commit, 'HEAD', ...here], at);
@@ -162,9 +168,20 @@ describe('the series of a store', () => {
     expect(other).toMatchObject({ codes: [0, 4], counts: { slower: 0, incomparable: 4 } });
     expect(other.reasons).toEqual(new Set(['new']));
     expect(other.notes[0]).toContain('3 sweeps on another GPU, TensorRT major or locked clock left out');
-    store.add(slowFrom(3), { branch: 'main', commit, gpuUuid: 'GPU-cccc' });
+    store.add(slowFrom(3), { branch: 'main', commit, machine: { gpuUuid: 'GPU-cccc' } });
     expect((await bench(['check', '--branch', 'main', '--db', store.db], { cwd: repository.folder })).code).toBe(1);
   });
+});
+
+test('another TensorRT says nothing about an open finding', async () => {
+  const expected = 'first sweep: nothing to compare with; 1 cell slower: 1 open';
+  const store = new Store();
+  for (const tensorrt of ['10.6', '10.6', '10.6', '11.0']) {
+    store.add(slowFrom(2), { machine: { tensorrt } });
+    const { code, json } = await store.check();
+    const [{ headline, judgedBy } = { headline: '', judgedBy: '' }] = json.series;
+    if (tensorrt === '11.0') expect([code, judgedBy, headline]).toEqual([1, 'first', expected]);
+  }
 });
 
 test('a renamed matrix goes on', async () => {

@@ -129,8 +129,8 @@ describe('a filtered sweep in which the one measured cell is back', () => {
   });
 });
 
-test('a large change of one run against one run is unclear', () => {
-  const gate = gateOf(1, () => 1, { values: (_, sweep) => [sweep === 0 ? 1 : 1.157] });
+test.each([1.157, 1.667])('a change of one run against one run is unclear: x %f', (ratio) => {
+  const gate = gateOf(1, () => 1, { values: (_, sweep) => [sweep === 0 ? 1 : ratio] });
   gate.next();
   expect(gate.next()).toMatchObject({ findings: [], cells: [{ verdict: 'unclear', runs: 1, referenceSweeps: 1 }] });
 });
