@@ -3,12 +3,13 @@ import * as z from 'zod';
 import { isCalled } from '../records/verdict.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { alphaSpent } from '../statistics/p-values.ts';
-import { meanLog, tQuantile } from '../statistics/special-functions.ts';
+import { tQuantile } from '../statistics/special-functions.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
+import { detectableErrors, FALSE_SHARE, moreRunsUntil } from './run-noise.ts';
 import { valueRule } from './value-rule.ts';
 
 export interface GrowingCell extends TwoSides {
@@ -60,11 +61,16 @@ const EARLY_Q = 0.01;
 
 /**
  * Selects cells for one more run. Only the first rule could increase the number of false changes, so it alone spends 1
- * % over all looks (alpha spending). The second rule is stopping for futility, which reports nothing (Lachin 2005).
+ * % over all looks (alpha spending). The second rule, that the goal is detectable (power 90 %) in a comparison, is
+ * stopping for futility, which reports nothing (Lachin 2005).
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
+  const called = compared.filter(isCalled).length;
+  const detectable = (error: number, degrees: number): number =>
+    detectableErrors(tQuantile((FALSE_SHARE * Math.min(called + 1, cells.length)) / cells.length, degrees), degrees) *
+    error;
   const gains = new Map<string, number>();
   const limitedBySweeps: string[] = [];
   for (const cell of cells) {
@@ -72,17 +78,20 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     if (comparison !== undefined && isCalled(comparison)) continue;
     const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     // Without a base, assumes a sweep with as many runs.
-    const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
-    const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
+    const isAlone = cell.base.length === 0;
+    const runs: [number, number] = [isAlone ? cell.head.length : cell.base.length, cell.head.length];
+    const byRuns = Math.sqrt(variance * (1 / runs[0] + 1 / runs[1]));
     const bySweeps = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
-    const errors = tQuantile(0.05, degrees);
     const [low, high] = comparison?.ciPercent ?? [null, null];
-    const reach = low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
-    const change = cell.base.length === 0 ? 0 : Math.abs(meanLog(cell.head) - meanLog(cell.base));
+    const reach = low === null ? null : (Math.log1p(high / 100) - Math.log1p(low / 100)) / 2;
+    const error = reach === null ? byRuns : reach / tQuantile(0.05, degrees);
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
-    const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
-    if (isJudged && reach < wanted) continue;
-    if (isJudged && bySweeps > byRuns && change + errors * bySweeps >= wanted) {
+    const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
+    const isJudged = isAlone ? assumed === null : reach !== null;
+    if (isJudged && isEnough(error, isAlone ? Math.max(2 * (cell.head.length - 1), degrees) : degrees)) continue;
+    const isLimited =
+      bySweeps > byRuns && moreRunsUntil({ variance, degrees }, runs, 0, bySweeps ** 2, isEnough) === null;
+    if (isJudged && isLimited) {
       limitedBySweeps.push(cell.cellKey);
     } else {
       gains.set(cell.cellKey, byRuns / wanted / cell.runS);
@@ -129,7 +138,7 @@ export function undecided<Cell extends GrowingRuns>(
 ): { readonly open: Cell[]; readonly limited: Cell[] } {
   const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
   const look = Math.max(1, 1 + Math.max(0, ...cells.map(({ rounds }) => rounds)) - repeats);
-  const grown = growing.flatMap(({ cell, roundS: runS, ...runs }): GrowingCell[] => {
+  const grown = cells.flatMap(({ cell, roundS: runS, ...runs }): GrowingCell[] => {
     const metricId = gateMetric(metric, cell);
     const measured = [runs.base, runs.head].map((side) => side.filter(isMeasured));
     const valueOf = valueRule(measured.flat(), metricId);

@@ -28,7 +28,7 @@ import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
-const WORTH_TELLING = { percent: 0.8, deviations: 2 };
+const WORTH_TELLING = { percent: 1.5, deviations: 4 };
 
 export interface MoreRunsContext {
   readonly db: StoreDatabase;
