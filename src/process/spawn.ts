@@ -30,6 +30,8 @@ export interface Invocation {
   readonly gpus?: number;
   /** True while it is being measured, so that nothing may disturb it. */
   readonly isTimed?: boolean;
+  /** The GPU first cools down to this temperature in degrees Celsius, if no other cool-down was requested. */
+  readonly coolToC?: number | undefined;
   /** A process that runs inference on the same GPU meanwhile: see `spawnWithNeighbor`. */
   readonly neighbor?: Pick<Invocation, 'args' | 'stdoutPath' | 'stderrPath'> & {
     /** Differs from the mark of the measured process: everything with that mark is killed when that process ends. */

@@ -94,7 +94,9 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
   return async (invocation, signal, onStart) => {
-    const { env, gpus = 1, isTimed } = invocation;
+    const { coolToC, env, gpus = 1, isTimed } = invocation;
+    const cooler = coolToC === undefined ? null : { kind: 'temperature' as const, maxC: coolToC };
+    const wanted = request ?? cooler;
     const together = gpusTogether(gpus, device, pool)?.map(({ uuid }) => uuid);
     const numbers = gpus === 1 ? [null] : Array.from({ length: gpus }, (_, gpu) => gpu);
     const names = together ?? numbers.map((number) => unnamedGpu(number, io.env));
@@ -103,7 +105,10 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
     try {
       // All locks are taken in the same order, so that no two processes wait for each other.
       for (const name of names.toSorted()) locks.push(await takeGpu(name, io.env, onNote, { signal, onWait }));
-      if (request !== null && isTimed) await coolDown(request, { temperatureC, onNote }, signal);
+      if (cooler !== null && wanted === cooler) {
+        onNote(`the GPU was throttled by heat: the run is repeated once it has cooled down to ${cooler.maxC} °C`);
+      }
+      if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };
       return await spawnWithNeighbor(io.spawn)(locked, signal, (pid) => {

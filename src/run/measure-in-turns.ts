@@ -7,6 +7,7 @@ import { filledArgs, type LoadableEngine, loadableEngine } from '../engines/engi
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
 import { outcomeReason } from '../records/outcome.ts';
+import type { Spawn } from '../process/spawn.ts';
 import { type PlannedRun, buildRefsOf } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
@@ -170,9 +171,11 @@ class Turns {
 
   /** @returns null when nothing was run */
   private async start(turn: Turn, place: number): Promise<EndedAttempt | null> {
-    const { pair, run, side } = turn;
+    const { coolToC, pair, run, side } = turn;
     this.signal.throwIfAborted();
-    const worker = this.worker(side, place);
+    const own = this.worker(side, place);
+    const spawn: Spawn = (invocation, ...rest) => own.spawn({ ...invocation, coolToC }, ...rest);
+    const worker = { ...own, spawn };
     const runId = runIdOf(worker.sweep.sweepId, run);
     if (isStored(turn)) {
       this.counts.kept += 1;

@@ -81,7 +81,8 @@ function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<Swee
     if (again.length > 0) {
       const before = counts.measured;
       first.onEvent({ kind: 'measuredAgain', runs: again });
-      yield turnsOf(again);
+      const coolToC = coolerTemperatures(first);
+      yield turnsOf(again).map((turn) => ({ ...turn, coolToC: coolToC.get(turn.run.cellKey) }));
       counts.replaced += counts.measured - before;
     }
     for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
@@ -161,6 +162,21 @@ function runsToMeasureAgain({ db, plan, program, sweep }: SweepContext): Planned
       ({ repeat }) => repeat <= limit,
     );
   });
+}
+
+/** Far enough below the temperature at which the GPU was throttled that a run of seconds does not reach it again. */
+const COOLER_BY_C = 10;
+
+/** For each cell that heat throttled, the temperature in degrees Celsius at which it is measured again. */
+function coolerTemperatures({ db, sweep }: SweepContext): Map<CellKey, number> {
+  const hot = cellRunsOf(db, [sweep.sweepId]).filter(
+    ({ flags, outcome }) => outcome.kind === 'unfit' && flags.some(({ id }) => id === 'thermalSlowdown'),
+  );
+  return new Map(
+    hot.flatMap(({ cellKey, values }) =>
+      values.temperatureC === null ? [] : [[cellKey, values.temperatureC - COOLER_BY_C]],
+    ),
+  );
 }
 
 /** Runs available per cell; null for a real trtexec. */

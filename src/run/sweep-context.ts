@@ -67,6 +67,8 @@ export interface Turn {
   readonly run: PlannedRun;
   /** The existing engine of a run in a pair. */
   readonly pair?: PairEngine;
+  /** The GPU first cools down to this temperature in degrees Celsius. */
+  readonly coolToC?: number | undefined;
 }
 
 /** How to run one of the two engines of a pair. */

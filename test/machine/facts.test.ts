@@ -9,6 +9,7 @@ import { chooseClocks, coolDown, readClockRequest, readCoolDown } from '../../sr
 import { bench, ROOT } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { stubMatrix } from '../support/stub.ts';
+import { batchMatrix } from '../support/trouble.ts';
 
 test.each([
   [{}, null, null],
@@ -118,6 +119,17 @@ describe('before a timed run', () => {
     const { notes, waits } = await cooled([70], 45);
     expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(300_000);
     expect(notes).toEqual(['the GPU is still at 70 °C after 5 min: measured anyway']);
+  });
+
+  test('a run that heat throttled is repeated when the GPU is 10 °C cooler', async () => {
+    const machine = new GpuMachine(1, { hot: true, temperatures: [80, 78, 77] });
+    const matrix = batchMatrix(machine.folder, [1], ['repeats: 1']);
+    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', join(machine.folder, 'bench.sqlite')];
+    const { stderr } = await bench(args, { env: { ...machine.env, STUB_DELAY_MS: '1400' } });
+    const told = 'the GPU was throttled by heat: the run is repeated once it has cooled down to 77 °C';
+    expect(stderr.split(told)).toHaveLength(2);
+    const [, throttled, again] = machine.spans;
+    expect((again?.startMs ?? 0) - (throttled?.endMs ?? 0)).toBeGreaterThanOrEqual(2000);
   });
 
   test('of each timed run, and of no build', async () => {

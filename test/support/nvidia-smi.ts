@@ -36,6 +36,8 @@ export interface StubSmi {
   readonly list?: string;
   /** What it says of the temperature, one after the other; the last one stays. */
   readonly temperatures?: readonly number[];
+  /** Whether its samples say that heat slows the GPU down, at 87 °C. */
+  readonly hot?: boolean;
 }
 
 export interface SmiOnPath {

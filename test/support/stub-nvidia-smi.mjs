@@ -3,6 +3,7 @@
 //   report   file with what `-q -x` prints
 //   list     what `-L` prints
 //   temperatures  what it says of the temperature, one after the other; the last one stays (needs the journal)
+//   hot      true if its samples say that heat slows the GPU down, at 87 °C
 //   apps     what `--query-compute-apps` prints
 //   held     pairs of a process number and MiB that `pmon` prints
 //   older    true for a driver that knows only throttle reasons
@@ -16,6 +17,7 @@ const {
   apps = '',
   fails,
   hangs,
+  hot = false,
   held = [],
   list = '',
   older = false,
@@ -33,10 +35,10 @@ const VALUES = {
   'clocks.mem': ['clocks.current.memory [MHz]', '3201 MHz'],
   'power.draw': ['power.draw [W]', '412.50 W'],
   'power.limit': ['power.limit [W]', '700.00 W'],
-  'temperature.gpu': ['temperature.gpu', '51'],
+  'temperature.gpu': ['temperature.gpu', hot ? '87' : '51'],
   'utilization.gpu': ['utilization.gpu [%]', '99 %'],
   'memory.used': ['memory.used [MiB]', '1011 MiB'],
-  'clocks_event_reasons.active': ['clocks_event_reasons.active', '0x0000000000000004'],
+  'clocks_event_reasons.active': ['clocks_event_reasons.active', hot ? '0x0000000000000040' : '0x0000000000000004'],
   'clocks_throttle_reasons.active': ['clocks_throttle_reasons.active', '0x0000000000000004'],
   'pcie.link.gen.current': ['pcie.link.gen.current', '[N/A]'],
   'pcie.link.width.current': ['pcie.link.width.current', '16'],
