@@ -2,7 +2,7 @@ import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { count, formatNumber, formatPercent, intervalText, meanText, rangeText } from '../../terminal/numbers.ts';
-import { marksOf, type ReportedSweep, type ReportRow as Row, rowsOf } from './reported-sweep.ts';
+import { insideTimes, marksOf, type ReportedSweep, type ReportRow as Row, rowsOf } from './reported-sweep.ts';
 
 type Status = Row['status'];
 
@@ -77,7 +77,7 @@ function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
 }
 
 function aboutLine(report: ReportedSweep, rows: readonly Row[]): string {
-  const { baseRef, baseSweep, geometricMean, ref, sweeps } = report;
+  const { baseRef, baseSweep, cells, geometricMean, ref, sweeps } = report;
   const [sweep] = sweeps;
   const set = sweep.recordingSet === null ? '' : ` (${markdown(sweep.recordingSet)})`;
   const gpus = new Set(rows.flatMap(({ gpu }) => gpu ?? []));
@@ -89,6 +89,7 @@ function aboutLine(report: ReportedSweep, rows: readonly Row[]): string {
     ...[...gpus].map(markdown),
     sweep.tensorrt === null ? '' : `TensorRT ${markdown(sweep.tensorrt)}`,
     geometricMean === null || geometricMean.cells < 2 ? '' : `geometric mean ${meanText(geometricMean)}`,
+    insideTimes(cells) ?? '',
   ]
     .filter((part) => part !== '')
     .join(' · ');

@@ -86,6 +86,12 @@ export interface ReportedSweep {
   readonly environments: ReadonlyMap<string, Environment>;
 }
 
+/** What is in the times of trtexec; null without its cells. */
+export function insideTimes(cells: readonly Pick<ReportedCell, 'cell'>[]): string | null {
+  if (cells.every(({ cell }) => cell.harness !== undefined)) return null;
+  return 'trtexec times inference only, without pre- and post-processing; copies are in latency where data transfers are on, never in GPU time';
+}
+
 export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
   const byLabel = Map.groupBy(cells, cellLabel);
   return new Map(

@@ -3,6 +3,7 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
+import { insideTimes } from '../../export/index.ts';
 import { type FoundInCell, type PageModel, type Row, SPARK_SWEEPS, cellSparks, findingAnchor } from './cell-rows.ts';
 import { type HtmlColumn, htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
@@ -20,6 +21,7 @@ export function cellsView(page: PageModel): Markup {
     `${count(cells.length, 'cell')} by ${metrics}, ${series.provenance} results`,
     hasLevels ? `worst first: verdict and change against ${against}` : null,
     words.caption,
+    insideTimes(cells),
   ];
   const caption = notes.filter(Boolean).join('; ');
   const table = htmlTable(caption, columns, rows, ({ report, verdict }) => {
