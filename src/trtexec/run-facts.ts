@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { LayerInfo, LayerProfile } from '../records/layer-info.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { Immutable } from '../records/scalars.ts';
-import type { TimeLimit } from '../records/time-limit.ts';
+import type { ProcessResult } from '../process/spawn.ts';
 
 /** Columns of `--exportTimes` under the names that trtexec has used since 8.0; all in milliseconds. */
 export const QUERY_TIME_COLUMNS = [
@@ -33,19 +33,7 @@ export interface QueryTimes {
 }
 
 /** How a process ended according to the operating system. Null if unknown (a bare log). */
-export interface ProcessFacts {
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly timedOut: boolean;
-  /** The limit that ended it; null if none did, or not recorded. */
-  readonly limit: TimeLimit | null;
-  /** True if bench itself ended it, on Ctrl-C. */
-  readonly cancelled: boolean;
-  /** True if bench ended it because its log grew beyond 1 GiB. */
-  readonly logTooLong: boolean;
-  /** How its neighbor ended, if it ended first. */
-  readonly neighborEnded?: string | null;
-}
+export type ProcessFacts = Omit<ProcessResult, 'startProblem' | 'startedAt' | 'wallS'>;
 
 /** The names under which bench asks for the exports of a run. */
 export const USUAL_NAMES = {
