@@ -116,7 +116,11 @@ export function namedCells(cells: readonly KeyedCell[], names: readonly string[]
  * @throws UsageError unless the name matches exactly one cell
  */
 export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
-  return onlyCell(namedCells(cells, [name], others), `${printable(name)} is`, cells);
+  const found = namedCells(cells, [name], others);
+  // The words of a cell may be some of another one's.
+  const nameOf = shortNames(cells);
+  const whole = found.filter((cell) => nameOf(cell) === name);
+  return onlyCell(whole.length === 1 ? whole : found, `${printable(name)} is`, cells);
 }
 
 const LISTED = 5;

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
 import { openStore } from '../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { testIo } from '../support/io.ts';
 import { stubMatrix } from '../support/stub.ts';
 import { spawnProcess } from '../../src/process/spawn-process.ts';
@@ -174,7 +174,7 @@ test('-q leaves results and errors', async () => {
 });
 
 test('a stack under BENCH_DEBUG=1 names lines of the sources', async () => {
-  const { stderr } = await bench(['compare', '--db', join(temporaryFolder(), 'none.sqlite')], {
+  const { stderr } = await benchProcess(['compare', '--db', join(temporaryFolder(), 'none.sqlite')], {
     env: { BENCH_DEBUG: '1' },
   });
   expect(stderr).toMatch(/src\/features\/compare\/compare\.ts:\d+:\d+/);

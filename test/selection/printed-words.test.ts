@@ -1,6 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 
+import { namedCell } from '../../src/selection/by-name.ts';
+import { shortNames } from '../../src/terminal/cell-columns.ts';
 import { bench } from '../support/bench.ts';
+import { imageCell } from '../support/image-cell.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { jsonOf, OUTPUTS } from '../support/outputs.ts';
 
@@ -66,4 +69,15 @@ test.each([
 ])('%j says what could have been meant', async (args, line) => {
   const { code, stderr } = await inStore(...args);
   expect([code, stderr.slice(0, line.length + 7)]).toEqual([2, `bench: ${line}`]);
+});
+
+test('a name whose words are some of another one names its own cell', () => {
+  const cells = [{}, { level: '3' }].map((axisFlags) =>
+    imageCell({ model: 'own', precision: 'fp16', batch: 16, axisFlags }),
+  );
+  const names = cells.map(shortNames(cells));
+  expect([names, names.map((name) => namedCell(cells, name))]).toEqual([
+    ['own fp16 b16', 'own fp16 b16 level=3'],
+    cells,
+  ]);
 });

@@ -151,14 +151,17 @@ const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*|enqueue time now [^:]*):
 
 /** Reasons for the verdicts, each once with its number of cells. A reason that the cause names is omitted. */
 function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
-  const reasons = cells.flatMap(({ cause, reasons: own }) =>
-    own.filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true),
+  const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
+    own
+      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true)
+      .map((reason) => ({ label, reason })),
   );
-  const byHead = Map.groupBy(reasons, (reason) => reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason);
+  const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason);
   const texts = [...byHead].map(([head, same]) => {
-    const [first = head] = same;
-    const text = reasonTitle(first) !== null || same.every((reason) => reason === first) ? first : head;
-    return `${printable(reasonWords(text))} (${count(same.length, 'cell')})`;
+    const [{ label, reason: first } = { label: '', reason: head }] = same;
+    const text = reasonTitle(first) !== null || same.every(({ reason }) => reason === first) ? first : head;
+    const where = same.length === 1 && cells.length > 1 ? printable(label) : count(same.length, 'cell');
+    return `${printable(reasonWords(text))} (${where})`;
   });
   return firstOf(texts, MAX_REASONS, 'more reasons', look.style.dim, look);
 }
