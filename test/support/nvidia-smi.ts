@@ -20,6 +20,7 @@ export const NO_SAMPLE: TelemetrySample = {
   clockReasons: null,
   pcieGeneration: null,
   pcieWidth: null,
+  powerCapPercent: null,
 };
 
 /** How the stub behaves: see `stub-nvidia-smi.mjs`. */

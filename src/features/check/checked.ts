@@ -55,7 +55,7 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
     judgedBy: verdict.judgedBy,
     sweeps: evidence.sweeps.length,
     baseBranch,
-    ...saidOf(standing, verdict.judgedBy === 'first', baseline === null ? baseBranch : `baseline ${baseline}`),
+    ...saidOf(standing, judged, baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
     cells: verdict.cells.map(({ cellKey, ...cell }) => {
       return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
@@ -72,7 +72,9 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 
 function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): string[] {
   const { cells, rules, sweeps } = evidence;
-  const leftOut = cells.filter(({ isLeftOut }) => isLeftOut).length;
+  const leftOut = cells.filter(
+    ({ isLeftOut, metrics }) => isLeftOut && metrics[0]?.history.places[0] !== undefined,
+  ).length;
   return [
     missing !== null &&
       `gate.against: no baseline ${printable(missing)} is set: the reference is the last accepted level`,
@@ -110,7 +112,8 @@ export function standingOf(findings: readonly CheckedFinding[], cells: readonly 
 type Standing = ReturnType<typeof standingOf>;
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open`. The first of the found things is its verdict. */
-function saidOf(standing: Standing, isFirst: boolean, base: string | null) {
+function saidOf(standing: Standing, { captured, verdict: { judgedBy } }: JudgedSeries, base: string | null) {
+  const isFirst = judgedBy === 'first';
   const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
   // If no cell has a result and a reference, it is unknown whether any is slower.
   const isQuiet = slower.length + limits.length + warnings.length === 0 && compared > 0;
@@ -127,6 +130,7 @@ function saidOf(standing: Standing, isFirst: boolean, base: string | null) {
     isFirst ? 'first sweep: nothing to compare with' : isQuiet && 'nothing slower',
     !isFirst && compared === 0 && apart !== '' && `no cell to compare: ${apart}`,
     ...Object.values(found),
+    captured > 0 && `${count(captured, 'cell')} captured`,
     acknowledged.length > 0 && `${count(acknowledged.length, 'finding')} acknowledged`,
     base !== null && `compared with ${base}`,
   ];

@@ -19,7 +19,7 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
-import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
+import { capturedCells, matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { count } from '../../terminal/numbers.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Series } from './series.ts';
@@ -27,20 +27,26 @@ import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precisi
 
 /** The cells of the newest sweep and of the one before. `leftOut`: those of the matrix that a filter left out. */
 function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
-  const { planned, leftOut } = matrixCellsOf(db, sweep.sweepId);
-  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => matrixCellsOf(db, sweepId));
-  const all = [{ planned, leftOut }, ...before].flatMap((one) => [...one.planned, ...(one.leftOut ?? [])]);
-  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut?.has(key) === true;
+  const ofSweep = (sweepId: SweepId) => {
+    const [{ planned, leftOut }, captured] = [matrixCellsOf(db, sweepId), capturedCells(db, sweepId)];
+    const measured = new Set([...planned].filter((key) => !captured.has(key)));
+    return { planned: measured, leftOut: leftOut ?? [], captured };
+  };
+  const { planned, leftOut: filtered, captured } = ofSweep(sweep.sweepId);
+  const leftOut = new Set<string>([...filtered, ...captured]);
+  const before = sweeps.length < 2 ? [] : sweeps.slice(-2, -1).map(({ sweepId }) => ofSweep(sweepId));
+  const all = [{ planned, leftOut }, ...before].flatMap((one) => [...one.planned, ...one.leftOut]);
+  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut.has(key);
   const chosen = inLabelOrder([...findCells(db, [...new Set(all)]).values()]).filter((cell) => !isLeft(cell));
   const byEligible = Map.groupBy(chosen, ({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
   const ineligible = byEligible.get(false)?.filter(({ key }) => planned.has(key)).length ?? 0;
-  return { cells: byEligible.get(true) ?? [], planned, leftOut: new Set(leftOut), ineligible };
+  return { cells: byEligible.get(true) ?? [], planned, leftOut, ineligible, captured };
 }
 
 /** @param baseline index of a named baseline among the sweeps; null if the last accepted level is the reference */
 export function readEvidence(db: StoreDatabase, series: Series, baseline: number | null, gated: readonly MetricId[]) {
   const { sweep, sweeps } = series;
-  const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
+  const { captured, cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
   const keys = cells.map(({ key }) => key);
   const metrics = [...new Set([...gated, ...cells.map((cell) => gateMetric(null, cell))])];
@@ -117,6 +123,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
       ({ isLeftOut, metrics: own }) => !isLeftOut || own.some(({ history }) => history.places.length > 0),
     ),
     environments,
+    captured: captured.size,
     notes: [
       ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
       sweepsOfOtherMachine > 0 &&

@@ -66,7 +66,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const rules = gateRules(settings, options.minChange ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const metrics = [...GATED, ...limited];
-  const { notes, ...read } = readEvidence(db, series, baselinePlace, metrics);
+  const { captured, notes, ...read } = readEvidence(db, series, baselinePlace, metrics);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
@@ -77,7 +77,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
   // The name of the baseline against which the sweep is judged, or that of one that does not exist.
   const [against, missingBaseline] = baseline === undefined ? [null, name] : [name, null];
-  return { series, evidence, verdict: judgeSweep(evidence), baseline: against, missingBaseline, notes };
+  return { series, evidence, verdict: judgeSweep(evidence), baseline: against, missingBaseline, captured, notes };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */

@@ -5,7 +5,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { newestOfSeries, onOtherBranches, seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { newestOfSeries, notCaptures, onOtherBranches, seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
@@ -38,7 +38,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const ofBranch =
     branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
-  if (found.length > 0) return found;
+  if (found.length > 0) return notCaptures(db, found);
   if (until !== null && newestOfSeries(db, null).some((sweep) => branch === undefined || sweep.branch === branch))
     throw new UsageError(`--as-of ${until.slice(0, 10)}: there was no sweep at that time`);
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);

@@ -33,6 +33,13 @@ export function readBuild(
   const build = mergeBuild(file.build, model.build);
   const allowsUnknown = file.allowUnknownFlags === true;
   const ownPath = [...model.path, 'build', 'flags'];
+  const onAxes = flagsOfPoint(point, actsInBuild, list);
+  const flags = {
+    ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
+    ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
+    ...onAxes,
+  };
+  const limits = limitFlags(model, build, flags, onAxes, list);
   return {
     source,
     profiles,
@@ -40,12 +47,7 @@ export function readBuild(
     isFrozen: build.engine === 'frozen',
     isVerbose: build.verbose ?? false,
     plugins: readPlugins(file, model, list),
-    flags: {
-      ...limitFlags(model, build, list),
-      ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
-      ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
-      ...flagsOfPoint(point, actsInBuild, list),
-    },
+    flags: { ...limits, ...flags, ...limits },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
     firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
@@ -128,17 +130,31 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): P
 const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
- * Builder limits as options with their positions.
+ * Builder limits as options with their positions; memory pools with those of the other flags. A limit that is also on
+ * an axis is a mistake, as for flags: the cell would not say which of the two was used.
  * @param build settings merged with the common ones
  */
-function limitFlags(model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
+function limitFlags(model: MatrixModel, build: BuildFile, flags: Flags, onAxes: Flags, list: MistakeList): Flags {
   // Plain integers are MiB in every version, but versions read suffixes differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
   const ownPath = [...model.path, 'build'];
-  const flags = keysOf(FLAG_OF).flatMap((setting) => {
+  const limits = keysOf(FLAG_OF).flatMap((setting) => {
+    const flag = FLAG_OF[setting];
     const at = list.keyAt([...(model.build[setting] === undefined ? ['build'] : ownPath), setting]);
-    return texts[setting] === '' ? [] : [[FLAG_OF[setting], { value: [texts[setting]], at }] as const];
+    const [own, stated] = [byPool([texts[setting]]), byPool(flags[flag]?.value ?? [])];
+    const twice = onAxes[flag] && [...own.keys()].find((pool) => stated.has(pool));
+    if (twice !== undefined)
+      list.addAt(at, `${[setting, twice].filter(Boolean).join('.')} is on an axis already: state one of the two`);
+    return texts[setting] === ''
+      ? []
+      : [[flag, { value: [[...new Map([...own, ...stated]).values()].join(',')], at }] as const];
   });
-  return Object.fromEntries(flags);
+  return Object.fromEntries(limits);
+}
+
+/** The parts of a value by pool; by '' a value that is not of pools. */
+function byPool(value: readonly string[]): Map<string, string> {
+  const parts = value.flatMap((text) => text.split(',')).filter((part) => part !== '');
+  return new Map(parts.map((part) => [part.replace(/^(\w+):.*|.*/, '$1'), part]));
 }

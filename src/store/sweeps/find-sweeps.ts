@@ -38,11 +38,12 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number, ...fir
 }
 
 /**
+ * A sweep of captures alone counts only if there is no other.
  * @param branch null for imports without a branch
  * @param like restricts the search to its matrix and provenance
  */
 export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
-  return finishedLike(db, equalOrNull(sweeps.branch, branch), like, 1)[0] ?? null;
+  return finishedLike(db, equalOrNull(sweeps.branch, branch), like, 1, isCapture)[0] ?? null;
 }
 
 /**
@@ -56,7 +57,14 @@ export function newestDone(
   isWanted: (sweep: Sweep) => boolean = () => true,
 ): Sweep | null {
   const which = branch === null ? isRepresentative : equalOrNull(sweeps.branch, branch);
-  return finishedLike(db, which, like, MAX_OTHERS).find(isWanted) ?? null;
+  return finishedLike(db, which, like, MAX_OTHERS, isCapture).find(isWanted) ?? null;
+}
+
+/** Those of some sweeps that are not captures alone; all of them if all are. */
+export function notCaptures(db: StoreDatabase, some: readonly Sweep[]): readonly Sweep[] {
+  const ids = some.map(({ sweepId }) => sweepId);
+  const measured = select(db, and(isAmong(sweeps.sweepId, ids), not(isCapture)), ids.length);
+  return measured.length > 0 ? measured : some;
 }
 
 /** Finished sweeps, newest first, including health checks but not experiments, bisections and comparisons. */
@@ -69,9 +77,9 @@ const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
 const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
 const isRepresentative = and(isNoExperiment, isOnBranch);
 
-function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number): Sweep[] {
+function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number, ...first: SQL[]) {
   const isLike = like === null ? isFinished : ofMatrices([like.matrix], like.provenance);
-  return select(db, and(isLike, which), limit);
+  return select(db, and(isLike, which), limit, ...first);
 }
 
 type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;

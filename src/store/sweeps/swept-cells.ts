@@ -16,6 +16,16 @@ export function matrixCellsOf(db: StoreDatabase, sweepId: SweepId) {
   return { planned, leftOut: leftOut === null ? null : new Set(leftOut.filter((key) => !planned.has(key))) };
 }
 
+/** Cells of the sweep of which every run is a capture for a profiler, which is never judged. */
+export function capturedCells({ $client }: StoreDatabase, sweepId: SweepId): Set<string> {
+  const statement = $client.prepare<[SweepId], CellKey>(
+    `SELECT r.cell_key FROM runs r LEFT JOIN run_flags f ON f.run_id = r.run_id AND f.flag = 'capture'
+      WHERE r.sweep_id = ? AND r.role = 'timed' AND r.cell_key IS NOT NULL
+      GROUP BY r.cell_key HAVING count(*) = count(f.run_id)`,
+  );
+  return new Set(statement.pluck().all(sweepId));
+}
+
 /** IDs of the sweeps that have a fit run of any cell. */
 export function withFitRuns({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Set<SweepId> {
   const statement = $client.prepare<[string], SweepId>(

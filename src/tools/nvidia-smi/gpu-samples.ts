@@ -40,6 +40,7 @@ const SAMPLE_COLUMNS = {
   memoryUsedMib: ['memory.used', 'fb'],
   pcieGeneration: ['pcie.link.gen.current', 'pcie.link.gen.gpucurrent'],
   pcieWidth: ['pcie.link.width.current'],
+  powerCapPercent: ['pviol'],
 } as const;
 
 const numbersSchema = z.record(z.enum(keysOf(SAMPLE_COLUMNS)), z.number().nullable());
@@ -135,18 +136,11 @@ function dmonInstant(row: Row): string | null {
   return instantOrNull(`${date} ${row.get('Time') ?? ''}`);
 }
 
-/** A sample is one of the power cap from this percentage of its time on. */
-const CAPPED_PERCENT = 50;
-
-/** dmon reports violations of the power cap in percent of the time, and of a thermal limit as yes or no. */
+/** dmon reports a thermal limit as yes or no. Violations of the power cap, in percent of the time, are a number. */
 function dmonReasons(row: Row): ClockReason[] | null {
-  const power = numberOrNull(row.get('pviol'));
   const thermal = numberOrNull(row.get('tviol'));
-  if (power === null && thermal === null) return null;
-  return [
-    ...((power ?? 0) >= CAPPED_PERCENT ? (['swPowerCap'] as const) : []),
-    ...((thermal ?? 0) > 0 ? (['swThermalSlowdown'] as const) : []),
-  ];
+  if (thermal === null && numberOrNull(row.get('pviol')) === null) return null;
+  return (thermal ?? 0) > 0 ? ['swThermalSlowdown'] : [];
 }
 
 /** Facts that can only be read during the run, in addition to the samples. */
@@ -202,10 +196,14 @@ function workingSamples(samples: readonly TelemetrySample[]): readonly Telemetry
 
 function reasonShares(samples: readonly TelemetrySample[]): RunTelemetry['clockReasons'] {
   const stated = samples.flatMap(({ clockReasons }) => (clockReasons === null ? [] : [clockReasons]));
+  const capped = samples.flatMap(({ powerCapPercent }) => powerCapPercent ?? []);
   return Object.fromEntries(
     CLOCK_REASONS.flatMap((reason) => {
-      const active = stated.filter((reasons) => reasons.includes(reason)).length;
-      return active === 0 ? [] : [[reason, active / stated.length]];
+      const share =
+        reason === 'swPowerCap' && capped.length > 0
+          ? capped.reduce((sum, percent) => sum + percent, 0) / capped.length / 100
+          : stated.filter((reasons) => reasons.includes(reason)).length / stated.length;
+      return share > 0 ? [[reason, share]] : [];
     }),
   );
 }

@@ -142,7 +142,8 @@ describe('captures', () => {
     const run = (path: string) =>
       bench(['run', path, '--trtexec', STUB, '--no-telemetry', '--db', db], { cwd: folder });
     const capture = (): string => matrix('capture', 'name: stub', 'repeats: 2', 'run: {capture: 50}');
-    const { stdout } = await run(capture());
+    const { code: ended, stdout } = await run(capture());
+    expect([ended, stdout.includes('first sweep: nothing to compare with; 2 cells captured\n')]).toEqual([0, true]);
     expect(stdout).toContain('capture (4 runs; this is one of them): 64 queries without a warm-up, as for a profiler');
     const nothing = await bench(['choose', '--db', db]);
     const why = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
@@ -155,6 +156,7 @@ describe('captures', () => {
     const [newest = '', usual = ''] = sweeps.map(({ sweepId }) => sweepId);
     const compared = await jsonOf(OUTPUTS.compare, ['compare', usual, newest, '--db', db]);
     expect(compared.counts).toMatchObject({ incomparable: 2, same: 0 });
+    expect((await run(matrix('own', 'name: own', 'run: {capture: 50}'))).code).toBe(0);
     const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
     expect([code, json.series.map(({ sweepId, cells }) => [sweepId, cells.length])]).toEqual([0, [[usual, 2]]]);
     const chosen = await benchJson(OUTPUTS.pareto, ['choose', '--db', db]);
@@ -162,7 +164,7 @@ describe('captures', () => {
     const cell = compared.cells[0]?.key ?? '';
     const { runs } = await jsonOf(OUTPUTS['show-cell'], ['show', cell, '--db', db]);
     expect(runs.map(({ ineligible, sweepId }) => `${sweepId === usual} ${ineligible.join()}`)).toEqual(
-      ['false capture', 'true ', 'false capture'].flatMap((row) => [row, row]),
+      ['false capture', 'false capture', 'true ', 'false capture'].flatMap((row) => [row, row]),
     );
     const baseline = await bench(['baseline', 'set', 'v1', newest, '--db', db]);
     expect(baseline).toEqual(refusal('cannot be a baseline: capture'));

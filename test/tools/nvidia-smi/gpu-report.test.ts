@@ -230,6 +230,7 @@ describe('nvidia-smi --query-gpu', () => {
       clockReasons: ['gpuIdle'],
       pcieGeneration: 5,
       pcieWidth: 16,
+      powerCapPercent: null,
     };
     const uuid = 'GPU-00000000-0000-0000-0000-000000000000';
     expect(parseGpuSamples(read('query-580.csv'))).toEqual([{ uuid, index: 0, samples: [idle] }]);
@@ -270,7 +271,7 @@ describe('nvidia-smi dmon', () => {
   test('of an idle H200 under driver 580', () => {
     const gpus = parseGpuSamples(read('dmon-580.txt'));
     expect(gpus.map(({ index, samples }) => [index, samples.length])).toEqual([[0, 3]]);
-    const clocks = { smClockMhz: 345, memoryClockMhz: 3201, clockReasons: [] };
+    const clocks = { smClockMhz: 345, memoryClockMhz: 3201, clockReasons: [], powerCapPercent: 0 };
     const idle = { powerW: 78, temperatureC: 36, gpuUtilisationPercent: 0, memoryUsedMib: 0 };
     expect(gpus[0]?.samples[0]).toEqual({ ...NO_SAMPLE, ...clocks, ...idle });
   });
@@ -279,14 +280,18 @@ describe('nvidia-smi dmon', () => {
     const text = [
       '#Date       Time        gpu    pwr  gtemp  mtemp  pviol  tviol',
       '#YYYYMMDD   HH:MM:SS    Idx      W      C      C      %   bool',
-      ' 20261121   07:55:17      0    690     84      -     60      1',
+      ' 20261121   07:55:17      0    690     84      -     17      1',
       ' 20261121   07:55:18      0      -     84      -      7      0',
     ].join('\n');
     const hot = { ...NO_SAMPLE, temperatureC: 84 };
-    expect(parseGpuSamples(text)[0]?.samples).toEqual([
-      { ...hot, at: '2026-11-21T07:55:17.000Z', powerW: 690, clockReasons: ['swPowerCap', 'swThermalSlowdown'] },
-      { ...hot, at: '2026-11-21T07:55:18.000Z', clockReasons: [] },
+    const samples = parseGpuSamples(text)[0]?.samples ?? [];
+    const first = { at: '2026-11-21T07:55:17.000Z', powerW: 690, powerCapPercent: 17 };
+    expect(samples).toEqual([
+      { ...hot, ...first, clockReasons: ['swThermalSlowdown'] },
+      { ...hot, at: '2026-11-21T07:55:18.000Z', powerCapPercent: 7, clockReasons: [] },
     ]);
+    const shares = { swPowerCap: 0.12, swThermalSlowdown: 0.5 };
+    expect(summariseTelemetry(samples, NOT_WATCHED).clockReasons).toEqual(shares);
   });
 });
 
