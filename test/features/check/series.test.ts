@@ -176,12 +176,14 @@ describe('the series of a store', () => {
 test('another TensorRT says nothing about an open finding', async () => {
   const expected = 'first sweep: nothing to compare with; 1 cell slower: 1 open';
   const store = new Store();
+  const said: unknown[] = [];
   for (const tensorrt of ['10.6', '10.6', '10.6', '11.0']) {
     store.add(slowFrom(2), { machine: { tensorrt } });
     const { code, json } = await store.check();
     const [{ headline, judgedBy } = { headline: '', judgedBy: '' }] = json.series;
-    if (tensorrt === '11.0') expect([code, judgedBy, headline]).toEqual([1, 'first', expected]);
+    said.push([code, judgedBy, headline]);
   }
+  expect(said.at(-1)).toEqual([1, 'first', expected]);
 });
 
 test('a renamed matrix goes on', async () => {

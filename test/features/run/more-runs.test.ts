@@ -156,7 +156,7 @@ describe('captures', () => {
     const [newest = '', usual = ''] = sweeps.map(({ sweepId }) => sweepId);
     const compared = await jsonOf(OUTPUTS.compare, ['compare', usual, newest, '--db', db]);
     expect(compared.counts).toMatchObject({ incomparable: 2, same: 0 });
-    expect((await run(matrix('own', 'name: own', 'run: {capture: 50}'))).code).toBe(0);
+    expect((await run(matrix('own', 'name: own', 'repeats: 2', 'run: {capture: 50}'))).code).toBe(0);
     const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
     expect([code, json.series.map(({ sweepId, cells }) => [sweepId, cells.length])]).toEqual([0, [[usual, 2]]]);
     const chosen = await benchJson(OUTPUTS.pareto, ['choose', '--db', db]);
