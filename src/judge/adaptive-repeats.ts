@@ -67,10 +67,9 @@ const EARLY_Q = 0.01;
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
-  const called = compared.filter(isCalled).length;
+  const limit = (FALSE_SHARE * Math.min(compared.filter(isCalled).length + 1, cells.length)) / cells.length;
   const detectable = (error: number, degrees: number): number =>
-    detectableErrors(tQuantile((FALSE_SHARE * Math.min(called + 1, cells.length)) / cells.length, degrees), degrees) *
-    error;
+    detectableErrors(tQuantile(limit, degrees), degrees) * error;
   const gains = new Map<string, number>();
   const limitedBySweeps: string[] = [];
   for (const cell of cells) {

@@ -105,9 +105,8 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
     try {
       // All locks are taken in the same order, so that no two processes wait for each other.
       for (const name of names.toSorted()) locks.push(await takeGpu(name, io.env, onNote, { signal, onWait }));
-      if (cooler !== null && wanted === cooler) {
-        onNote(`the GPU was throttled by heat: the run is repeated once it has cooled down to ${cooler.maxC} °C`);
-      }
+      const heat = `the GPU was throttled by heat: the run is repeated once it has cooled down to ${coolToC} °C`;
+      if (cooler !== null && wanted === cooler) onNote(heat);
       if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };

@@ -7,7 +7,6 @@ import { filledArgs, type LoadableEngine, loadableEngine } from '../engines/engi
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
 import { outcomeReason } from '../records/outcome.ts';
-import type { Spawn } from '../process/spawn.ts';
 import { type PlannedRun, buildRefsOf } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
@@ -174,8 +173,7 @@ class Turns {
     const { coolToC, pair, run, side } = turn;
     this.signal.throwIfAborted();
     const own = this.worker(side, place);
-    const spawn: Spawn = (invocation, ...rest) => own.spawn({ ...invocation, coolToC }, ...rest);
-    const worker = { ...own, spawn };
+    const worker: SweepContext = { ...own, spawn: (process, ...rest) => own.spawn({ ...process, coolToC }, ...rest) };
     const runId = runIdOf(worker.sweep.sweepId, run);
     if (isStored(turn)) {
       this.counts.kept += 1;

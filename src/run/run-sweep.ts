@@ -169,13 +169,12 @@ const COOLER_BY_C = 10;
 
 /** For each cell that heat throttled, the temperature in degrees Celsius at which it is measured again. */
 function coolerTemperatures({ db, sweep }: SweepContext): Map<CellKey, number> {
-  const hot = cellRunsOf(db, [sweep.sweepId]).filter(
-    ({ flags, outcome }) => outcome.kind === 'unfit' && flags.some(({ id }) => id === 'thermalSlowdown'),
-  );
+  const timed = cellRunsOf(db, [sweep.sweepId]);
   return new Map(
-    hot.flatMap(({ cellKey, values }) =>
-      values.temperatureC === null ? [] : [[cellKey, values.temperatureC - COOLER_BY_C]],
-    ),
+    timed.flatMap(({ cellKey, flags, outcome, values: { temperatureC } }) => {
+      const isHot = outcome.kind === 'unfit' && flags.some(({ id }) => id === 'thermalSlowdown');
+      return isHot && temperatureC !== null ? [[cellKey, temperatureC - COOLER_BY_C]] : [];
+    }),
   );
 }
 

@@ -44,18 +44,14 @@ describe('which cells get one more run', () => {
   });
 
   test('until compare says that a change of this size is detectable, with earlier nights or without', () => {
-    const normal = normals(7);
-    const values = Array.from({ length: 60 }, () => Math.exp(0.01 * normal()));
-    const stopsAt = (more: Partial<GrowingCell>): unknown[] => {
+    const two = { ...goal, percent: 2 };
+    const values = Array.from({ length: 60 }, normals(7)).map((normal) => Math.exp(0.01 * normal));
+    const stopsAt = (more: Partial<GrowingCell>): string => {
       const sides = (n: number) => [{ ...cell('a', values.slice(0, n), values.slice(20, 20 + n)), ...more }];
-      const isOpen = (n: number): boolean => repeated(sides(n), n, { percent: 2, deviations: 0 }).length > 0;
-      const runs = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].find((n) => !isOpen(n)) ?? 0;
-      return [runs, compareCells(sides(runs)).cells[0]?.mdePercent?.toFixed(2)];
+      const runs = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].find((n) => repeated(sides(n), n, two).length === 0) ?? 0;
+      return `${runs} runs, ${compareCells(sides(runs)).cells[0]?.mdePercent?.toFixed(2)} %`;
     };
-    expect([stopsAt({}), stopsAt({ past: values.slice(40) })]).toEqual([
-      [11, '1.90'],
-      [8, '1.90'],
-    ]);
+    expect([stopsAt({}), stopsAt({ past: values.slice(40) })]).toEqual(['11 runs, 1.90 %', '8 runs, 1.90 %']);
   });
 
   test('without a base: until another night as long could be compared', () => {
@@ -65,10 +61,9 @@ describe('which cells get one more run', () => {
 
   test('runs of cells without a base steady those with one, as there is one estimate of noise', () => {
     const few = cell('a', [1, 1.004], [1.001, 1.005]);
-    const wider = { ...goal, percent: 1.3 };
-    expect(repeated([few], 1, wider)).toEqual(['a']);
+    expect(repeated([few], 1, { percent: 1.3, deviations: 0 })).toEqual(['a']);
     const others = Array.from({ length: 8 }, (_, i) => cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]));
-    expect(repeated([few, ...others], 1, wider)).toEqual([]);
+    expect(repeated([few, ...others], 1, { percent: 1.3, deviations: 0 })).toEqual([]);
   });
 
   test('earlier nights count: where they scatter, the interval of a comparison is wider', () => {

@@ -126,8 +126,7 @@ describe('before a timed run', () => {
     const matrix = batchMatrix(machine.folder, [1], ['repeats: 1']);
     const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', join(machine.folder, 'bench.sqlite')];
     const { stderr } = await bench(args, { env: { ...machine.env, STUB_DELAY_MS: '1400' } });
-    const told = 'the GPU was throttled by heat: the run is repeated once it has cooled down to 77 °C';
-    expect(stderr.split(told)).toHaveLength(2);
+    expect(stderr.match(/by heat: the run is repeated once it has cooled down to 77 °C/g)).toHaveLength(1);
     const [, throttled, again] = machine.spans;
     expect((again?.startMs ?? 0) - (throttled?.endMs ?? 0)).toBeGreaterThanOrEqual(2000);
   });

@@ -62,7 +62,7 @@ test('cells above 8 s are noted: the timer gets coarse', () => {
   const long = matrixFrom(oneModel('axes: {precision: [fp16], batch: [1], durationS: [3, 8, 60]}'));
   const { notes } = makePlan(long, long.cells, DIALECT, OPTIONS);
   expect([...SHARDED.notes, ...notes]).toEqual([
-    "1 cell has durationS above 8: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer",
+    expect.stringMatching(/^1 cell has durationS above 8: .* 1 µs or more/),
   ]);
 });
 
