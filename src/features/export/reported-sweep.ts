@@ -89,7 +89,7 @@ export interface ReportedSweep {
 /** What is in the times of trtexec; null without its cells. */
 export function insideTimes(cells: readonly Pick<ReportedCell, 'cell'>[]): string | null {
   if (cells.every(({ cell }) => cell.harness !== undefined)) return null;
-  return 'trtexec times inference only, without pre- and post-processing; copies are in latency where data transfers are on, never in GPU time';
+  return 'inference only: no pre- or post-processing';
 }
 
 export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {

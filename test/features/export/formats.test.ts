@@ -98,7 +98,7 @@ describe('Markdown', () => {
     expect(markdownText(REPORT).split('\n')).toEqual([
       '### ▲ 1 of 3 cells slower by 5.0 % (1 without a result)',
       '',
-      '**simulated** · nightly · main `11111111` → HEAD `abcdef01` · NVIDIA H200 · TensorRT 10.6.0 · trtexec times inference only, without pre- and post-processing; copies are in latency where data transfers are on, never in GPU time',
+      '**simulated** · nightly · main `11111111` → HEAD `abcdef01` · NVIDIA H200 · TensorRT 10.6.0 · inference only: no pre- or post-processing',
       '',
       '|  | cell | base | head | change | 95 % interval | last sweeps, ±7 % |',
       '| --- | --- | --: | --: | --: | --: | --- |',
