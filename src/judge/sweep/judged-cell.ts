@@ -173,12 +173,15 @@ export class JudgedCell {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + noise.sd ** 2) / (home.count - 1) / places);
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
-      if (this.#isDrifting && home.count === this.#sweeps && home.count <= RULES.referenceSweeps)
-        noise.replaceBy(noise.given(home.steps(slope)));
       this.#driftReported = home.startMean;
+      if (this.#isDrifting && home.count <= RULES.referenceSweeps) {
+        if (home.count === this.#sweeps) noise.replaceBy(noise.given(home.steps(slope)));
+        this.home = home.newest(5);
+        home.drop(home.count - 3);
+      }
     }
     if (!this.#isDrifting) return null;
-    if (home.count > 5) this.home = home.newest(5);
+    if (this.home.count > 5) this.home = this.home.newest(5);
     const crept = this.home.newestMiddle - this.#driftReported;
     if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
@@ -202,6 +205,7 @@ export class JudgedCell {
     if (p >= RULES.windowP * sweep.share) return null;
     if (around !== null) noise.replaceBy(around);
     this.home = level.newest(window);
+    level.drop(window);
     this.known.leave(level.mean, level.count);
     this.known.report(this.home.mean);
     return this.#reported(sweep, mean, this.home.first, window);

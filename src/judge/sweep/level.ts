@@ -33,17 +33,29 @@ export class Level {
     this.#places[slot] = place;
     this.#values[slot] = value;
     this.#means[slot] = this.mean;
-    const t = place - this.first;
-    const y = value - this.#origin;
-    this.count += 1;
-    this.#sumT += t;
-    this.#sumY += y;
-    this.#sumTT += t * t;
-    this.#sumTY += t * y;
-    this.#sumYY += y * y;
+    this.#sum(place, value, 1);
     this.mean += (value - this.mean) / this.count;
     if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
     if (this.count <= 3) this.startMean = this.mean;
+  }
+
+  /** Takes the newest sweeps back, which belong to another level. */
+  drop(sweeps: number): void {
+    this.mean = this.meanBefore(sweeps);
+    for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
+    if (this.count <= 3) this.startMean = this.mean;
+  }
+
+  #sum(place: number, value: number, sign: 1 | -1): void {
+    const t = sign * (place - this.first);
+    const y = value - this.#origin;
+    this.count += sign;
+    this.#sumT += t;
+    this.#sumY += sign * y;
+    this.#sumTT += t * (place - this.first);
+    this.#sumTY += t * y;
+    this.#sumYY += sign * y * y;
   }
 
   /** Adds the newest sweeps of a level that turned out to be the same as this one. */

@@ -55,8 +55,10 @@ it.each([
   [1, 1.15],
 ])('reports a step after %i sweeps of one run by its third sweep: x %f', (quiet, ratio) => {
   for (const seed of seeds) {
-    const found = reported(judgeScene(quiet + 3, { seed, repeats: 1, time: after(quiet, ratio) }), 0);
+    const scene = judgeScene(quiet + 3, { seed, repeats: 1, time: after(quiet, ratio) });
+    const found = reported(scene, 0);
     expect(found).toHaveLength(1);
+    expect(Math.abs((scene.at(-1)?.[0]?.change.log ?? 0) - Math.log(ratio))).toBeLessThan(0.01);
     expect([0, 1, 2].map((late) => `${quiet + late} slower`)).toContain(found[0]);
   }
 });
