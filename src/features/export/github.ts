@@ -89,7 +89,7 @@ function aboutLine(report: ReportedSweep, rows: readonly Row[]): string {
     ...[...gpus].map(markdown),
     sweep.tensorrt === null ? '' : `TensorRT ${markdown(sweep.tensorrt)}`,
     geometricMean === null || geometricMean.cells < 2 ? '' : `geometric mean ${meanText(geometricMean)}`,
-    insideTimes(cells) ?? '',
+    insideTimes(cells.filter(({ runs }) => runs.length > 0)) ?? '',
   ]
     .filter((part) => part !== '')
     .join(' · ');
