@@ -95,8 +95,7 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
   };
   return async (invocation, signal, onStart) => {
     const { coolToC, env, gpus = 1, isTimed } = invocation;
-    const cooler = coolToC === undefined ? null : { kind: 'temperature' as const, maxC: coolToC };
-    const wanted = request ?? cooler;
+    const wanted = request ?? (coolToC === undefined ? null : { kind: 'temperature', maxC: coolToC });
     const together = gpusTogether(gpus, device, pool)?.map(({ uuid }) => uuid);
     const numbers = gpus === 1 ? [null] : Array.from({ length: gpus }, (_, gpu) => gpu);
     const names = together ?? numbers.map((number) => unnamedGpu(number, io.env));
@@ -106,7 +105,7 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
       // All locks are taken in the same order, so that no two processes wait for each other.
       for (const name of names.toSorted()) locks.push(await takeGpu(name, io.env, onNote, { signal, onWait }));
       const heat = `the GPU was throttled by heat: the run is repeated once it has cooled down to ${coolToC} °C`;
-      if (cooler !== null && wanted === cooler) onNote(heat);
+      if (wanted !== request) onNote(heat);
       if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };

@@ -118,8 +118,8 @@ export function namedCells(cells: readonly KeyedCell[], names: readonly string[]
 export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
   const found = namedCells(cells, [name], others);
   // The words of a cell may be some of another one's.
-  const nameOf = shortNames(cells);
-  const whole = found.filter((cell) => nameOf(cell) === name);
+  const nameOf = found.length > 1 ? shortNames(cells) : null;
+  const whole = found.filter((cell) => nameOf?.(cell) === name);
   return onlyCell(whole.length === 1 ? whole : found, `${printable(name)} is`, cells);
 }
 

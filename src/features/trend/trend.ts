@@ -106,12 +106,13 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
   const runsOf = memoized((metric: MetricId) => lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch));
   return async (cell: KeyedCell): Promise<TrendSeries> => {
     const main = gateMetric(metricNamed(db, requested), cell);
-    const sweepId = runsOf(main)(cell.key).at(-1)?.sweepId;
+    const ofMain = runsOf(main)(cell.key);
+    const sweepId = ofMain.at(-1)?.sweepId;
     const judged = sweepId === undefined ? null : await gate(sweepId);
     // Without --metric, a cell that changed in throughput alone shows it, as in `check`.
     const shown = judged?.verdict.cells.find(({ cellKey }) => cellKey === cell.key)?.metric;
     const metric = requested === undefined && shown === 'throughputQps' ? shown : main;
-    const measured = runsOf(metric)(cell.key);
+    const measured = metric === main ? ofMain : runsOf(metric)(cell.key);
     const runs = valued(measured, valueRule(measured, metric));
     const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
     const points = trendSteps(runs, planned(cell.key, last), step, last);

@@ -31,9 +31,8 @@ export function judgeSweep(evidence: SweepEvidence) {
   const judgedOf = (about: About) => judgedCell(about, facts, findings);
   const own = mains.flatMap(({ cellKey, metric }) => judgedOf({ cellKey, metric }) ?? []);
   const shown = own.map((cell) => {
-    const { cellKey, metric, verdict } = cell;
-    const other = metric === 'gpuComputeMs' ? judgedOf({ cellKey, metric: 'throughputQps' }) : null;
-    return other?.reason === null && isShownByThroughput(verdict, other.verdict) ? other : cell;
+    const other = cell.metric === 'gpuComputeMs' ? judgedOf({ ...cell, metric: 'throughputQps' }) : null;
+    return other?.reason === null && isShownByThroughput(cell.verdict, other.verdict) ? other : cell;
   });
   const isFirst = judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.places[0] === judged));
   return {

@@ -50,10 +50,11 @@ function continued(
   const { cause, direction, findingId, lasts } = finding;
   const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
+  const firstBad = facts.placeOf(finding.firstBadSweepId);
   const isBack = (cell: FindingCell): boolean | null => {
     // With another GPU or TensorRT, a history begins that says nothing about this change.
     const [begin = 0] = facts.measured(cell)?.history.places ?? [];
-    if (begin > facts.placeOf(finding.firstBadSweepId) && facts.placeOf(finding.firstBadSweepId) !== -1) return null;
+    if (firstBad !== -1 && begin > firstBad) return null;
     // A slow machine, and an improvement, say nothing about the cells that were not measured again.
     const state = direction === 'slower' && cause !== 'machine' ? facts.standingOf(cell) : facts.stateOf(cell);
     if (state === null) {

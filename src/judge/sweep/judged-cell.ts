@@ -97,7 +97,9 @@ export class JudgedCell {
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
-    const isOnlyRun = sweep.runs === 1 && (this.#isOneAgainstOne || this.#mayBeOffRun(sweep, off));
+    // One run against one run shows no noise.
+    const isOneAgainstOne = this.home.count === 1 && noise.degrees === 0;
+    const isOnlyRun = sweep.runs === 1 && (isOneAgainstOne || this.#mayBeOffRun(sweep, off));
     const isSure = !isOnlyRun && this.#isFar(off, sweep, this.home.count);
     const needed = Math.max(known.sweepsToReport(sweep.log, off), isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
@@ -118,11 +120,6 @@ export class JudgedCell {
 
   #tailOf({ mean, count }: Level, commonVariance: number): number {
     return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count);
-  }
-
-  /** One run against one run shows no noise. */
-  get #isOneAgainstOne(): boolean {
-    return this.home.count === 1 && this.noise.degrees === 0;
   }
 
   /** Whether a single run may be an accident, which is likelier with fewer quiet sweeps. */

@@ -93,17 +93,18 @@ export class Level {
     return sum / sweeps - this.meanBefore(sweeps);
   }
 
-  /** Number of the newest sweeps that are likeliest a level of their own. */
+  /** Number of the newest sweeps, 2 to `longestWindow`, that are likeliest a level of their own. */
   likeliestStep(): number {
     let best = 2;
-    for (let window = 3; window < this.count && window <= RULES.longestWindow; window += 1)
-      if (this.#gain(window) > this.#gain(best)) best = window;
+    let most = 0;
+    let sum = this.valueAt(1);
+    for (let window = 2; window < this.count && window <= RULES.longestWindow; window += 1) {
+      sum += this.valueAt(window);
+      // Sum of squares that a step before these sweeps explains.
+      const gain = (sum / window - this.meanBefore(window)) ** 2 / (1 / window + 1 / (this.count - window));
+      if (gain > most) [best, most] = [window, gain];
+    }
     return best;
-  }
-
-  /** Sum of squares that a step before the newest `window` sweeps explains. */
-  #gain(window: number): number {
-    return this.meanOfNewest(window) ** 2 / (1 / window + 1 / (this.count - window));
   }
 
   /** Whether no sweep is nearer to the mean of the other side of a step before the newest `window` sweeps. */
