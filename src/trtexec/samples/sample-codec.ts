@@ -70,16 +70,9 @@ const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs',
 const FLOAT_BITS = 23;
 const MAX_TICK_BITS = 20;
 
-/** A stamp may follow one that is less than LAGS rows back. */
+/** A stamp may follow one that is less than LAGS rows back. The best choice is made from the first TRIED rows. */
 const LAGS = 3;
-/** The stamp that each stamp follows, and how many rows back, where the column is there. */
-const FOLLOWED: Readonly<Partial<Record<QueryTimeColumn, readonly [QueryTimeColumn, lag: number]>>> = {
-  startComputeMs: ['endComputeMs', 1],
-  startH2dMs: ['startComputeMs', 0],
-  startD2hMs: ['endComputeMs', 0],
-  startEnqMs: ['startComputeMs', 1],
-  endEnqMs: ['startEnqMs', 0],
-};
+const TRIED = 128;
 /** Number of rows that a moving mean remembers. */
 const MEMORY = 32;
 
@@ -135,9 +128,34 @@ function wayOf(name: QueryTimeColumn, { columns }: QueryTimes): number {
   const values = columns[name];
   if (values === undefined) return ABSENT;
   if (!values.every(isPrinted)) return AS_DOUBLES;
-  const [followed, lag] = FOLLOWED[name] ?? [name, 0];
-  if (followed === name || columns[followed] === undefined) return BY_ITSELF;
-  return FOLLOWS + LAGS * ORDER.indexOf(followed) + lag;
+  if (SUMS[name]?.every((part) => columns[part] !== undefined) === true || !isStamp(name)) return BY_ITSELF;
+  let [best, least] = [BY_ITSELF, Infinity];
+  for (const [index, other] of ORDER.entries()) {
+    const stamps = columns[other];
+    if (stamps === undefined || !isStamp(other)) continue;
+    for (let lag = index < ORDER.indexOf(name) ? 0 : 1; lag < LAGS; lag += 1) {
+      const spread = spreadOf(values, stamps, lag);
+      if (spread < least) [best, least] = [FOLLOWS + LAGS * index + lag, spread];
+    }
+  }
+  return best;
+}
+
+function isStamp(name: QueryTimeColumn): boolean {
+  return name.startsWith('start') || name.startsWith('end');
+}
+
+/** How badly a stamp is predicted by another one: the mean number of binary digits by which their distance varies. */
+function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
+  const mean = new MovingMean();
+  let digits = 0;
+  const rows = Math.min(values.length, TRIED);
+  for (let row = lag; row < rows; row += 1) {
+    const distance = (values[row] ?? 0) - (stamps[row - lag] ?? 0);
+    digits += Math.log2(1 + 1000 * Math.abs(distance - mean.value));
+    mean.add(distance);
+  }
+  return digits / Math.max(1, rows - lag);
 }
 
 class MovingMean {
