@@ -13,7 +13,7 @@ import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
 import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from '../files/folders.ts';
 import { isTemporary, removedFolderOf, runOfAttached, SWEEP_MANIFEST, sweepFolderOf } from '../files/layout.ts';
-import { writePrunedNote, writeSweepManifest } from './sweep-notes.ts';
+import { writeSweepManifest } from './sweep-notes.ts';
 import { attachedPathOf } from '../files/attachments.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function copyArtefacts(
       copied.folders += 1;
     }
     const lacksManifest = existsSync(source) && !existsSync(join(target, SWEEP_MANIFEST));
-    if (updatedSweepIds.includes(sweepId) || lacksManifest) await writeManifests(db, sweepId, to);
+    if (updatedSweepIds.includes(sweepId) || lacksManifest) await writeManifest(db, sweepId, to);
     copied.bytes += await copyAttachments(db, sweepId, from, to);
   }
   return copied;
@@ -69,14 +69,11 @@ function isOwnFile(path: string): boolean {
   return !isBehindLink && lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
+async function writeManifest(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
   const sweep = findSweep(db, sweepId);
   if (sweep === null) return;
   const plan: unknown = JSON.parse(planOf(db, sweepId) ?? 'null');
   await writeSweepManifest(to, { sweep, plan, importedAt: importTimeOf(db, sweepId) });
-  const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
-  if (gone.length === 0) return;
-  await writePrunedNote(sweepFolderOf(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
 }
 
 export function runFoldersIn(sweepFolder: string): Set<string> {

@@ -64,9 +64,9 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
     case 'log':
       return readBareLog(source.path, options, undefined, standalone.watched ?? source.watched);
     case 'report':
-      return readReportFile(source, standalone, options.signal);
+      return readReportFile(source, standalone);
     case 'layers':
-      return readLayersFile(source, standalone, options.signal);
+      return readLayersFile(source, standalone);
   }
 }
 
@@ -78,11 +78,10 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
 async function readLayersFile(
   { path, format }: Extract<RunSource, { kind: 'layers' }>,
   reading: StandaloneReading,
-  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
-  const bytes = await contentOf(path, signal);
+  const bytes = await contentOf(path);
   const runs = isTrace ? parsedIn(path, bytes, (text) => parseTraceEvents(text, reading.runs).iterations) : null;
   const ofTrtexec = bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
   const name = format === 'trtexec' ? ofTrtexec : LAYER_NAMES[format];
@@ -169,11 +168,10 @@ const FIELDS = {
 async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
   reading: StandaloneReading,
-  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const driver = findDriver(kind);
   if (driver === null) throw new UsageError(`this version of bench has no driver ${printable(kind)}`);
-  const bytes = await contentOf(path, signal);
+  const bytes = await contentOf(path);
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
   const runs: ReadRun[] = [];
@@ -220,11 +218,10 @@ async function readKeptFiles(
 }
 
 /** @throws UsageError when the file cannot be read to its end */
-async function contentOf(path: string, signal?: AbortSignal): Promise<Buffer> {
+async function contentOf(path: string): Promise<Buffer> {
   try {
-    return await readWhole(path, signal);
+    return await readWhole(path);
   } catch (error) {
-    signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     throw new UsageError(`${printable(path)} cannot be read to its end: ${errorText(error)}`);
   }

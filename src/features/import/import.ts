@@ -4,7 +4,6 @@ import { basename, join, resolve } from 'node:path';
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/discover.ts';
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
-import { readPrunedNotes } from '../../artefacts/sweep-notes.ts';
 import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
@@ -25,7 +24,7 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
-import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
+import { findSweepsByPrefix } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, leftOutOutput, nothingIn, readNamed, readingProblem } from '../../selection/find-runs.ts';
@@ -60,9 +59,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       const { as } = hints;
       const runs =
         findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
-      const words = as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
-      const lost = 'the artefacts of these runs were pruned; only their original store has their results';
-      return readPrunedNotes(path).length === 0 ? words : `${printable(path)}: ${lost} (bench db merge copies them)`;
+      return as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${path}: can be read only once; save it to a file first`);
@@ -88,10 +85,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
     await takeFindings(store.db, sweeps, artefactsFolder);
-    for (const path of paths) {
-      await takeAttached({ db: store.db, artefactsFolder }, path);
-      prunedNotes(path, store).forEach(note);
-    }
+    for (const path of paths) await takeAttached({ db: store.db, artefactsFolder }, path);
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
   await usingStore(store, work);
@@ -278,15 +272,6 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
   throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
-}
-
-/** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
-function prunedNotes(path: string, { db }: OpenStore): string[] {
-  return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
-    const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
-    const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;
-    return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: only their original store has them`];
-  });
 }
 
 /**
