@@ -1,6 +1,6 @@
-import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { constants, cp, mkdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { type SweepId, isId } from '../records/scalars.ts';
@@ -11,7 +11,7 @@ import { keptAttachments } from '../store/runs/show-run.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
-import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from '../files/folders.ts';
+import { folderSize, isLink, makeOwnFolder, namesIn, putInPlace, refuseLink } from '../files/folders.ts';
 import { isTemporary, removedFolderOf, runOfAttached, SWEEP_MANIFEST, sweepFolderOf } from '../files/layout.ts';
 import { writeSweepManifest } from './sweep-notes.ts';
 import { attachedPathOf } from '../files/attachments.ts';
@@ -83,30 +83,17 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 }
 
 /**
- * Copies the folder of a run atomically. Uses hard links within a file system, because the contents never change.
+ * Copies the files of a run atomically, on copy-on-write where the file system has that.
  * @returns the bytes of its files
  */
 function copyRunFolder(source: string, target: string): Promise<number> {
   refuseLink(dirname(target));
-  return putInPlace(target, (temporary) => {
-    mkdirSync(temporary);
-    let bytes = 0;
-    for (const entry of readdirSync(source, { withFileTypes: true })) {
-      if (!entry.isFile() || isTemporary(entry.name)) continue;
-      linkOrCopy(join(source, entry.name), join(temporary, entry.name));
-      bytes += sizeOf(join(temporary, entry.name));
-    }
-    return bytes;
+  return putInPlace(target, async (temporary) => {
+    const isOwn = (path: string): boolean =>
+      path === source || (lstatSync(path).isFile() && !isTemporary(basename(path)));
+    await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isOwn });
+    return (await folderSize(temporary)).bytes;
   });
-}
-
-/** Another file system, or one without hard links, needs a copy. */
-function linkOrCopy(source: string, target: string): void {
-  try {
-    linkSync(source, target);
-  } catch {
-    copyFileSync(source, target);
-  }
 }
 
 /**

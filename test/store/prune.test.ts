@@ -100,10 +100,8 @@ describe('what no rule keeps', () => {
     const { db, ids, foldersOf } = fourSweeps();
     rmSync(join(dirname(db), 'artefacts', ids[0] ?? ''), { recursive: true });
     await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);
-    expect([foldersOf(ids[1] ?? ''), queryStore(db, 'SELECT 1 FROM pruned_runs')]).toEqual([
-      0,
-      Array(21).fill({ 1: 1 }),
-    ]);
+    expect(foldersOf(ids[1] ?? '')).toBe(0);
+    expect(queryStore(db, 'SELECT 1 FROM pruned_runs')).toHaveLength(21);
     expect((await bench(['db', 'verify', '--db', db])).code).toBe(0);
   });
 });

@@ -15,7 +15,7 @@ import { isOneOf } from '../../text/unknown-values.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { parseExplorerMetadata } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
-import { RunFiles } from '../run-files.ts';
+import { runFilesOf } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import type { RunSource } from './discover.ts';
 import { LAYER_NAMES } from './read-exports.ts';
@@ -207,7 +207,7 @@ async function readKeptFiles(
   for (const [source, name] of sources) {
     contents.set(name, source === path && bytes !== undefined ? bytes : await contentOf(source));
   }
-  const files = RunFiles.read(dirname(path), contents);
+  const files = runFilesOf(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
     // Replaces the name under which the file would be kept, which the user does not know.

@@ -59,7 +59,7 @@ function inodeOf(path: string): string | null {
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
+  SQLITE_NOTADB: 'is not a SQLite file; name a store of bench',
   SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
   SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
   SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',
