@@ -47,7 +47,7 @@ export interface ImportHints {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   /** Marks the metric in a line, such as `latency: {ms} ms`. */
-  readonly pattern?: string | null;
+  readonly pattern: string | null;
 }
 
 export interface OnTheWay {
@@ -110,7 +110,7 @@ async function headOf(path: string): Promise<Head> {
  */
 export async function discoverRuns(
   path: string,
-  hints: ImportHints = { as: null, metric: null },
+  hints: ImportHints = { as: null, metric: null, pattern: null },
   onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
   const info = await stat(path);
@@ -187,7 +187,7 @@ async function isLog({ name, path, text, isWhole }: Head, isNamed: boolean): Pro
 
 /** The harness whose reports a file holds; null if none. */
 async function reportIn({ isWhole, name, path, text }: Head, hints: ImportHints) {
-  const { as, metric, pattern = null } = hints;
+  const { as, metric, pattern } = hints;
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const candidates = knownDrivers().filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;

@@ -9,7 +9,6 @@ import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
 import type { CellHarness } from '../../records/harness.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
@@ -17,19 +16,16 @@ import { parseExplorerMetadata } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { runFilesOf } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
-import type { RunSource } from './discover.ts';
+import type { ImportHints, RunSource } from './discover.ts';
 import { LAYER_NAMES } from './read-exports.ts';
 import { readBareLog, type ReadOptions, type ReadRun, readRunFolder, readStatedRun } from './read-run.ts';
 
-export interface StandaloneReading {
+export interface StandaloneReading extends ImportHints {
   readonly stated: StatedCell;
   /** False if unknown fields may stay open, because nothing is stored. */
   readonly isStrict: boolean;
   /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;
-  readonly as: string | null;
-  readonly metric: CustomMetricId | null;
-  readonly pattern: string | null;
   /** File with the output of nvidia-smi for the only log. */
   readonly watched?: string | undefined;
 }
