@@ -152,14 +152,13 @@ async function recoverSweep(context: SweepContext): Promise<void> {
 
 /** One more run for each disturbed run, counted from the store so that a resume does not add runs twice. */
 function runsToMeasureAgain({ db, plan, program, sweep }: SweepContext): PlannedRun[] {
-  const recorded = recordedOf(plan, program);
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const disturbed = disturbedCells(cellRunsOf(db, [sweep.sweepId]), plan.repeats);
   return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
     const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
-    const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
     if (planned === undefined) return [];
     return Array.from({ length: missing }, (_, place) => ({ ...planned, repeat: highestRepeat + 1 + place })).filter(
-      ({ repeat }) => repeat <= limit,
+      ({ repeat }) => repeat <= recorded(cellKey),
     );
   });
 }
@@ -178,14 +177,11 @@ function coolerTemperatures({ db, sweep }: SweepContext): Map<CellKey, number> {
   );
 }
 
-/** Runs available per cell; null for a real trtexec. */
-export function recordedOf(plan: Plan, { recordings }: TrtexecProgram): ((cellKey: CellKey) => number) | null {
-  if (recordings === null) return null;
+/** Runs available per cell of a plan. @param folder the recordings; none for a real trtexec, which is never out of runs */
+export function recordedOf(plan: Plan, folder: string | null | undefined): (cellKey: CellKey) => number {
+  if (folder === null || folder === undefined) return () => Infinity;
   let set: RecordingSet | null = null;
-  return (key) => {
-    set ??= readRecordingSet(recordings.folder);
-    return recordedRuns(set, plan, key);
-  };
+  return (key) => recordedRuns((set ??= readRecordingSet(folder)), plan, key);
 }
 
 type Machines = readonly [Machine, ...Machine[]];

@@ -45,7 +45,7 @@ export async function executePlan(
 ): Promise<ExitCode> {
   const { machines, program, stored, sweep } = prepared;
   const { plan, search: wanted } = stored;
-  const recorded = recordedOf(stored.plan, program);
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const search = wanted && new SearchRuns({ db: store.db, plan, search: wanted, sweep, recorded });
   if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
     return showFound(search, { ...sweep, sweepId: null }, options, io);
@@ -88,8 +88,8 @@ async function doSweep(
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
   const progress = new LiveProgress(begun, program, io, prepared.known);
   const artefactsFolder = artefactsFolderOf(store.path);
-  const recorded = recordedOf(stored.plan, program);
   const { more: wanted, plan } = stored;
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
   const more = wanted === null ? null : moreRuns({ ...given, wanted });
   const cache = new EngineCache(enginesFolderOf(store.path));

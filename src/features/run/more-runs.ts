@@ -35,8 +35,8 @@ export interface MoreRunsContext {
   readonly sweep: Sweep;
   readonly plan: Plan;
   readonly wanted: MoreRunsWanted;
-  /** Runs available per cell; null for a real trtexec. */
-  readonly recorded: ((cellKey: CellKey) => number) | null;
+  /** Runs available per cell. */
+  readonly recorded: (cellKey: CellKey) => number;
   readonly now: () => Date;
 }
 
@@ -54,10 +54,9 @@ export function moreRuns({ db, now, plan, recorded, sweep, wanted }: MoreRunsCon
     const base = baseRuns(db, wanted);
     const cells = plan.cells.flatMap(({ cell }): GrowingRuns<CellRun>[] => {
       const head = made.get(cell.key) ?? [];
-      const capacity = recorded?.(cell.key) ?? Number.POSITIVE_INFINITY;
       const isOver = newestRun(head)?.outcome.kind !== 'measured';
       const runs = { base: base.get(cell.key)?.filter(isMeasured) ?? [], head, rounds: highestRepeat(head) };
-      return [{ cell, ...runs, capacity, roundS: plannedRunS(plan, cell.key), isOver }];
+      return [{ cell, ...runs, capacity: recorded(cell.key), roundS: plannedRunS(plan, cell.key), isOver }];
     });
     const earlier = earlierSweeps(db, sweep, [sweep.sweepId, ...baseSweepIds]);
     const compared = cells.map(({ cell, base: before, head }) => ({ cell, runs: [...before, ...head] }));
@@ -130,10 +129,10 @@ export async function withinBudget(
   store: OpenStore,
   plan: Plan,
   provenance: Provenance,
-  budgetS: number | null,
+  budgetS: number | undefined,
   { gpus = 1, sides = 1 }: { readonly gpus?: number; readonly sides?: number },
 ): Promise<{ readonly plan: Plan; readonly note: string | null }> {
-  if (budgetS === null) return { plan, note: null };
+  if (budgetS === undefined) return { plan, note: null };
   const known = await timeEstimates(store, plan, provenance);
   const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
   if (leftOut.length === 0) return { plan: fitted, note: null };

@@ -130,8 +130,8 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const { budget = null } = options;
-    const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, budget, { gpus: machines.length });
+    const { length: gpus } = machines;
+    const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, options.budget, { gpus });
     if (note !== null) io.err(`note: ${note}\n`);
     const keys = plan.cells.map(({ cell }) => cell.key);
     const previous = options.rebalance === true ? new Map<string, string>() : lastGpusOf(store.db, keys);

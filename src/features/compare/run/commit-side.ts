@@ -5,14 +5,12 @@ import { EngineCache } from '../../../engines/engine-cache.ts';
 import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError, EXIT_CODES } from '../../../errors.ts';
 import type { ExitCode } from '../../../errors.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
-import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commit-checkout.ts';
 import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import { mergeBase, readGitState, repositoryFolder, resolveRevision, shallowHint } from '../../../tools/git/git.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 export type SideName = 'base' | 'head';
 
@@ -20,14 +18,11 @@ export type SideName = 'base' | 'head';
 export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly io: Io;
   readonly program: TrtexecProgram;
-  /** Available runs of a cell; infinite for a real trtexec. */
-  readonly capacity: (cellKey: CellKey) => number;
 }
 
-export function sidePlanOf({ matrix, plan, program, set }: Prepared, io: Io): SidePlan {
+export function sidePlanOf({ matrix, plan, program }: Prepared, io: Io): SidePlan {
   if (program === null) throw new UsageError('trtexec not found');
-  const capacity = (key: CellKey): number => (set === null ? Infinity : recordedRuns(set, plan, key));
-  return { io, matrix, plan, program, capacity };
+  return { io, matrix, plan, program };
 }
 
 /** One of two sides that are measured in turns. */

@@ -104,7 +104,7 @@ export async function showSearch(
     const db = store?.db ?? null;
     const wanted = wantedSearch(db, plan, sweep, null, request);
     showFound(
-      new SearchRuns({ db, plan, search: wanted, sweep, recorded: null }),
+      new SearchRuns({ db, plan, search: wanted, sweep, recorded: () => Infinity }),
       { ...sweep, sweepId: null },
       options,
       io,

@@ -81,8 +81,8 @@ export interface SearchContext {
   readonly plan: Plan;
   /** The sweep of the search; it has not begun if the store lacks it. */
   readonly sweep: Sweep;
-  /** Runs available per cell; null for a real trtexec. */
-  readonly recorded: ((cellKey: CellKey) => number) | null;
+  /** Runs available per cell. */
+  readonly recorded: (cellKey: CellKey) => number;
 }
 
 /** Groups of cells that differ only in the axis, smallest value first. */
@@ -194,7 +194,7 @@ export class SearchRuns {
   private point({ cell }: PlannedCell, runs: readonly CellRun[]): SearchPoint {
     const { db, recorded, search } = this.given;
     const own = this.ownRuns(runs);
-    const mostRuns = Math.min(search.maxRepeats, recorded?.(cell.key) ?? Infinity);
+    const mostRuns = Math.min(search.maxRepeats, recorded(cell.key));
     const counted = runs.filter((run) => isMeasured(run) && !isIneligible(run.flags));
     const valueOf = valueRule(counted, search.metric);
     const values = counted.flatMap((run) => valueOf(run) ?? []);
