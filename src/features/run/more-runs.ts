@@ -21,6 +21,7 @@ import { printable, shortList } from '../../text/printable.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { Io } from '../../cli/io.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
 import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
@@ -30,14 +31,10 @@ import type { CellKey } from '../../records/scalars.ts';
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
 const WORTH_TELLING = { percent: 1.5, deviations: 4 };
 
-export interface MoreRunsContext {
-  readonly db: StoreDatabase;
-  readonly sweep: Sweep;
-  readonly plan: Plan;
+interface MoreRunsContext extends Pick<SweepContext, 'db' | 'now' | 'plan' | 'sweep'> {
   readonly wanted: MoreRunsWanted;
   /** Runs available per cell. */
   readonly recorded: (cellKey: CellKey) => number;
-  readonly now: () => Date;
 }
 
 /**

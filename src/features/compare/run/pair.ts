@@ -8,7 +8,6 @@ import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
 import { holderText } from '../../../process/lock.ts';
 import { type SweepId, isId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { worktreesOf } from '../../../run/checkout/commit-checkout.ts';
 import { lockSweep, sweepLockHolder } from '../../../run/planned-sweep.ts';
 import type { OpenStore, StoreDatabase } from '../../../store/file/open.ts';
 import { findSweep } from '../../../store/sweeps/sweeps.ts';
@@ -18,7 +17,7 @@ import { defined } from '../../../text/unknown-values.ts';
 import { removeWorktrees } from '../../../tools/git/git.ts';
 import { withinBudget } from '../../run/index.ts';
 import type { CompareOptions } from '../command.ts';
-import { type SideName, type SidePlan, type TurnSide, ownEnginesOf } from './commit-side.ts';
+import { type SideName, type SidePlan, type TurnSide, ownEnginesOf, worktreesOf } from './commit-side.ts';
 
 export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 

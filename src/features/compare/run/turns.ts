@@ -1,7 +1,6 @@
-import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
+import { enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../run/live-progress.ts';
-import { InterruptedError } from '../../../errors.ts';
 import { highestRepeat, newestRun, plannedRunS, timeBudget, undecided } from '../../../judge/adaptive-repeats.ts';
 import type { Enough, GrowingRuns } from '../../../judge/adaptive-repeats.ts';
 import type { Machine } from '../../../machine/machine.ts';
@@ -12,11 +11,11 @@ import { gateMetric, isOfBuild } from '../../../records/metric.ts';
 import type { PlannedCell } from '../../../records/plan.ts';
 import { isMeasured } from '../../../records/run.ts';
 import type { CellKey } from '../../../records/scalars.ts';
-import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
+import { COMPARE_BRANCH } from '../../../records/sweep.ts';
 import { openWorkers } from '../../../run/gpu-worker.ts';
 import { measureInTurns } from '../../../run/measure-in-turns.ts';
 import { plannedSweep, storedPlanOf } from '../../../run/planned-sweep.ts';
-import { inSweep, recordedOf, saveState, withLockedClocks } from '../../../run/run-sweep.ts';
+import { inSweep, recordedOf, withLockedClocks } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { Side, Turn } from '../../../run/sweep-context.ts';
 import type { OpenStore } from '../../../store/file/open.ts';
@@ -37,7 +36,7 @@ export interface Comparing {
 
 /**
  * Measures two sides in turns, round by round, until each cell has enough runs.
- * @throws InterruptedError on Ctrl-C; finished runs are stored, and the same call resumes
+ * After Ctrl-C, the same call resumes.
  */
 export async function measureSides(
   comparing: Comparing,
@@ -46,40 +45,29 @@ export async function measureSides(
   gpus: StoredPlan['gpus'],
   enough: Enough,
 ): Promise<void> {
-  const { io, options, store } = comparing;
+  const { io, options } = comparing;
   const { matrix, plan, program } = sides.head;
   const cellsNow = (): PairedCell[] => pairedCells(comparing, sides);
   const done = new Map(cellsNow().map(({ cell, rounds }) => [cell.key, rounds]));
   const runs = [sides.base, sides.head].flatMap((side) => side.plan.runs);
   const left = runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
   const progress = new LiveProgress({ ...plan, runs: left }, program, io);
-  const opened: OpenedSide[] = [];
   try {
     await withLockedClocks(matrix.lockClocks, machines, program, io, async (locked) => {
-      const open = async (name: SideName): Promise<OpenedSide> => {
-        const side = await openSide(comparing, name, sides[name], locked, gpus, progress);
-        opened.push(side);
-        return side;
-      };
-      const [base, head] = [await open('base'), await open('head')];
+      const base = await openSide(comparing, 'base', sides.base, locked, gpus, progress);
+      const head = await openSide(comparing, 'head', sides.head, locked, gpus, progress);
       const measure = () =>
         measureInTurns([base, head], gpus?.cells ?? {}, () =>
           roundsOfSides({ base, head }, enough, timeBudget(options.budget ?? null, io.now), cellsNow),
         );
       await inSweep(base.workers, base.stored, () => inSweep(head.workers, head.stored, measure));
     });
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    const folders = { artefactsFolder: artefactsFolderOf(store.path), db: store.db };
-    for (const { sweep, stored } of opened) await saveState(folders, stored, { ...sweep, state: 'interrupted' });
-    throw new InterruptedError('interrupted', { cause: error });
   } finally {
     progress.end();
   }
 }
 
 interface OpenedSide extends Side {
-  readonly sweep: Sweep;
   readonly stored: StoredPlan;
 }
 
@@ -148,7 +136,7 @@ async function openSide(
   const workers = await openWorkers(store, prepared, cache, planned.io, (event, gpu) =>
     progress.take(event, gpu === null ? name : `${name} · ${gpu}`),
   );
-  return { beforeRun: side.beforeRun, sweep, stored, workers };
+  return { beforeRun: side.beforeRun, stored, workers };
 }
 
 /** A cell with its timed runs of both sides so far. */

@@ -61,7 +61,10 @@ function groupLines(group: Group, { axis, limits, sweepId }: SearchOutput, { col
   }
   const larger = points.filter(({ at }) => at > (highest?.at ?? -Infinity));
   const bound = larger.find(({ state }) => state === 'misses');
-  const measured = points.filter(({ state }) => state !== 'notMeasured').map(pointText);
+  const measured = points.flatMap(({ at, runs, state }) => {
+    if (state === 'notMeasured') return [];
+    return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
+  });
   const none = isComplete ? 'nothing is within the limit' : 'no answer yet';
   return [
     highest === null
@@ -83,10 +86,6 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   const single = runs === 1 ? ', by a single run' : '';
   const close = isClose ? ', too close to be sure' : '';
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${share < 0 ? 'over' : 'below'} the limit${single}${close}`;
-}
-
-function pointText({ at, runs, state }: Point): string {
-  return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
 }
 
 /** Shows what a search would measure and what is already known. Runs nothing. */

@@ -47,21 +47,12 @@ export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): nu
 }
 
 /**
- * Suspects in the order of the candidates; those left out before come first. A cell of several candidates is measured
- * once.
- * @param carriedOver cells with an open finding that was never measured in pairs
+ * Suspects in the order of the candidates. A cell of several candidates is measured once.
  * @param runS duration of a run of a cell in seconds
  */
-export function chooseSuspects(
-  candidates: readonly Candidate[],
-  carriedOver: ReadonlySet<CellKey>,
-  budgetS: number,
-  runS: (cellKey: CellKey) => number,
-) {
-  const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
-  const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
+export function chooseSuspects(candidates: readonly Candidate[], budgetS: number, runS: (cellKey: CellKey) => number) {
   const all = new Map<CellKey, Suspect>();
-  for (const { cellKeys, ...candidate } of inOrder) {
+  for (const { cellKeys, ...candidate } of candidates) {
     for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
   }
   let leftS = budgetS;
