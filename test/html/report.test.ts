@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await page.$$eval('#cell .tree-map .tile', (tiles) => tiles.length)).toBe(190);
     const purposes = await text(page, '#cell section .key');
     expect(purposes).toMatch(/the network's own work.*casts.*shape work.*copies between formats/);
-    expect(await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)).toBe(2);
+    expect(await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)).toBe(4);
     await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('items/s');
     await page.keyboard.press('Enter');

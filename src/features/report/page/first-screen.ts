@@ -96,7 +96,7 @@ ${commands.length === 0 ? null : folded}
 </div>
 ${countsRow(page)}
 </section>
-${aboutSeries(page)}
+${page.series.olderSweeps === 0 ? null : markup`<p class="about">${count(page.series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
 </header>`;
 }
 
@@ -146,9 +146,4 @@ ${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean
 
 function tile(number: string | number, text: string, tone = ''): Markup {
   return markup`<li><b class="${tone}">${number}</b> <span>${text}</span></li>`;
-}
-
-function aboutSeries({ others, series }: PageModel): Markup {
-  return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
-${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}`;
 }
