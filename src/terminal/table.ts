@@ -1,6 +1,5 @@
 import {
   alignPoints,
-  asciiText,
   padEnd,
   padStart,
   textWidth,
@@ -56,7 +55,7 @@ const LAST_CUTTING_RANK = 4;
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
-    .map((column) => pointed(look.isAscii ? inAscii(column) : column, rows))
+    .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = fit(filled, rows, look.columns).map(shortened);
   const linesOf = new Map(laid.map((entry) => [entry.column, linesIn(entry, rows)]));
@@ -79,10 +78,6 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     ...lines,
     ...(missing.length === 0 ? [] : wrapHanging(note, look.columns, 2).map(look.style.dim)),
   ];
-}
-
-function inAscii<Row>(column: Column<Row>): Column<Row> {
-  return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
 }
 
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
