@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { BOUND_WORDS, boundBySchema } from '../../records/bound.ts';
 import { EXPLAINED_METRICS, type ExplainedMetric, causeSchema, valueChangeSchema } from '../../records/cause.ts';
 import { type OutputOf, id as idSchema, output, provenance } from '../../records/output-parts.ts';
+import { metricOf } from '../../records/metric.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
@@ -12,13 +13,9 @@ import { printable } from '../../text/printable.ts';
 
 type Change = WhyOutput['changes'][number];
 
-const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
-  gpuComputeMs: 'GPU compute time',
-  gpuComputeMeanMs: 'mean GPU compute time',
-  latencyMs: 'latency',
-  throughputQps: 'throughput',
-  enqueueMs: 'enqueue time',
-};
+function wordsOf(metric: ExplainedMetric): string {
+  return metric === 'gpuComputeMeanMs' ? 'mean GPU compute time' : metricOf(metric).label;
+}
 
 export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, layers, unknown, notes } = explained;
@@ -49,7 +46,7 @@ function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
   if (change === undefined) return 'no difference beyond noise';
   const [cause] = explained.causes;
-  const what = `${METRIC_WORDS[change.metric]} ${formatPercent(change.changePercent)}`;
+  const what = `${wordsOf(change.metric)} ${formatPercent(change.changePercent)}`;
   if (explained.outcome === 'unclear') return `${what}, unclear: the runs vary too much to tell`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
@@ -72,7 +69,7 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
-    textColumn('value', (change) => METRIC_WORDS[change.metric], 0, {
+    textColumn('value', (change) => wordsOf(change.metric), 0, {
       style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
     }),
     numberColumn('change', ({ changePercent }) => formatPercent(changePercent), 0, {
@@ -100,7 +97,7 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
   return [true, false].flatMap((isUnclear) => {
     const named = known
       .filter((change) => change.isUnclear === isUnclear)
-      .map((one) => `${METRIC_WORDS[one.metric]} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
+      .map((one) => `${wordsOf(one.metric)} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
     const start = isUnclear ? '? unclear' : '= within noise';
     return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
   });

@@ -64,7 +64,7 @@ function columnsOf(page: PageModel, hasLevels: boolean): HtmlColumn<Row>[] {
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',
-      show: (row) => (shown < 2 ? null : sparks.of(row)),
+      show: (row) => (shown < 2 ? null : markup`<span aria-hidden="true">${sparks.of(row)}</span>`),
     },
     {
       header: 'finding',
