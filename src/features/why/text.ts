@@ -22,8 +22,6 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   const { style, columns } = look;
   const of = printable(base.label);
   const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
-  // An unexplained change already lists the unknown facts.
-  const isUnknown = unknown.length > 0 && explained.outcome !== 'notExplained';
   return [
     ...wrapWords(headline(explained), columns).map(style.strong),
     ...wrapWords(base.key === head.key ? of : `${of} → ${printable(head.label)}`, columns),
@@ -37,7 +35,7 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
     ...(changed.length === 0 ? [] : ['', 'changed layers that no cause names:', ...changed]),
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
-    ...(isUnknown ? wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim) : []),
+    ...(unknown.length > 0 ? wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim) : []),
   ];
 }
 
@@ -116,17 +114,8 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
       const basis = first === undefined ? '' : ` (${first.basis})`;
       return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
     }
-    case 'notExplained': {
-      const why =
-        explained.layers.length === 0
-          ? 'no known difference between the two sides'
-          : 'the layers that changed do not account for it';
-      const help =
-        explained.unknown.length === 0
-          ? 'measure both sides again, in turns: bench compare BASE..HEAD --run'
-          : `it would help to know: ${printable(explained.unknown.join('; '))}`;
-      return [...warn(`not explained: ${why}`), ...wrapWords(help, columns).map(style.dim)];
-    }
+    case 'notExplained':
+      return warn('not explained: measure both sides again, in turns: bench compare BASE..HEAD --run');
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
       const more = causes.length > 0 ? ' Possible causes:' : '';

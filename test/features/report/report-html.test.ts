@@ -151,7 +151,7 @@ test('the first screen claims nothing of cells that were not compared', async ()
   expect(first).toContain('First sweep: nothing to compare with');
   expect(first).toContain('0 slower0 faster0 same2 new');
   simulate(9, 1);
-  expect(await firstScreen('latest~1', 'latest')).toContain('No clear change in 2 compared cells');
+  expect(await firstScreen('latest~1', 'latest')).toContain('0 slower, 0 faster, 2 unclear, 7 no result');
   await bench(['report', sweepOfNight(0), sweepOfNight(1), '--html', 'page.html', '--db', db], { cwd });
   expect(readFileSync(join(cwd, 'page.html'), 'utf8')).toContain(`change against ${sweepOfNight(0).slice(0, 8)};`);
 });
