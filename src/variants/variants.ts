@@ -11,7 +11,6 @@ import { hashOf } from '../text/canonical-json.ts';
 import { conversionFailure, problemOf } from '../records/conversion.ts';
 import type { CalibrationUsed, ConversionFailure, VariantRecord } from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
-import type { OnnxFacts, SizedInput } from '../tools/onnx/facts.ts';
 import type { PlannedVariant } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import {
@@ -58,7 +57,7 @@ export type VariantState =
   | {
       readonly kind: 'failed';
       readonly failure: ConversionFailure;
-      /** The process; null if it was refused before, or the failure was cached. */
+      /** The process; null if nothing was run. */
       readonly process: ProcessResult | null;
       /** Folder of the log; null if nothing was run. */
       readonly folder: string | null;
@@ -72,18 +71,17 @@ export type VariantState =
  */
 export async function provideVariant(context: VariantContext, variant: PlannedVariant): Promise<VariantState> {
   const base = await readBase(variant);
-  if (!('facts' in base)) return refused(base);
+  if ('evidence' in base) return refused(base);
   const key = variantKey(context.python.packages, variant, base);
-  const { cache } = context;
-  const known = await knownState(cache, key);
-  if (known !== null) return known;
-  const { onNote, signal } = context;
+  const { cache, onNote, signal } = context;
   const lock = await acquire(await cache.lockPath(key), {
     signal,
     onWait: (holder) => onNote(`${holderText(holder)} makes ${variant.label}: waiting for it`),
   });
   try {
-    return (await knownState(cache, key)) ?? (await makeVariant(context, variant, base, key));
+    const cached = await cache.find(key);
+    if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
+    return await makeVariant(context, variant, base, key);
   } finally {
     lock.release();
   }
@@ -92,30 +90,13 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
 /** The newest variant made with any package versions. Null if there is none, or if the base model is unreadable. */
 export async function findMade(cache: VariantCache, variant: PlannedVariant): Promise<CachedVariant | null> {
   const base = await readBase(variant).catch(() => null);
-  if (base === null || !('facts' in base)) return null;
+  if (base === null || 'evidence' in base) return null;
   const made = await cache.list();
   const isMeant = ({ key, record }: CachedVariant): boolean => key === variantKey(record.packages, variant, base);
   return made.find(isMeant) ?? null;
 }
 
-async function knownState(cache: VariantCache, key: string): Promise<VariantState | null> {
-  const cached = await cache.find(key);
-  if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
-  const failure = cache.findFailure(key);
-  if (failure === null) return null;
-  return { kind: 'failed', failure, process: null, folder: cache.failedFolder(key) };
-}
-
-interface Base {
-  readonly facts: OnnxFacts;
-  readonly sha256: string;
-  /** Inputs of one calibration step; empty without calibration. */
-  readonly inputs: readonly SizedInput[];
-  /** Hash of the user's data; null for random data. */
-  readonly dataSha256: string | null;
-}
-
-async function readBase(variant: PlannedVariant): Promise<Base | ConversionFailure> {
+async function readBase(variant: PlannedVariant) {
   const { calibration, onnxPath } = variant;
   const shown = printable(onnxPath);
   const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
@@ -135,9 +116,12 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionFailu
     });
     return { facts, sha256, inputs: [], dataSha256: data.sha256 };
   }
+  /** Inputs of one calibration step; empty without calibration. */
   const inputs = calibration === null ? [] : calibrationInputs(facts, variant, shown);
   return 'evidence' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
 }
+
+type Base = Exclude<Awaited<ReturnType<typeof readBase>>, ConversionFailure>;
 
 /** Hash of everything that determines the bytes of a variant, but no names or paths of the user's files. */
 export function variantKey(
@@ -185,7 +169,7 @@ async function makeVariant(
     const process = await convert(job);
     const judged = await judge(job, process);
     if ('failure' in judged) {
-      const folder = await cache.keepFailure(key, work, judged.failure);
+      const folder = await cache.keepLog(key, work);
       if (judged.lacks) throw new EnvironmentLackingError(problemOf(judged.failure));
       return { kind: 'failed', failure: judged.failure, process, folder };
     }

@@ -5,7 +5,7 @@ import { conversionFailure, type ConversionFailure } from '../../records/convers
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { fixedSize, shapeFits, shapeText } from '../onnx/facts.ts';
+import { noInput, shapeFits, shapeText, sizedInput } from '../onnx/facts.ts';
 import type { OnnxFacts, OnnxTensorInfo, SizedInput } from '../onnx/facts.ts';
 
 /** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
@@ -56,13 +56,9 @@ export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: stri
     const near = didYouMean(typo, ops) || ` (it has ${ops.slice(0, LISTED).join(', ')})`;
     return mistake('conversionFailed', ` has no operator ${typo}${near}`);
   }
-  const inputs = facts.inputs.map(({ name }) => name);
-  const unknown = Object.keys(variant.calibration?.shapes ?? {}).find((name) => !inputs.includes(name));
-  if (unknown === undefined) return null;
-  return mistake(
-    'shapeInvalid',
-    ` has no input "${unknown}" (it has ${inputs.join(', ')})${didYouMean(unknown, inputs)}`,
-  );
+  const names = facts.inputs.map(({ name }) => name);
+  const unknown = Object.keys(variant.calibration?.shapes ?? {}).find((name) => !names.includes(name));
+  return unknown === undefined ? null : mistake('shapeInvalid', ` ${noInput(unknown, facts.inputs)}`);
 }
 
 /** The inputs with the stated shape, else that of the model. As in ModelOpt, the batch defaults to 1. */
@@ -72,24 +68,20 @@ export function calibrationInputs(
   model: string,
 ): readonly SizedInput[] | ConversionFailure {
   const inputs: SizedInput[] = [];
-  for (const { elementType, name, shape } of facts.inputs) {
+  for (const input of facts.inputs) {
+    const { elementType, name, shape } = input;
     const wrong = (problem: string, reason: FailureReason = 'shapeInvalid') =>
       conversionFailure(reason, `${model}: input "${name}" is ${problem}`);
     if (NPY_TYPES[elementType] === undefined) {
       return wrong(`${elementType}, which numpy does not support`, 'conversionFailed');
     }
-    const stated = variant.calibration?.shapes[name];
-    if (stated !== undefined && !shapeFits(shape, stated)) {
-      return wrong(`${shapeText(shape)}, not ${stated.join('x')}`);
-    }
-    const sizes = stated ??
-      shape?.map((dimension, place) => fixedSize(dimension) ?? (place === 0 ? 1 : null)) ?? [null];
-    const known = sizes.filter((size) => size !== null);
-    if (known.length < sizes.length) {
+    const sized = sizedInput(input, variant.calibration?.shapes[name], 1);
+    if (typeof sized === 'string') return wrong(sized);
+    if (sized === null) {
       const advice = `say with which sizes it is calibrated: shapes in calibration ({${name}: 1x3x224x224}), or --calibration-shapes ${name}:1x3x224x224`;
       return wrong(`${shapeText(shape)}: ${advice}`);
     }
-    inputs.push({ name, elementType, shape: known });
+    inputs.push(sized);
   }
   return inputs;
 }
@@ -111,9 +103,7 @@ export function checkCalibration(
   }
   const named = isNpy ? [{ ...only, name: names[0] ?? '' }] : arrays;
   const extra = named.find(({ name }) => !names.includes(name));
-  if (extra !== undefined) {
-    return `the model has no input "${extra.name}" (it has ${names.join(', ')})${didYouMean(extra.name, names)}`;
-  }
+  if (extra !== undefined) return `the model ${noInput(extra.name, inputs)}`;
   for (const input of inputs) {
     const array = named.find(({ name }) => name === input.name);
     if (array === undefined) return `there is no array for the input "${input.name}"`;
