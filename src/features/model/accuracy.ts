@@ -37,11 +37,10 @@ export async function compareAccuracy(
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
-  const { batch, distribution, samples = null, seed } = options;
   const { cwd, env, signal, spawn } = io;
   const helper = { cwd, env, spawn, signal, timeoutMs: options.timeout * 1000 };
   const python = pythonOf(options.python, env);
-  const settings = { batch, data, distribution, helper, metricCommand, python, samples, seed };
+  const settings = { ...options, data, helper, metricCommand, python };
   const compared: Compared[] = [];
   for (const pair of pairs) {
     signal.throwIfAborted();
