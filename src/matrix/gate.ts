@@ -30,22 +30,11 @@ export function readLimit(
   if (metric === undefined) return unknownMetric(name, names);
   const { betterIs, unit: own } = gatedMetricOf(metric);
   const comparison = betterIs === 'lower' ? '<=' : '>=';
-  const scale = unit === '' ? 1 : scaleOf(unit, own);
-  const value = number === '' || scale === null ? Number.NaN : Number(number) * scale;
+  const family: Readonly<Record<string, number>> = UNITS.find((units) => own in units) ?? { [own]: 1 };
+  const scale = (family[unit || own] ?? Number.NaN) / (family[own] ?? 1);
+  const value = number === '' ? Number.NaN : Number(number) * scale;
   if (operator === comparison && Number.isFinite(value) && value >= 0) return { metric, comparison, value };
-  return `"${text}": write ${name} ${comparison} NUMBER, in ${Object.keys(familyOf(own) ?? { [own]: 1 }).join(', ')}`;
-}
-
-function familyOf(unit: string): Readonly<Record<string, number>> | undefined {
-  return UNITS.find((family) => unit in family);
-}
-
-/** Factor from `unit` to `own`; null when they measure different things. */
-function scaleOf(unit: string, own: string): number | null {
-  if (unit === own) return 1;
-  const family = familyOf(own);
-  const [from, to] = [family?.[unit], family?.[own]];
-  return from === undefined || to === undefined ? null : from / to;
+  return `"${text}": write ${name} ${comparison} NUMBER, in ${Object.keys(family).join(', ')}`;
 }
 
 /**

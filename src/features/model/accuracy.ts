@@ -14,7 +14,7 @@ import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
 import { comparePair, filesOfCells, isExport, pairsOfMatrix } from './compare-pair.ts';
-import type { AccuracyPair, MatrixPairs } from './compare-pair.ts';
+import type { AccuracyPair } from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -65,12 +65,7 @@ interface Compared {
 /**
  * The pairs to compare. `matrix` is the name of the matrix, null for two files; `metricCommand` is the user's command.
  */
-async function requestedPairs(
-  first: string,
-  words: readonly string[],
-  options: AccuracyOptions,
-  io: Io,
-): Promise<MatrixPairs & { readonly matrix: string | null; readonly metricCommand: readonly string[] }> {
+async function requestedPairs(first: string, words: readonly string[], options: AccuracyOptions, io: Io) {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);

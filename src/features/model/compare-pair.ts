@@ -150,12 +150,6 @@ export interface AccuracyPair {
   readonly shapes: Shapes;
 }
 
-export interface MatrixPairs {
-  readonly pairs: readonly AccuracyPair[];
-  /** Precisions without a file to compare. */
-  readonly notes: readonly string[];
-}
-
 /** Returns the ONNX file of a cell's engine; null if there is none yet. */
 type VariantFile = (entry: MatrixCell) => string | null;
 
@@ -177,7 +171,7 @@ export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantC
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
 /** Pairs the variants of each model with its reference: the base model or its FP32 file, else its FP16 file. */
-export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
+export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile) {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();
   for (const [model, own] of Map.groupBy(cells, ({ cell }) => cell.model)) {
@@ -207,6 +201,7 @@ export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf:
       });
     }
   }
+  /** `notes` name precisions without a file to compare. */
   return { pairs: [...pairs.values()], notes: [...notes] };
 }
 
