@@ -13,10 +13,7 @@ interface ConversionFacts {
   readonly model: string;
 }
 
-interface ConversionLog {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type ConversionLog = Readonly<Record<'stdout' | 'stderr', string>>;
 
 interface Failure {
   /** Default: `conversionFailed`. */
@@ -28,7 +25,7 @@ interface Failure {
   readonly words?: string | null;
 }
 
-interface FailureRule extends Omit<Failure, 'problem' | 'words'> {
+interface FailureRule extends Pick<Failure, 'lacks' | 'reason'> {
   /** Matches the end of standard error, which follows the logs of standard output. */
   readonly pattern: RegExp;
   readonly problem: (groups: Readonly<Record<string, string>>, facts: ConversionFacts) => string;
