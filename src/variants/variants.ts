@@ -13,10 +13,17 @@ import type { CalibrationUsed, ConversionFailure, VariantRecord } from '../recor
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
 import type { PlannedVariant } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
-import { calibrationInputs, checkBase } from '../tools/modelopt/check-base.ts';
+import {
+  arrayFactsSchema,
+  calibrationInputs,
+  checkBase,
+  checkCalibration,
+  NPY_TYPES,
+} from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { askHelper } from '../tools/python/helper.ts';
+import { packageFolder } from '../files/folders.ts';
+import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire, holderText } from '../process/lock.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
@@ -188,30 +195,36 @@ async function copyModel({ base, variant: { onnxPath }, work }: Job): Promise<vo
 }
 
 /** Must change when the same seed gives other values. Part of a variant's identity. */
-const RANDOM_CALIBRATION_VERSION = 2;
+const RANDOM_CALIBRATION_VERSION = 1;
 
-const CALIBRATION = { script: 'calibration.py', needs: 'numpy', answer: z.object({}) };
+const ARRAYS = { script: 'read_arrays.py', needs: 'numpy', answer: z.object({ arrays: z.array(arrayFactsSchema) }) };
 
 async function bringCalibration(job: Job): Promise<CalibrationUsed | ConversionFailure | null> {
   const { by, calibration, timeoutS } = job.variant;
-  if (calibration === null) return null;
   const { dataSha256, facts, inputs } = job.base;
-  const target = join(job.work, calibrationFile(calibration));
-  // Drawn here, because ModelOpt's own values differ each time.
-  const wanted =
-    calibration.kind === 'random'
-      ? { inputs, seed: calibration.seed, samples: calibration.samples }
-      : { inputs: facts.inputs, path: calibration.path, steps: by === 'autocast' ? {} : calibration.shapes };
-  const helper = { ...job, cwd: job.work, timeoutMs: timeoutS * 1000 };
-  const answer = await askHelper(CALIBRATION, job.python.interpreter, { ...wanted, target }, job.work, helper);
-  const { kind } = calibration;
-  if ('problem' in answer) {
-    const what = kind === 'file' ? printable(calibration.path) : 'random calibration data';
-    return conversionFailure(kind === 'file' ? 'inputInvalid' : 'conversionFailed', `${what}: ${answer.problem}`);
+  const { work } = job;
+  if (calibration === null) return null;
+  const target = join(work, calibrationFile(calibration));
+  const helper: HelperContext = { ...job, cwd: work, timeoutMs: timeoutS * 1000 };
+  const { interpreter } = job.python;
+  if (calibration.kind === 'random') {
+    // Drawn here, because ModelOpt's own values differ each time.
+    const { samples, seed } = calibration;
+    const drawn = inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
+    const script = join(packageFolder(), 'python', 'draw_calibration.py');
+    const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
+    const answer = await runProgram(argv, work, helper, 'numpy');
+    if ('problem' in answer) {
+      return conversionFailure('conversionFailed', `no random calibration data: ${answer.problem}`);
+    }
+    return { kind: 'random', seed, sha256: (await sha256OfFile(target)).sha256 };
   }
-  return kind === 'file'
-    ? { kind, sha256: dataSha256 ?? '' }
-    : { kind, seed: calibration.seed, sha256: (await sha256OfFile(target)).sha256 };
+  const answer = await askHelper(ARRAYS, interpreter, { path: calibration.path }, work, helper);
+  const shapes = by === 'autocast' ? {} : calibration.shapes;
+  const problem = 'problem' in answer ? answer.problem : checkCalibration(answer.arrays, facts, shapes);
+  if (problem !== null) return conversionFailure('inputInvalid', `${printable(calibration.path)}: ${problem}`);
+  await copyFile(calibration.path, target);
+  return { kind: 'file', sha256: dataSha256 ?? '' };
 }
 
 async function convert({ env, python, signal, spawn, variant: { args, timeoutS }, work }: Job): Promise<ProcessResult> {

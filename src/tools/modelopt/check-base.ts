@@ -1,12 +1,38 @@
+import * as z from 'zod';
+
+import type { Shapes } from '../../records/cell.ts';
 import { conversionFailure, type ConversionFailure } from '../../records/conversion.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { noInput, shapeText, sizedInput } from '../onnx/facts.ts';
-import type { OnnxFacts, SizedInput } from '../onnx/facts.ts';
+import { noInput, shapeFits, shapeText, sizedInput } from '../onnx/facts.ts';
+import type { OnnxFacts, OnnxTensorInfo, SizedInput } from '../onnx/facts.ts';
 
-/** numpy has no bfloat16 and no float8. */
-const OF_NUMPY = /^(?:float(?:16|32|64)|u?int(?:8|16|32|64)|bool)$/;
+/** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
+export const NPY_TYPES: Readonly<Record<string, string>> = {
+  float16: '<f2',
+  float32: '<f4',
+  float64: '<f8',
+  int8: '|i1',
+  int16: '<i2',
+  int32: '<i4',
+  int64: '<i8',
+  uint8: '|u1',
+  uint16: '<u2',
+  uint32: '<u4',
+  uint64: '<u8',
+  bool: '|b1',
+};
+
+/** An array of calibration data. The name is empty for the single array of an npy file. */
+export const arrayFactsSchema = z.object({
+  name: z.string(),
+  descr: z.string(),
+  shape: z.array(z.number()),
+  notFinite: z.number(),
+});
+
+type ArrayFacts = z.infer<typeof arrayFactsSchema>;
 
 const LISTED = 12;
 
@@ -46,7 +72,7 @@ export function calibrationInputs(
     const { elementType, name, shape } = input;
     const wrong = (problem: string, reason: FailureReason = 'shapeInvalid') =>
       conversionFailure(reason, `${model}: input "${name}" is ${problem}`);
-    if (!OF_NUMPY.test(elementType)) {
+    if (NPY_TYPES[elementType] === undefined) {
       return wrong(`${elementType}, which numpy does not support`, 'conversionFailed');
     }
     const sized = sizedInput(input, variant.calibration?.shapes[name], 1);
@@ -58,4 +84,55 @@ export function calibrationInputs(
     inputs.push(sized);
   }
   return inputs;
+}
+
+/**
+ * The first mistake in the calibration data, or null. ModelOpt would show a traceback or nothing.
+ * @param steps shapes of one step, if known
+ */
+export function checkCalibration(
+  arrays: readonly ArrayFacts[],
+  { inputs }: Pick<OnnxFacts, 'inputs'>,
+  steps: Shapes,
+): string | null {
+  const names = inputs.map(({ name }) => name);
+  const [only] = arrays;
+  const isNpy = only?.name === '';
+  if (isNpy && inputs.length !== 1) {
+    return `an npy file holds one array, and the model has ${inputs.length} inputs: save an npz with one array for each`;
+  }
+  const named = isNpy ? [{ ...only, name: names[0] ?? '' }] : arrays;
+  const extra = named.find(({ name }) => !names.includes(name));
+  if (extra !== undefined) return `the model ${noInput(extra.name, inputs)}`;
+  for (const input of inputs) {
+    const array = named.find(({ name }) => name === input.name);
+    if (array === undefined) return `there is no array for the input "${input.name}"`;
+    const problem = arrayProblem(array, input, steps[input.name]);
+    if (problem !== null) return `${input.name}: ${problem}`;
+  }
+  const samples = named.map(({ name, shape }) => `${name} ${shape[0]}`);
+  return new Set(named.map(({ shape }) => shape[0])).size > 1
+    ? `the inputs have different numbers of samples: ${samples.join(', ')}`
+    : null;
+}
+
+/** @param step shape of one step. The first dimension counts samples, regardless of the model. */
+function arrayProblem(
+  { descr, notFinite, shape }: ArrayFacts,
+  { elementType, shape: wanted }: OnnxTensorInfo,
+  step: readonly number[] | undefined,
+): string | null {
+  if (descr.includes('O')) return 'it holds Python objects: save plain arrays of numbers';
+  if (descr !== NPY_TYPES[elementType]) {
+    const is = Object.entries(NPY_TYPES).find(([, name]) => name === descr)?.[0] ?? descr;
+    return `it is ${is}, and the model takes ${elementType}: save it with .astype("${elementType}")`;
+  }
+  if (notFinite > 0) return `${notFinite} values are not finite (NaN or infinity)`;
+  if (!shapeFits(wanted, shape, 1)) return `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
+  const [samples = 0] = shape;
+  const [batch = 1] = step ?? [];
+  if (samples < batch) return `${samples} samples are fewer than one step of ${batch}`;
+  return step === undefined || shapeFits(step, shape, 1)
+    ? null
+    : `it is ${shapeText(shape)}, and one step is ${shapeText(step)}`;
 }

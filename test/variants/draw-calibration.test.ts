@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { ROOT, temporaryFolder } from '../support/bench.ts';
+import { NEEDS_PYTHON, TEST_PYTHON } from '../support/python.ts';
+
+const INPUTS = [
+  { name: 'pixels $x', descr: '<f4', shape: [2, 3, 9, 7] },
+  { name: 'hälf', descr: '<f2', shape: [2, 500] },
+  { name: 'double', descr: '<f8', shape: [3] },
+  { name: 'ids', descr: '<i8', shape: [2, 8] },
+  { name: 'mask', descr: '|b1', shape: [2, 8] },
+  { name: 'scalar', descr: '<f4', shape: [] },
+];
+
+/** Path of the file that the helper writes. */
+function drawn(seed: number, samples: number, inputs: readonly object[]): string {
+  const path = join(temporaryFolder(), 'calibration.npz');
+  const args = [
+    join(ROOT, 'python', 'draw_calibration.py'),
+    String(seed),
+    String(samples),
+    JSON.stringify(inputs),
+    path,
+  ];
+  execFileSync(TEST_PYTHON ?? '', args);
+  return path;
+}
+
+test.skipIf(TEST_PYTHON === null).each([
+  [1, '8c1a59f6370607f98352649344ac6303bb4e79dcdea73ec0d286788121e644cb'],
+  [4_294_967_295, '0f6cb71d373db0527b01150a0bbf01efb0cd1ff65017f4c3757ce391cc415628'],
+])(`the same bytes on every machine, seed %i (${NEEDS_PYTHON})`, (seed, sha256) => {
+  const bytes = readFileSync(drawn(seed, 5, INPUTS));
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
+});
