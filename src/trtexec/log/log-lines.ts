@@ -21,8 +21,8 @@ export interface LogMessage {
 
 /** Longer lines are truncated: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
-const PREFIX = /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
-const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
+/** Some tools remove the time and keep the severity. */
+const PREFIX = /(?:\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] |^)\[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
 const TIME_LENGTH = '[MM/DD/YYYY-HH:MM:SS'.length;
 const PREFIX_LENGTH = TIME_LENGTH + '] [V] [TRT] '.length;
 const MARKER_SIGN = '&&&& ';
@@ -67,12 +67,10 @@ export class LogLineReader {
   private readLine(line: string): void {
     const decoded = Buffer.from(line.slice(0, MAX_LINE_BYTES), 'latin1').toString();
     const text = decoded.replace(/\r$/, '').replace(ANSI, '');
-    // A plain search is faster than the regular expression, and some tools remove the time and keep the severity.
-    const prefixes = text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
-    const undated = prefixes.length === 0 && text.startsWith('[') ? UNDATED.exec(text) : null;
+    // A plain search is faster than the regular expression.
+    const prefixes = text.startsWith('[') || text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
     const before = text.slice(0, prefixes[0]?.index);
-    if (undated !== null) this.emit(undated[1], null, undated[2] !== undefined, text.slice(undated[0].length));
-    else if (before !== '' || prefixes.length === 0) this.emit(undefined, null, false, before);
+    if (before !== '' || prefixes.length === 0) this.emit(undefined, null, false, before);
     for (const [place, { 0: prefix, 1: time = null, 2: severity, 3: mark, index }] of prefixes.entries()) {
       const rest = text.slice(index + prefix.length, prefixes[place + 1]?.index);
       this.emit(severity, time, mark !== undefined, rest);
