@@ -4,7 +4,8 @@ import { basename, join } from 'node:path';
 import * as z from 'zod';
 
 import { type Mistake, UsageError } from '../../errors.ts';
-import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import { onnxOf } from '../../matrix/models/models.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { CellKey, Immutable } from '../../records/scalars.ts';
