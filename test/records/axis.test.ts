@@ -152,12 +152,6 @@ describe('an engine that was given', () => {
   });
 });
 
-test('weights are streamed of strongly typed engines only', () => {
-  expect(problems('10.6', withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag'))).toEqual([
-    'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
-  ]);
-});
-
 describe('plugins', () => {
   const folder = process.cwd();
   const text = plainModel(`plugins:
@@ -199,12 +193,6 @@ describe('plugins', () => {
     const plan = planFor('10.6', text);
     expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
     expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
-  });
-
-  test('what cannot be is told at its place', () => {
-    expect(problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}'))).toEqual([
-      'm.yaml:7:20: plugins.static need the full runtime, and there are cells with runtime: lean: use plugins.dynamic',
-    ]);
   });
 });
 

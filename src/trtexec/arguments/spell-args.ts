@@ -114,12 +114,6 @@ function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
 /** The flags for a run of the engine, with those that the axes of the cell also need in this version. */
 function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
-  const budget = method.flags['--weightStreamingBudget'];
-  if (budget !== undefined && entry.cell.precisionVia === 'flag' && dialect.has('--fp16')) {
-    const problem =
-      'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
-    mistakes.push({ at: budget.at, problem });
-  }
   const streaming = weightStreaming(method.flags, dialect);
   const more = [...versionCompatible(entry, dialect), ...streaming, ...refit(entry, dialect, mistakes)];
   return { ...method.flags, ...Object.fromEntries(more) };
@@ -184,20 +178,13 @@ function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect)
     : null;
 }
 
-function pluginFlags(entry: MatrixCell, dialect: Dialect, phase: 'build' | 'run', mistakes: Mistake[]): string[] {
-  const { build, cell } = entry;
+function pluginFlags({ build }: MatrixCell, dialect: Dialect, phase: 'build' | 'run', mistakes: Mistake[]): string[] {
   const { dynamic, serialize, static: fixed } = build.plugins;
   const spell = (flag: string, libraries: readonly Placed<string>[]): string[] => {
     const [first] = libraries;
     if (first !== undefined && !dialect.has(flag)) mistakes.push({ at: first.at, problem: dialect.lacks(flag) });
     return libraries.map(({ value }) => `${flag}=${value}`);
   };
-  const runtime = cell.axisFlags['--useRuntime'];
-  if (fixed[0] !== undefined && runtime !== undefined && runtime !== 'full') {
-    const cells = `there are cells with runtime: ${runtime}`;
-    const problem = `plugins.static need the full runtime, and ${cells}: use plugins.dynamic`;
-    mistakes.push({ at: fixed[0].at, problem });
-  }
   // Plugins inside the engine must not be loaded a second time.
   const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
   return [

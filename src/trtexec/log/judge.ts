@@ -115,12 +115,16 @@ function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   return run.errors.length > 0 ? failed('buildFailedSilently', ...run.errors, size) : unfitFor('engineEmpty', size);
 }
 
+/** Numbers without which a summary is no measurement. */
+const NEEDED = ['hostWalltimeS', 'throughputQps', 'latencyMs', 'gpuComputeMs', 'gpuTotalS'] as const;
+
 /** A log with a start marker must also have an end; an excerpt without markers need not. */
 function unfinished({ run, process }: JudgedParts, cause: FailureReason | null, evidence: readonly Evidence[]) {
   const { measurement, startedByMarker } = run;
   // An excerpt is copied from a log. A process that bench started has an exit code.
   if (cause === null && run.excerpt !== null && process.exitCode === null) {
-    return unfitFor('excerpt', 'an excerpt without a whole summary, not a measurement');
+    const lacking = NEEDED.find((name) => run.excerpt?.[name] === null) ?? 'whole lines of its summary';
+    return unfitFor('excerpt', `an excerpt, not a measurement: no ${lacking}`);
   }
   const said = saidBy(run);
   if (run.closingMarker !== 'PASSED') {

@@ -40,7 +40,7 @@ export class TrtexecLogParser {
   }
 
   private readStdout(message: LogMessage): void {
-    const start = markerStart(message.text);
+    const start = message.severity === null ? markerStart(message.text) : -1;
     if (start === -1) {
       this.currentFor(message).read(message);
       return;
