@@ -49,13 +49,10 @@ function cellNodes(cell: PageCell): HTMLElement[] {
   ];
 }
 
-/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
-const FIRST_SWEEPS = 90;
-
 function showFirstChart(): void {
   const figure = document.querySelector<HTMLElement>('.first-chart');
   const cell = data.cells.find(({ key }) => key === figure?.dataset['cell']);
-  if (cell !== undefined) figure?.append(trendChart(data, cell, FIRST_SWEEPS));
+  if (cell !== undefined) figure?.append(trendChart(data, cell));
 }
 
 /** Folds the commands on a narrow page, and adds copy buttons. */

@@ -215,7 +215,7 @@ export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number)
 }
 
 /** The series of finished sweeps, whose results are not mixed, with their numbers of sweeps. */
-export function listSeries(db: StoreDatabase) {
+function listSeries(db: StoreDatabase) {
   const { provenance, matrix, branch } = sweeps;
   const finished = db.select({ provenance, matrix, branch, sweeps: count() }).from(sweeps).where(isFinished);
   return finished.groupBy(provenance, matrix, branch).orderBy(provenance, matrix, branch).all();
