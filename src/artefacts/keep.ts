@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
@@ -8,7 +8,7 @@ import { errorCode } from '../errors.ts';
 import { secretsIn } from '../text/redact.ts';
 import { plainName, writeAtomically } from '../files/files.ts';
 import { putInPlace, refuseLink } from '../files/folders.ts';
-import { RUN_MANIFEST, isTemporary, temporaryPath } from '../files/layout.ts';
+import { RUN_MANIFEST, isTemporary } from '../files/layout.ts';
 import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 
@@ -120,22 +120,19 @@ function secretsOf(env: Variables): string[] {
 async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
   // latin1: one character per byte keeps binary content unchanged.
   const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
-  let isFound = false;
-  for await (const part of parts(path, bytes)) isFound ||= part.isFound;
-  if (!isFound) return;
-  const temporary = temporaryPath(path);
-  await pipeline(async function* scrubbed() {
-    for await (const { text } of parts(path, bytes)) yield Buffer.from(text, 'latin1');
-  }, createWriteStream(temporary));
-  await rename(temporary, path);
+  await putInPlace(path, (temporary) =>
+    pipeline(async function* scrubbed() {
+      for await (const text of parts(path, bytes)) yield Buffer.from(text, 'latin1');
+    }, createWriteStream(temporary)),
+  );
 }
 
 function patternOf(secrets: readonly string[]): RegExp {
   return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
 }
 
-/** The content of a file without the secrets, in pieces, and whether each piece had one. */
-async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
+/** The content of a file without the secrets, in pieces. */
+async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<string> {
   const pattern = patternOf(secrets);
   let rest = '';
   const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -150,8 +147,7 @@ async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<
       taken = index + secret.length;
     }
     rest = text.slice(Math.max(taken, end));
-    yield { text: scrubbed + text.slice(taken, Math.max(taken, end)), isFound: taken > 0 };
+    yield scrubbed + text.slice(taken, Math.max(taken, end));
   }
-  const last = rest.replace(pattern, '***');
-  yield { text: last, isFound: last !== rest };
+  yield rest.replace(pattern, '***');
 }

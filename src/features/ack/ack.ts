@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { acknowledgementSchema, type Finding, termText } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -37,19 +37,15 @@ function refuseOptions(
   names: readonly string[],
   { all, branch, matrix, owner, reason, undo, until }: AckOptions,
 ): void {
-  if (all === true && names.length > 0) throw new UsageError('--all and names of findings cannot be used together');
-  if (all !== true && names.length === 0) {
-    throw new UsageError('which finding? Write its id, as `bench check` prints it, or --all');
-  }
-  if (all !== true && (branch !== undefined || matrix !== undefined)) {
-    throw new UsageError('--matrix and --branch need --all: an id names one finding');
-  }
-  if (undo === true && [owner, reason, until].some((value) => value !== undefined)) {
-    throw new UsageError('--undo reverts the whole acknowledgement: leave out --reason, --until and --owner');
-  }
-  if (undo !== true && reason === undefined) {
-    throw new UsageError('add --reason "…", which explains the acknowledgement');
-  }
+  const isAll = all === true;
+  ensure(!isAll || names.length === 0, '--all and names of findings cannot be used together');
+  ensure(isAll || names.length > 0, 'which finding? Write its id, as `bench check` prints it, or --all');
+  const isOne = branch === undefined && matrix === undefined;
+  ensure(isAll || isOne, '--matrix and --branch need --all: an id names one finding');
+  const isBare = [owner, reason, until].every((value) => value === undefined);
+  const whole = '--undo reverts the whole acknowledgement: leave out --reason, --until and --owner';
+  ensure(undo !== true || isBare, whole);
+  ensure(undo === true || reason !== undefined, 'add --reason "…", which explains the acknowledgement');
 }
 
 function chosenFindings(db: StoreDatabase, names: readonly string[], options: AckOptions): readonly Finding[] {
@@ -65,9 +61,7 @@ function chosenFindings(db: StoreDatabase, names: readonly string[], options: Ac
   const ids = lasting.map(({ findingId }) => findingId);
   const marked = acknowledgementsOf(db, ids);
   const chosen = lasting.filter(({ findingId }) => marked.has(findingId) === (undo === true));
-  if (chosen.length === 0) {
-    throw new UsageError(undo === true ? 'no finding is acknowledged' : 'there is no finding to acknowledge');
-  }
+  ensure(chosen.length > 0, undo === true ? 'no finding is acknowledged' : 'there is no finding to acknowledge');
   return chosen;
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -23,9 +23,7 @@ export async function setNamed(
   options: BaselineOptions,
   io: Io,
 ): Promise<ExitCode> {
-  if (!NAME.test(name)) {
-    throw new UsageError(`${printable(name)}: a baseline's name has letters, digits and . _ + - / only`);
-  }
+  ensure(NAME.test(name), `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`);
   return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;

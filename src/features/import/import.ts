@@ -61,9 +61,8 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
         findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
       return as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
     }
-    if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
-      throw new UsageError(`${path}: can be read only once; save it to a file first`);
-    }
+    const areFiles = found.every((source) => source.kind !== 'log' || statSync(source.path).isFile());
+    ensure(areFiles, `${path}: can be read only once; save it to a file first`);
     sources.push(...nameSources(path, found));
     return null;
   });
@@ -184,9 +183,8 @@ function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions)
 }
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
-  if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
-    throw new UsageError(`--date ${date.slice(0, 10)}: this date is in the future`);
-  }
+  const isPast = date === undefined || Date.parse(date) <= io.now().getTime() + AHEAD_MS;
+  ensure(isPast, `--date ${date?.slice(0, 10)}: this date is in the future`);
   return date ?? null;
 }
 

@@ -104,15 +104,11 @@ export function readSweepManifest(path: string): SweepManifest | null {
   return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
 }
 
-interface SweepFolder {
-  readonly path: string;
-}
-
 /**
  * Call this after all sweeps are in the store, because a finding refers to several. Keeps findings that are already
  * stored. Returns the sweeps that have findings.
  */
-export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[]): SweepId[] {
+export function readFindings(db: StoreDatabase, sweepFolders: readonly FoundSweep[]): SweepId[] {
   // Skips damaged files: the results do not depend on them.
   const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
   for (const file of files) restoreFindings(db, file);
@@ -120,6 +116,6 @@ export function readFindings(db: StoreDatabase, sweepFolders: readonly SweepFold
 }
 
 /** Reads findings into the store and also writes them next to the artefacts here. */
-export async function takeFindings(db: StoreDatabase, sweepFolders: readonly SweepFolder[], artefactsFolder: string) {
+export async function takeFindings(db: StoreDatabase, sweepFolders: readonly FoundSweep[], artefactsFolder: string) {
   await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

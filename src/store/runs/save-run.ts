@@ -31,8 +31,6 @@ import {
 import { remarkNumbers } from '../../trtexec/log/hints.ts';
 import type { RunId } from '../../records/scalars.ts';
 
-export type Saved = 'stored' | 'already stored';
-
 /** Tables whose rows are named by their content, so that a row may already exist. */
 const SHARED: ReadonlySet<SQLiteTable> = new Set([builds, cells, environments, invocations]);
 
@@ -40,8 +38,6 @@ const SHARED: ReadonlySet<SQLiteTable> = new Set([builds, cells, environments, i
 export class RunWriter {
   private readonly db: StoreDatabase;
   private readonly inserts = new Map<SQLiteTable, (row: object) => void>();
-  /** Rows known to exist, which saves most of the writes of a long sweep. */
-  private readonly known = new Set<string>();
   private readonly findRun;
 
   constructor(db: StoreDatabase) {
@@ -55,8 +51,8 @@ export class RunWriter {
   }
 
   /** @throws if the sweep of the run is not stored yet */
-  saveRun(record: RunRecord): Saved {
-    return immediately(this.db, () => this.save(record));
+  saveRun(record: RunRecord): void {
+    this.saveRuns([record]);
   }
 
   /** Writes runs in one transaction, because a commit takes longer than inserting a small run. */
@@ -64,19 +60,18 @@ export class RunWriter {
     if (records.length > 0) immediately(this.db, () => records.forEach((record) => this.save(record)));
   }
 
-  private save(record: RunRecord): Saved {
-    if (this.hasRun(record.runId)) return 'already stored';
+  private save(record: RunRecord): void {
+    if (this.hasRun(record.runId)) return;
     this.insertRun(record);
     this.insertMeasurement(record);
     this.insertReading(record);
     this.insertLists(record);
     this.insertLayers(record);
-    return 'stored';
   }
 
   saveCell(cell: KeyedCell): void {
     const { key: cellKey, harness = null, ...identity } = cell;
-    this.insertOnce(cells, cellKey, { ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });
+    this.insert(cells, { ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });
   }
 
   private insert<Table extends SQLiteTable>(table: Table, row: Required<Table['$inferInsert']>): void {
@@ -88,25 +83,19 @@ export class RunWriter {
     insert(row);
   }
 
-  private insertOnce<Table extends SQLiteTable>(table: Table, id: string, row: Required<Table['$inferInsert']>): void {
-    if (this.known.has(id)) return;
-    this.insert(table, row);
-    this.known.add(id);
-  }
-
   private insertRun(record: RunRecord): void {
     const { argv, build, buildId, cell, env, environment, exports, log, outcome, process } = record;
     if (cell !== null) this.saveCell(cell);
     // Environments of older versions, without a binding, keep their ids.
     const environmentId = hashOf({ ...environment, binding: environment.binding ?? undefined });
-    this.insertOnce(environments, environmentId, { environmentId, ...environment });
+    this.insert(environments, { environmentId, ...environment });
     const banner = { ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) };
     const invocationId = hashOf({
       argv: argv === null ? null : JSON.stringify(argv),
       env: JSON.stringify(env),
       banner: JSON.stringify(banner),
     });
-    this.insertOnce(invocations, invocationId, { invocationId, argv, env, banner });
+    this.insert(invocations, { invocationId, argv, env, banner });
     if (build !== null && buildId !== null) {
       this.insert(builds, {
         ...record,
