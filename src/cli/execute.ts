@@ -1,7 +1,6 @@
 import { EXIT_CODES, type ExitCode, BenchError, errorText, EARLIER_WORDS, TAKEN_AS } from '../errors.ts';
 import { clockRecordNames } from '../process/lock.ts';
 import { type Io, withNamedStore } from './io.ts';
-import { asciiText } from '../terminal/look.ts';
 import { printable } from '../text/printable.ts';
 import type { OutputOptions } from './define-command.ts';
 import { sqliteProblem } from '../store/file/store-file.ts';
@@ -31,8 +30,7 @@ export async function execute(
 
 function shown(io: Io, { color, db, quiet }: OutputOptions): Io {
   const named = db === undefined ? io : { ...io, db, err: (text: string) => io.err(withNamedStore(text, db)) };
-  const signs = named.errLook.isAscii ? { ...named, err: (text: string) => named.err(asciiText(text)) } : named;
-  const plain = color === false ? withoutColor(signs) : signs;
+  const plain = color === false ? withoutColor(named) : named;
   return quiet === true ? quietly(plain) : plain;
 }
 

@@ -1,6 +1,6 @@
 import { EXIT_CODES, type ExitCode } from '../errors.ts';
 import type { Spawn } from '../process/spawn.ts';
-import { asciiText, type Look } from '../terminal/look.ts';
+import { type Look } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
 import { shellQuote } from '../text/shell-quote.ts';
 
@@ -34,8 +34,8 @@ export async function yieldToEventLoop({ signal }: Io): Promise<void> {
 
 export function printLines(io: Io, lines: readonly string[]): void {
   const { db } = io;
-  const text = (db === undefined ? lines : lines.map((line) => withNamedStore(line, db))).join('\n');
-  if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
+  const named = db === undefined ? lines : lines.map((line) => withNamedStore(line, db));
+  if (lines.length > 0) io.out(`${named.join('\n')}\n`);
 }
 
 /** @returns exit code 0 */

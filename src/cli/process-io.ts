@@ -71,16 +71,7 @@ export function processIo(): Io {
 /** Takes width and color from the terminal, whose width may change, or from the environment. */
 export function lookOf(stream: { readonly columns?: number; readonly isTTY?: boolean }, env: Io['env']): Look {
   const isTty = stream.isTTY === true;
-  return makeLook(() => columnsOf(stream.columns, env), wantsColour(env, isTty), isAscii(env, isTty));
-}
-
-/**
- * Whether a terminal gets ASCII only, by the locale as the C library reads it. Files get Unicode, and so do terminals
- * without a locale.
- */
-function isAscii(env: Io['env'], isTty: boolean): boolean {
-  const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((name) => name !== undefined && name !== '');
-  return env['TERM'] === 'dumb' || (isTty && locale !== undefined && !/utf-?8/i.test(locale));
+  return makeLook(() => columnsOf(stream.columns, env), wantsColour(env, isTty));
 }
 
 function wantsColour(env: Io['env'], isTty: boolean): boolean {
@@ -94,7 +85,7 @@ export function withoutColor(io: Io): Io {
 }
 
 function withoutStyle(look: Look): Look {
-  return makeLook(() => look.columns, false, look.isAscii);
+  return makeLook(() => look.columns, false);
 }
 
 /** The terminal's width, or `COLUMNS` in a pipe. */

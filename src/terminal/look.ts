@@ -4,8 +4,6 @@ import picocolors from 'picocolors';
 export interface Look {
   readonly columns: number;
   readonly style: Style;
-  /** True for a terminal without Unicode; charts then consist of ASCII. */
-  readonly isAscii: boolean;
 }
 
 type StyleName = 'bad' | 'good' | 'warn' | 'strong' | 'dim' | 'accent';
@@ -17,13 +15,12 @@ export function plain(text: string): string {
 }
 
 /** @param columns a function if the width may change */
-export function makeLook(columns: number | (() => number), colour: boolean, isAscii: boolean = false): Look {
+export function makeLook(columns: number | (() => number), colour: boolean): Look {
   const colours = picocolors.createColors(colour);
   return {
     get columns() {
       return typeof columns === 'number' ? columns : columns();
     },
-    isAscii,
     style: {
       bad: colours.red,
       good: colours.green,
@@ -155,14 +152,4 @@ export function alignPoints(texts: readonly string[]): string[] {
       ? ''
       : (groups['whole'] ?? '') + padEnd(groups['part'] ?? '', partWidth) + padEnd(groups['unit'] ?? '', unitWidth),
   );
-}
-
-/** Signs with the ASCII character below them, and those that are usually written with more than one. */
-const SIGNS = '…·–×✗✓▲▼▸○∅°µ²▁▂▃▄▅▆▇█▓▒░─│└┬┤╴╶╭╮╯╰';
-const PLAIN = "~|-xxv^v>o0 u2__.-=^^##=.-|++|--..'`";
-const LONGER: Readonly<Record<string, string>> = { '→': '->', '±': '+/-', '≥': '>=', '≤': '<=', '≠': '!=' };
-
-/** Replaces the signs of bench by ASCII for a terminal without Unicode. Names keep their letters. */
-export function asciiText(text: string): string {
-  return text.replaceAll(/[^\p{ASCII}\p{L}]|µ/gu, (sign) => LONGER[sign] ?? PLAIN[SIGNS.indexOf(sign)] ?? sign);
 }

@@ -1,6 +1,5 @@
 import {
   alignPoints,
-  asciiText,
   padEnd,
   padStart,
   textWidth,
@@ -22,8 +21,6 @@ export interface Column<Row> {
   readonly dropRank?: number;
   /** The column may be truncated with an ellipsis down to this width. */
   readonly minWidth?: number;
-  /** Text that is not a name, so that it is truncated at the end. */
-  readonly isSentence?: true;
   /** Long text wraps to the next line instead of being truncated. */
   readonly wraps?: true;
 }
@@ -56,7 +53,7 @@ const LAST_CUTTING_RANK = 4;
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
-    .map((column) => pointed(look.isAscii ? inAscii(column) : column, rows))
+    .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = fit(filled, rows, look.columns).map(shortened);
   const linesOf = new Map(laid.map((entry) => [entry.column, linesIn(entry, rows)]));
@@ -81,13 +78,8 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   ];
 }
 
-function inAscii<Row>(column: Column<Row>): Column<Row> {
-  return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
-}
-
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
   if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
-  if (column.isSentence === true) return (row) => [truncate(column.text(row), width)];
   const cut = truncateDistinct(rows.map(column.text), width);
   return (row) => [cut.get(column.text(row)) ?? ''];
 }

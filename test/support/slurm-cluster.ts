@@ -16,7 +16,8 @@ const ask = promisify(execFile);
 
 const isRoot = process.getuid?.() === 0;
 /** A cluster can be started here. */
-export const HAS_SLURM = isRoot && ['slurmctld', 'slurmd', 'munged', 'sbatch'].every((name) => onPath(name) !== null);
+export const HAS_SLURM =
+  isRoot && ['slurmctld', 'slurmd', 'munged', 'sbatch', 'slurmdbd', 'mariadbd'].every((name) => onPath(name) !== null);
 
 /** Tests that submit to a real Slurm. */
 export const describeWithSlurm = HAS_SLURM ? describe : describe.skip;

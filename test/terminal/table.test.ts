@@ -52,11 +52,6 @@ test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
   ],
 ])('%s', (_, width, columns, lines) => expect(at(width, columns)).toEqual(lines));
 
-test('a sentence is cut at its end', () => {
-  const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };
-  expect(at(20, [sentence], [row('', '', 'another process was on the GPU')])).toEqual(['why', 'another process was…']);
-});
-
 test('wide characters count as two columns', () => {
   const lines = at(80, COLUMNS, [row('模型', '1', 'x'), row('😀', '2', 'y'), row('e\u0301', '3', 'z')]);
   expect(lines.slice(1).map(textWidth)).toEqual([14, 14, 14]);

@@ -5,8 +5,6 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { asciiText, makeLook } from '../../src/terminal/look.ts';
-import { renderTable } from '../../src/terminal/table.ts';
 import { bench, finished, ROOT } from '../support/bench.ts';
 import { sharedStore } from '../support/made-stores.ts';
 import { HAS_TERMINALS, typeInto } from '../support/shells.ts';
@@ -89,39 +87,4 @@ describe('output on terminals and in pipes', () => {
     expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
     expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
   });
-});
-
-describe('ascii', () => {
-  let db: string;
-
-  beforeAll(async () => {
-    db = await sharedStore('pairs');
-  }, 60_000);
-
-  test('signs become ASCII, letters of names stay', () => {
-    const line = '^ 2 slower | 0.5 -> 0.6 ms +/- 1 % >= 3 | größe 日本 μ~';
-    expect(asciiText('▲ 2 slower · 0.5 → 0.6 ms ± 1 % ≥ 3 · größe 日本 μ…')).toBe(line);
-  });
-
-  test('columns stay aligned where a sign becomes two', () => {
-    const rows = [
-      { change: '1 → 2', name: 'a' },
-      { change: 'none', name: 'b' },
-    ];
-    const columns = [
-      { header: 'change ±', text: ({ change }: (typeof rows)[number]) => change },
-      { header: 'name', text: ({ name }: (typeof rows)[number]) => name },
-    ];
-    const expected = ['change +/-  name', '1 -> 2      a', 'none        b'];
-    expect(renderTable(columns, rows, makeLook(80, false, true))).toEqual(expected);
-  });
-
-  test.each(['compare', 'trend', 'why b1', 'choose', 'help words'])(
-    'a terminal without Unicode gets none of it from bench %s',
-    async (line) => {
-      const { stderr, stdout } = await bench([...line.split(' '), '--db', db], { env: { TERM: 'dumb' } });
-      expect(stdout.length).toBeGreaterThan(100);
-      expect(`${stdout}${stderr}`).toMatch(/^\p{ASCII}*$/u);
-    },
-  );
 });

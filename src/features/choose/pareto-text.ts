@@ -18,7 +18,6 @@ import {
 import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { type Column, renderTable, numberColumn } from '../../terminal/table.ts';
-import { changeStyle } from '../../terminal/words.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 
 /** Shown in the text but not in `--json`. */
@@ -57,7 +56,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...drawn.flatMap((workload) => chartOf(workload, look)),
     ...(details.showsScaling ? scalingLines(output, choices, drawn, look) : []),
     '',
-    ...precisions.flatMap((tally) => tallyLines(tally, look)),
+    ...precisions.flatMap((tally) => wrapWords(tallyText(tally), columns)),
     ...uncheckedLines(choices, look),
     ...missing.map((line) => style.warn(truncate(line, columns))),
   ];
@@ -214,29 +213,18 @@ function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): strin
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 
-function tallyLines(tally: Tally, look: Look): string[] {
-  const { kind, words } = tallyText(tally);
-  const paint = changeStyle(kind, look.style);
-  return wrapWords(words, look.columns).map((line) => line.replaceAll(RATIO, paint));
-}
-
-/** Matches the colored part of {@link tallyText}. */
-const RATIO = /[\d.]+×/g;
-
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
-export function tallyText(tally: Tally) {
+export function tallyText(tally: Tally): string {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const range = least === most ? least : `${least} to ${most}`;
   const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
   const same = pairs - slower - faster;
   const times = Math.max(same, slower, faster);
-  const kind = times === same ? 'same' : slower > faster ? 'slower' : 'faster';
-  const how = kind === 'same' ? `as fast as ${b}` : `${kind} than ${b}`;
+  const how = times === same ? `as fast as ${b}` : `${slower > faster ? 'slower' : 'faster'} than ${b}`;
   const caveat =
     unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
-  const words = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
-  return { words, kind } as const;
+  return `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {

@@ -85,7 +85,7 @@ export function shiftSize({ percent, cells, metric, sharing, verdict }: CommonSh
   return `Common shift of ${formatPercent(percent)}${of}, which fits ${who}${regression}`;
 }
 
-function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Record<Verdict, number>>): string {
+export function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Record<Verdict, number>>): string {
   const without = Object.values(others).reduce((sum, number) => sum + number, 0);
   const further = Object.entries({ same, unclear, 'no result': without }).filter(([, number]) => number > 0);
   return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');

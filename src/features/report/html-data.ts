@@ -11,7 +11,7 @@ import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { importNotes } from '../../store/sweeps/overview.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
-import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
@@ -107,10 +107,6 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
     forge: origin === null ? null : forgeOf(origin),
     /** Null when no cell of the newest sweep has a measurement. */
     pareto: await choiceOf(db, newest, options, io),
-    /** Other series of the store, which are never mixed with this one. */
-    others: listSeries(db).filter(
-      (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
-    ),
   };
 }
 

@@ -28,7 +28,7 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ReportHtmlOutput, ReportOutput, UpgradeOutput } from './output.ts';
 import { foundInAll } from '../check/index.ts';
 import { matrixOfSweep, placesOf } from '../plan/index.ts';
-import { madePage, writePage } from './html.ts';
+import { madePage } from './page/report-page.ts';
 import { gatherReport, subjectOf } from './gather.ts';
 import { count, formatBytes, formatDecibels } from '../../terminal/numbers.ts';
 import type { ReportOptions } from './command.ts';
@@ -56,42 +56,46 @@ export async function report(stated: string | undefined, head: string | undefine
   const hasOthers = formats.length + plugIns.length > 0 || options.github === true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
-    const html = options.html === true || options.html === '-' ? null : options.html;
     const subject = await subjectOf(db, base === undefined ? null : { base, head }, options, io);
     const { checked, compared } = subject;
     const upgrade = options.upgrade === true && compared !== null ? upgradeAnswer(db, compared) : null;
-    const page = html === undefined ? null : await writePage(html, await madePage(db, options, io, subject), io);
-    if (upgrade !== null && !hasOthers && html !== null) {
-      if (page !== null) io.err(`wrote ${printable(page.file)}\n`);
-      printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
-      return failOn(options.failOn, upgrade.found);
-    }
-    const notes = upgrade === null ? [] : [upgrade.answer];
-    const gathered = gatherReport(db, subject, options, notes);
-    const between = upgrade?.found ?? foundBetween(gathered);
-    const exitCode = failOn(options.failOn, checked === null ? between : foundInAll([checked, ...checked.others]));
-    if (page !== null && !hasOthers) {
-      if (html !== null) printResult(io, options, page, () => [pageLine(page)]);
-      return exitCode;
-    }
-    const files = typeof html === 'string' ? [{ format: 'html', file: html }] : [];
+    const gathered = gatherReport(db, subject, options, upgrade === null ? [] : [upgrade.answer]);
+    const page = options.html === undefined ? null : await madePage(db, options, io, subject);
     const reporters = plugIns.length === 0 ? [] : await reportersOf(db, gathered.sweeps[0], io);
     const written = [
-      ...formats.map((format) => ({ format, file: options[format], render: () => FORMATS[format](gathered) })),
-      ...plugIns.map(({ name, file }) => ({ format: name, file, render: () => rendered(name, reporters, gathered) })),
+      ...(page === null ? [] : [{ format: 'html', file: options.html, render: () => page.html }]),
+      ...formats.map((format) => ({ format, file: options[format], render: () => hide(FORMATS[format](gathered)) })),
+      ...plugIns.map(({ name, file }) => {
+        return { format: name, file, render: async () => hide(await rendered(name, reporters, gathered)) };
+      }),
     ];
+    const files: ReportOutput['files'][number][] = [];
     for (const { format, file, render } of written) {
-      const text = hide(await render());
+      const text = await render();
       if (typeof file === 'string' && file !== '-') {
         await writeOutput(file, [text], io);
         files.push({ format, file });
       } else io.out(text);
     }
     if (options.github === true) reportToGithub(gathered, hide, io);
-    if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files))}\n`);
-    else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
-    return exitCode;
+    const output =
+      page === null || hasOthers || upgrade !== null ? [] : files.map(({ file }) => pageOutput(page, file));
+    for (const one of output) printResult(io, options, one, () => [pageLine(one)]);
+    if (options.json === true && hasOthers) io.out(`${jsonText(reportOutput(gathered, files))}\n`);
+    else if (output.length === 0) for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
+    // The answer is not mixed with a page on standard output.
+    if (!hasOthers && upgrade !== null && written.length === files.length) {
+      printResult(io, options, upgrade.output, (_, look) => upgrade.text(look));
+    }
+    const between = upgrade?.found ?? foundBetween(gathered);
+    return failOn(options.failOn, checked === null ? between : foundInAll([checked, ...checked.others]));
   });
+}
+
+function pageOutput({ data, html }: Awaited<ReturnType<typeof madePage>>, file: string): ReportHtmlOutput {
+  const { provenance } = data.series;
+  const [cells, sweeps] = [data.cells.length, data.sweeps.length];
+  return { schemaVersion: 1, file, bytes: Buffer.byteLength(html), provenance, cells, sweeps };
 }
 
 function pageLine({ bytes, cells, file, provenance, sweeps }: ReportHtmlOutput): string {

@@ -8,8 +8,7 @@ import { EnvironmentLackingError, EXIT_CODES, type ExitCode } from '../../errors
 import { makeReadOnly } from '../../store/file/open.ts';
 import type { ServeOptions } from './command.ts';
 import { subjectOf } from './gather.ts';
-import { madePage } from './html.ts';
-import { pagePolicy } from './page/report-page.ts';
+import { madePage, pagePolicy } from './page/report-page.ts';
 
 /** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {

@@ -167,6 +167,7 @@ function taskOf(arrays: readonly SubmittedArray[], shard: number) {
   return array === undefined ? null : { array, task: `${array.jobId}_${shard - array.offset}` };
 }
 
+const DAY_MS = 86_400_000;
 const TAIL_LINES = 3;
 
 /**
@@ -239,7 +240,12 @@ async function askSlurm(unfinished: readonly ShardTask[], { env, signal }: Io) {
       problems.add(`Slurm does not answer (${queue}); bench draws no conclusion from that`);
       continue;
     }
-    for (const row of queue) rows.set(row.task, row);
+    const isListed = ({ task }: ShardTask): boolean => queue.some((row) => row.task === task);
+    const since = Math.min(...tasks.map(({ array }) => Date.parse(array.at))) - DAY_MS;
+    const day = new Date(since).toISOString().slice(0, 10);
+    const past = tasks.every(isListed) ? [] : await client.past(ids, day, cluster);
+    // squeue takes precedence for active tasks, because accounting lags.
+    for (const row of [...past.filter(({ state }) => state !== 'PENDING'), ...queue]) rows.set(row.task, row);
   }
   return { problems, rows };
 }

@@ -7,7 +7,7 @@ import type { SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { aboutCell } from '../../records/cell-label.ts';
-import { type Provenance, PROVENANCES, type Sweep } from '../../records/sweep.ts';
+import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
@@ -74,26 +74,13 @@ async function measuredSeries(
 
 /** Returns the judgment of the newest sweep of a series, given any of its sweeps. Judges each series once. */
 function gateOf(db: StoreDatabase, io: Io) {
-  const newestOf = memoized((sweepId: SweepId): Sweep | null => {
-    const [own] = sweepsById(db, [sweepId]);
-    return own === undefined ? null : (seriesOf(db, own, 1)[0] ?? null);
-  });
-  const checkedOf = new Map<SweepId, Promise<CheckedSweep>>();
+  const known = new Map<SweepId, Promise<CheckedSweep>>();
   return async (sweepId: SweepId) => {
-    const newest = newestOf(sweepId);
-    if (newest === null) return null;
-    const checked = checkedOf.get(newest.sweepId) ?? checkedSweep(db, newest, io);
-    checkedOf.set(newest.sweepId, checked);
+    const [newest] = sweepsById(db, [sweepId]).flatMap((own) => seriesOf(db, own, 1));
+    if (newest === undefined) return null;
+    const checked = known.get(newest.sweepId) ?? checkedSweep(db, newest, io);
+    known.set(newest.sweepId, checked);
     return (await checked).judged;
-  };
-}
-
-function memoized<Key, Value>(of: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>();
-  return (key) => {
-    const value = known.get(key) ?? of(key);
-    known.set(key, value);
-    return value;
   };
 }
 
@@ -103,7 +90,12 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
   const stripMetric = stripWord === undefined ? undefined : ownMetricNamed(stripWord);
   const gate = gateOf(db, io);
   const planned = plannedSweeps(db, provenance, branch);
-  const runsOf = memoized((metric: MetricId) => lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch));
+  const known = new Map<MetricId, ReturnType<typeof lastValuedRuns>>();
+  const runsOf = (metric: MetricId) => {
+    const runs = known.get(metric) ?? lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch);
+    known.set(metric, runs);
+    return runs;
+  };
   return async (cell: KeyedCell): Promise<TrendSeries> => {
     const main = gateMetric(metricNamed(db, requested), cell);
     const ofMain = runsOf(main)(cell.key);

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { BOUND_WORDS, boundBySchema } from '../../records/bound.ts';
 import { EXPLAINED_METRICS, type ExplainedMetric, causeSchema, valueChangeSchema } from '../../records/cause.ts';
 import { type OutputOf, id as idSchema, output, provenance } from '../../records/output-parts.ts';
+import { metricOf } from '../../records/metric.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
@@ -12,21 +13,15 @@ import { printable } from '../../text/printable.ts';
 
 type Change = WhyOutput['changes'][number];
 
-const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
-  gpuComputeMs: 'GPU compute time',
-  gpuComputeMeanMs: 'mean GPU compute time',
-  latencyMs: 'latency',
-  throughputQps: 'throughput',
-  enqueueMs: 'enqueue time',
-};
+function wordsOf(metric: ExplainedMetric): string {
+  return metric === 'gpuComputeMeanMs' ? 'mean GPU compute time' : metricOf(metric).label;
+}
 
 export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, layers, unknown, notes } = explained;
   const { style, columns } = look;
   const of = printable(base.label);
   const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
-  // An unexplained change already lists the unknown facts.
-  const isUnknown = unknown.length > 0 && explained.outcome !== 'notExplained';
   return [
     ...wrapWords(headline(explained), columns).map(style.strong),
     ...wrapWords(base.key === head.key ? of : `${of} → ${printable(head.label)}`, columns),
@@ -40,7 +35,7 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
     ...(changed.length === 0 ? [] : ['', 'changed layers that no cause names:', ...changed]),
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
-    ...(isUnknown ? wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim) : []),
+    ...(unknown.length > 0 ? wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim) : []),
   ];
 }
 
@@ -49,7 +44,7 @@ function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
   if (change === undefined) return 'no difference beyond noise';
   const [cause] = explained.causes;
-  const what = `${METRIC_WORDS[change.metric]} ${formatPercent(change.changePercent)}`;
+  const what = `${wordsOf(change.metric)} ${formatPercent(change.changePercent)}`;
   if (explained.outcome === 'unclear') return `${what}, unclear: the runs vary too much to tell`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
@@ -72,7 +67,7 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
-    textColumn('value', (change) => METRIC_WORDS[change.metric], 0, {
+    textColumn('value', (change) => wordsOf(change.metric), 0, {
       style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
     }),
     numberColumn('change', ({ changePercent }) => formatPercent(changePercent), 0, {
@@ -100,7 +95,7 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
   return [true, false].flatMap((isUnclear) => {
     const named = known
       .filter((change) => change.isUnclear === isUnclear)
-      .map((one) => `${METRIC_WORDS[one.metric]} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
+      .map((one) => `${wordsOf(one.metric)} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
     const start = isUnclear ? '? unclear' : '= within noise';
     return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
   });
@@ -119,17 +114,8 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
       const basis = first === undefined ? '' : ` (${first.basis})`;
       return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
     }
-    case 'notExplained': {
-      const why =
-        explained.layers.length === 0
-          ? 'no known difference between the two sides'
-          : 'the layers that changed do not account for it';
-      const help =
-        explained.unknown.length === 0
-          ? 'measure both sides again, in turns: bench compare BASE..HEAD --run'
-          : `it would help to know: ${printable(explained.unknown.join('; '))}`;
-      return [...warn(`not explained: ${why}`), ...wrapWords(help, columns).map(style.dim)];
-    }
+    case 'notExplained':
+      return warn('not explained: measure both sides again, in turns: bench compare BASE..HEAD --run');
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
       const more = causes.length > 0 ? ' Possible causes:' : '';

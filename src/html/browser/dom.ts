@@ -52,23 +52,3 @@ export function colorKey(names: Iterable<readonly [kind: number, name: string]>)
     ...[...names].flatMap(([kind, name]) => [element('i', { kind }, '■ '), `${name} `]),
   );
 }
-
-/** The picture of one thing: initially the first, with a select control if there are more. */
-export function picked<Thing>(
-  label: string,
-  things: readonly Thing[],
-  nameOf: (thing: Thing) => string,
-  draw: (thing: Thing) => Element,
-): HTMLElement[] {
-  const pictures = element('div');
-  const show = (place: number): void => pictures.replaceChildren(...things.slice(place, place + 1).map(draw));
-  show(0);
-  if (things.length < 2) return [pictures];
-  const select = element(
-    'select',
-    {},
-    ...things.map((thing, place) => element('option', { value: place }, nameOf(thing))),
-  );
-  select.addEventListener('change', () => show(select.selectedIndex));
-  return [element('label', { class: 'picker' }, `${label} `, select), pictures];
-}

@@ -49,31 +49,15 @@ function cellNodes(cell: PageCell): HTMLElement[] {
   ];
 }
 
-/** Maximum number of sweeps in the first chart; more would hide the newest ones. */
-const FIRST_SWEEPS = 90;
-
 function showFirstChart(): void {
   const figure = document.querySelector<HTMLElement>('.first-chart');
   const cell = data.cells.find(({ key }) => key === figure?.dataset['cell']);
-  if (cell !== undefined) figure?.append(trendChart(data, cell, FIRST_SWEEPS));
-}
-
-/** Folds the commands on a narrow page, and adds copy buttons. */
-function showCommands(): void {
-  document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
-  for (const code of document.querySelectorAll('.commands code')) {
-    const copy = (): void => {
-      // If the browser forbids copying, select the text.
-      getSelection()?.selectAllChildren(code);
-      void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
-    };
-    const made = button('Copy', `Copy ${code.textContent}`, copy);
-    code.after(made);
-  }
+  if (cell !== undefined) figure?.append(trendChart(data, cell));
 }
 
 showFirstChart();
-showCommands();
+// Folded on a narrow page.
+document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
 byId('pareto-chart')?.append(...paretoChart(data));
 listenToFilter();
 listenToSorting();

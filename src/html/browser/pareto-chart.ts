@@ -2,24 +2,24 @@ import { ticks } from '../../statistics/histogram.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
 import type { PageData, PagePoint } from '../page-data.ts';
 import { axisText, levels, picture, sized, svgLine, withTip } from './chart.ts';
-import { colorKey, element, picked, svg } from './dom.ts';
+import { colorKey, element, svg } from './dom.ts';
 import { logarithmic, type Scale } from './geometry.ts';
 
 const HEIGHT = 380;
 const LEAST_POINTS = 2;
 
-/** Throughput against latency on logarithmic scales; each point links to its cell. */
+/** Of each model, throughput against latency on logarithmic scales; each point links to its cell. */
 export function paretoChart({ workloads }: PageData): HTMLElement[] {
   const drawn = workloads.filter(({ points }) => points.length >= LEAST_POINTS);
   if (drawn.length === 0) return [];
   const key = 'Faint: another one is as good in everything. Hollow: accuracy not checked.';
-  return [...picked('Model', drawn, ({ model }) => model.slice(0, 80), draw), element('p', { class: 'key' }, key)];
+  return [...drawn.map(draw), element('p', { class: 'key' }, key)];
 }
 
-function draw({ points }: PageData['workloads'][number]): HTMLElement {
+function draw({ model, points }: PageData['workloads'][number]): HTMLElement {
   const precisions = [...new Set(points.map(({ precision }) => precision))];
   const chart = sized(element('div'), (width) => drawPoints(points, precisions, width));
-  return element('div', {}, chart, colorKey(precisions.entries()));
+  return element('div', {}, element('h3', {}, model.slice(0, 80)), chart, colorKey(precisions.entries()));
 }
 
 function drawPoints(points: readonly PagePoint[], precisions: readonly string[], width: number): SVGElement {

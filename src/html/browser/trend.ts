@@ -1,4 +1,5 @@
 import { ticks } from '../../statistics/histogram.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { count, dayText, directionWord, formatNumber } from '../../terminal/numbers.ts';
 import type { PageCell, PageData } from '../page-data.ts';
 import { axisText, hideTip, levels, picture, type Plot, showTip, sized, svgLine } from './chart.ts';
@@ -28,31 +29,22 @@ function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
   ];
 }
 
-/** The displayed sweeps, both ends included. */
-interface Shown {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Least distance between two dates in pixels; `HALF_DATE` is half the width of one. */
 const LEAST_GAP = 66;
 const HALF_DATE = 24;
 
 /**
- * Labels for some sweeps, including the newest: day, time or ID, the first of them that differs between the ends.
+ * Labels for some sweeps, including the newest: the day, of sweeps of one day the time; without a time the ID.
  * @param width distance from the first to the last sweep in pixels
  */
-function dateLabels({ sweeps }: PageData, { from, to }: Shown, width: number) {
-  const textOf = (sweep: number): string[] => {
-    const { id = '', start = '' } = sweeps[sweep] ?? {};
-    return [dayText(start), start.slice(11), id.slice(0, 8)];
-  };
-  const differs = textOf(from).findIndex((text, place) => text !== textOf(to)[place]);
+function dateLabels({ sweeps }: PageData, from: number, width: number) {
+  const to = sweeps.length - 1;
+  const isOneDay = sweeps[from]?.start.slice(0, 10) === sweeps[to]?.start.slice(0, 10);
   const isFree = (sweep: number): boolean => ((to - sweep) / (to - from)) * width >= LEAST_GAP;
   const round = ticks(from, to, Math.max(2, Math.floor(width / LEAST_GAP))).filter(Number.isInteger);
   return [...round.filter(isFree), to].map((sweep) => {
-    const texts = textOf(sweep);
-    return { sweep, text: texts[Math.max(0, differs)] || (texts[2] ?? '') };
+    const { id = '', start = '' } = sweeps[sweep] ?? {};
+    return { sweep, text: (isOneDay ? start.slice(11) : dayText(start)) || id.slice(0, 8) };
   });
 }
 
@@ -61,17 +53,15 @@ type Trend = ReturnType<typeof drawTrend>;
 const HEIGHT = 300;
 const POINTS_UP_TO = 130;
 
-function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number) {
-  const { from, to } = shown;
+/** @param from the first displayed sweep; the newest is the last */
+function drawTrend(data: PageData, cell: PageCell, from: number, width: number) {
   const plot = { left: 72, right: width - 12, top: 42, bottom: HEIGHT - 28 };
-  const x = linear([from - 0.5, to + 0.5], [plot.left, plot.right]);
-  const extremes = [cell.least, cell.most].flatMap((column) =>
-    column.slice(from, to + 1).filter((one) => one !== null),
-  );
+  const x = linear([from - 0.5, data.sweeps.length - 0.5], [plot.left, plot.right]);
+  const extremes = [cell.least, cell.most].flatMap((column) => column.slice(from).filter((one) => one !== null));
   const range = rangeOf(extremes, cell.whole);
   const y = linear(range, [plot.bottom, plot.top]);
   const area = { x: plot.left, y: plot.top, width: plot.right - plot.left, height: plot.bottom - plot.top };
-  const dates = dateLabels(data, shown, area.width).map(({ sweep, text }) =>
+  const dates = dateLabels(data, from, area.width).map(({ sweep, text }) =>
     axisText(text, [clamp(x.at(sweep), plot.left, width - HALF_DATE), HEIGHT - 8], 'middle'),
   );
   const drawn = picture(
@@ -85,10 +75,10 @@ function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number) 
     svg(
       'svg',
       { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` },
-      ...valueLines(cell, shown, x, y),
-      ...levelLines(cell, shown, x, y),
+      ...valueLines(cell, from, x, y),
+      ...levelLines(cell, from, x, y),
     ),
-    ...markLines(data, cell, shown, plot, x),
+    ...markLines(data, cell, from, plot, x),
   );
   return { drawn, plot, x, y };
 }
@@ -97,12 +87,12 @@ function drawTrend(data: PageData, cell: PageCell, shown: Shown, width: number) 
 const LEAST_OF_LINE = 3;
 
 /** Lines through the sweeps without a gap and on one machine. */
-function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElement[] {
+function valueLines(cell: PageCell, from: number, x: Scale, y: Scale): SVGElement[] {
   const { least, most, values } = cell;
   const at = (sweep: number, column: PageCell['values']) => [x.at(sweep), y.at(column[sweep] ?? 0)] as const;
   const path = (sweeps: readonly number[], column: PageCell['values']): string =>
     sweeps.map((sweep) => at(sweep, column).map((pixel) => pixel.toFixed(1))).join('L');
-  return pieces(cell, shown).flatMap((piece) => {
+  return pieces(cell, from).flatMap((piece) => {
     const circles = (r: number) =>
       piece.map((sweep) => {
         const [cx, cy] = at(sweep, values);
@@ -113,23 +103,20 @@ function valueLines(cell: PageCell, shown: Shown, x: Scale, y: Scale): SVGElemen
     }
     const band = `M${path(piece, most)}L${path(piece.toReversed(), least)}Z`;
     const line = svg('path', { class: 'line', d: `M${path(piece, values)}` });
-    return [svg('path', { class: 'band', d: band }), line, ...(shown.to - shown.from < POINTS_UP_TO ? circles(3) : [])];
+    return [svg('path', { class: 'band', d: band }), line, ...(values.length - from <= POINTS_UP_TO ? circles(3) : [])];
   });
 }
 
 /** Sweeps with values, unbroken by a gap or another machine. */
-function pieces({ marks, values }: PageCell, { from, to }: Shown): number[][] {
+function pieces({ marks, values }: PageCell, from: number): number[][] {
   const breaks = new Set(marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
   const found: number[][] = [];
-  let isOpen = false;
-  // One more sweep at each end, so that the line extends beyond the chart.
-  for (let sweep = Math.max(0, from - 1); sweep <= Math.min(values.length - 1, to + 1); sweep += 1) {
-    const isThere = (values[sweep] ?? null) !== null;
-    if (!isThere || breaks.has(sweep)) isOpen = false;
-    if (!isThere) continue;
-    if (!isOpen) found.push([]);
-    found.at(-1)?.push(sweep);
-    isOpen = true;
+  for (const [sweep, value] of values.entries()) {
+    // One sweep before the first, so that the line extends beyond the chart.
+    if (value === null || sweep < from - 1) continue;
+    const open = found.at(-1);
+    if (open?.at(-1) !== sweep - 1 || breaks.has(sweep)) found.push([sweep]);
+    else open.push(sweep);
   }
   return found;
 }
@@ -139,62 +126,48 @@ function isChange({ kind }: PageCell['marks'][number]): boolean {
 }
 
 /** Medians of the sweeps between change points, if there are any, and the value of each baseline from its sweep on. */
-function levelLines(cell: PageCell, { from, to }: Shown, x: Scale, y: Scale): SVGElement[] {
+function levelLines(cell: PageCell, from: number, x: Scale, y: Scale): SVGElement[] {
+  const end = cell.values.length - 0.5;
   const changes = cell.marks.filter(isChange).map(({ step }) => step);
   const ends = changes.length === 0 ? [] : [...changes, cell.values.length];
-  const between = ends.map((end, place) => {
+  const between = ends.map((next, place) => {
     const start = ends[place - 1] ?? 0;
-    const known = cell.values.slice(start, end).flatMap((value) => value ?? []);
-    const middle = known.toSorted((a, b) => a - b)[known.length >> 1];
-    return { name: 'level', start: Math.max(start, from) - 0.5, end: Math.min(end - 1, to) + 0.5, at: middle };
+    const at = median(cell.values.slice(start, next).flatMap((value) => value ?? []));
+    return { name: 'level', start: Math.max(start, from) - 0.5, end: next - 0.5, at };
   });
   const baselines = cell.marks
     .filter(({ kind }) => kind === 'baseline')
-    .map(({ step }) => ({ name: 'level baseline', start: step, end: to + 0.5, at: cell.values[step] ?? undefined }));
-  return [...between, ...baselines].flatMap(({ name, start, end, at }) =>
-    at === undefined || start >= end ? [] : [svgLine(name, [x.at(start), y.at(at)], [x.at(end), y.at(at)])],
+    .map(({ step }) => ({ name: 'level baseline', start: step, end, at: cell.values[step] ?? null }));
+  return [...between, ...baselines].flatMap(({ name, start, end: last, at }) =>
+    at === null || start >= last ? [] : [svgLine(name, [x.at(start), y.at(at)], [x.at(last), y.at(at)])],
   );
 }
 
-/** Largest width of a letter of a label in pixels. */
-const LETTER = 8.6;
-const LONGEST = 32;
-
-/** Vertical lines at sweeps with changes. Labels go to the newest changes first while there is room. */
-function markLines({ sweeps }: PageData, cell: PageCell, { from, to }: Shown, plot: Plot, x: Scale): SVGElement[] {
-  /** By row, where the label to the right begins. */
-  const free = new Map<number, number>();
-  const shown = cell.marks.filter(({ step }) => step >= from && step <= to);
-  return shown.toReversed().flatMap((mark) => {
-    const { step, kind, text: words } = mark;
+/** Vertical lines at sweeps with changes. The newest change has a label, on the side with more room. */
+function markLines({ sweeps }: PageData, cell: PageCell, from: number, plot: Plot, x: Scale): SVGElement[] {
+  const shown = cell.marks.filter(({ step }) => step >= from);
+  const newest = shown.findLast(isChange);
+  return shown.flatMap((mark) => {
+    const { step, kind, text } = mark;
     const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
     const top = plot.top - (isChange(mark) ? 22 : 4);
     const line = svgLine(`mark ${kind}`, [at, top], [at, plot.bottom]);
-    const { commit = '', start: date = '' } = sweeps[step] ?? {};
-    const change = `${directionWord(kind, cell.unit)} ${words.split(',', 1).join('')}`;
-    const more = [change, commit.slice(0, 8), dayText(date)].filter(Boolean).join(' · ');
-    const texts = isChange(mark) ? [more, change] : [words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words];
-    const room = free.get(top) ?? plot.right;
-    for (const text of texts) {
-      const width = text.length * LETTER;
-      const start = at + width > room ? at - width : at;
-      if (start < plot.left || start + width > room) continue;
-      free.set(top, start);
-      const anchor = start < at ? 'end' : 'start';
-      return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, text)];
-    }
-    return [line];
+    if (mark !== newest) return [line];
+    const { commit = '', start = '' } = sweeps[step] ?? {};
+    const change = `${directionWord(kind, cell.unit)} ${text.split(',', 1).join('')}`;
+    const label = [change, commit.slice(0, 8), dayText(start)].filter(Boolean).join(' · ');
+    const anchor = at > (plot.left + plot.right) / 2 ? 'end' : 'start';
+    return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, label)];
   });
 }
 
-/**
- * The chart of one cell: the pointer and arrow keys show a sweep, buttons choose how many sweeps it has.
- * @param newest number of sweeps at first
- */
-export function trendChart(data: PageData, cell: PageCell, newest: number = Infinity): HTMLElement {
+/** Number of sweeps of a chart at first; more would hide the newest ones. */
+const FIRST_SWEEPS = 90;
+
+/** The chart of one cell: the pointer and arrow keys show a sweep, buttons choose how many sweeps it has. */
+export function trendChart(data: PageData, cell: PageCell): HTMLElement {
   const last = Math.max(0, data.sweeps.length - 1);
-  const lastOnes = (number: number): Shown => ({ from: Math.max(0, last + 1 - number), to: last });
-  let shown = lastOnes(newest);
+  let from = Math.max(0, last + 1 - FIRST_SWEEPS);
   let cursor = last;
   let trend: Trend | null = null;
   const label = `${cell.metric} of ${cell.label} by sweep. Arrow keys move.`;
@@ -202,17 +175,17 @@ export function trendChart(data: PageData, cell: PageCell, newest: number = Infi
   const stage = element('div', { class: 'stage', tabindex: 0, ...role });
   const rangeText = element('span', { class: 'range' });
   const draw = (width = stage.clientWidth): Element => {
-    trend = drawTrend(data, cell, shown, width);
-    rangeText.textContent = `${sweepName(data, shown.from)} to ${sweepName(data, last)}, ${count(last - shown.from + 1, 'sweep')}`;
+    trend = drawTrend(data, cell, from, width);
+    rangeText.textContent = `${sweepName(data, from)} to ${sweepName(data, last)}, ${count(last - from + 1, 'sweep')}`;
     return trend.drawn;
   };
   const showLast = (number: number): void => {
-    shown = lastOnes(number);
+    from = Math.max(0, last + 1 - number);
     stage.replaceChildren(draw());
   };
   const clear = (): void => stage.querySelectorAll('.cursor').forEach((node) => node.remove());
   const point = (sweep: number): string[] => {
-    cursor = clamp(sweep, shown.from, last);
+    cursor = clamp(sweep, from, last);
     clear();
     const value = cell.values[cursor] ?? null;
     if (trend !== null) {

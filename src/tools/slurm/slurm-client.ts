@@ -2,7 +2,7 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
-import { parseSqueue, SQUEUE_FORMAT, type TaskRow } from './states.ts';
+import { parseSacct, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './states.ts';
 
 /** An unreachable controller delays each command by 9 to 18 s. */
 const PATIENCE_MS = 120_000;
@@ -69,6 +69,14 @@ export class SlurmClient {
     const reply = await this.ask('squeue', [...ofCluster(cluster), ...which]);
     const line = reply.text.split('\n').find((row) => row.trim().endsWith(`|${token}`));
     return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
+  }
+
+  /** Ended jobs according to accounting; empty without accounting. */
+  async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
+    const which = ['-n', '-X', '-P', '-j', jobIds.join(','), '-S', since, '-o', SACCT_FORMAT];
+    const reply = await this.ask('sacct', [...ofCluster(cluster), ...which], this.signal).catch(() => null);
+    this.signal.throwIfAborted();
+    return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
   }
 
   async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {

@@ -41,12 +41,12 @@ export interface ShardFacts {
 type Conclusion = Pick<ShardStatus, 'state' | 'reason'>;
 
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
-/** A task in one of these states will run again, because requeue is always on. */
+/** A task in one of these states will run again while squeue lists it, because requeue is always on. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 
 /** Known to Slurm and not ended. */
-export function isLiving({ state }: TaskRow): boolean {
-  return ['PENDING', ...LIVING, ...REQUEUED].includes(state);
+export function isLiving({ isPast, state }: TaskRow): boolean {
+  return !isPast && ['PENDING', ...LIVING, ...REQUEUED].includes(state);
 }
 
 /** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
@@ -57,7 +57,11 @@ export function reconcileShard(shard: ShardFacts): Conclusion {
   const { state } = row;
   if (state === 'PENDING') return { state: 'queued', reason: row.reason ?? '' };
   if (state === 'RUNNING') return { state: 'running', reason: '' };
-  if (REQUEUED.includes(state)) return { state: 'queued', reason: state };
+  if (REQUEUED.includes(state)) {
+    if (!row.isPast) return { state: 'queued', reason: state };
+    // For a short time, only accounting lists a requeued task.
+    return isOverdue ? { state: 'failed', reason: state } : { state: 'running', reason: SETTLING.unlisted };
+  }
   if (state === 'COMPLETED') {
     return isOverdue
       ? { state: 'lost', reason: 'ended well, but left no results' }
@@ -113,13 +117,15 @@ export function isHopeless(reason: string): boolean {
   return HOPELESS.test(reason);
 }
 
-/** What squeue says of a task, which lists ended ones for some minutes; null for what it does not report. */
+/** What squeue or accounting says of a task; null for what it does not report. */
 export interface TaskRow extends Pick<ShardStatus, 'exitCode' | 'node' | 'restarts' | 'signal'> {
   /** Such as `8_3`. */
   readonly task: string;
   /** In capitals, such as `RUNNING`. */
   readonly state: string;
   readonly reason: string | null;
+  /** True for a row of accounting; squeue lists active tasks, and ended ones for some minutes. */
+  readonly isPast: boolean;
 }
 
 export const SQUEUE_FORMAT = ['JobArrayID', 'State', 'Reason', 'NodeList', 'exit_code', 'RestartCnt']
@@ -129,17 +135,34 @@ export const SQUEUE_FORMAT = ['JobArrayID', 'State', 'Reason', 'NodeList', 'exit
 export function parseSqueue(text: string): TaskRow[] {
   return text.split('\n').flatMap((line): TaskRow[] => {
     const [task = '', state = '', reason = '', node = '', exit = '', restarts = ''] = line.trim().split('|');
-    if (!/^\d+_\d+$/.test(task)) return [];
+    if (!isTask(task)) return [];
     const isEnded = /^(?:FAILED|OUT_OF|TIMEOUT)/.test(state);
     const ending = { ...exitOf(isEnded ? exit : ''), restarts: isEnded && restarts !== '' ? Number(restarts) : null };
-    return [{ task, state, reason: wordOrNull(reason), node: wordOrNull(node), ...ending }];
+    return [{ task, state, reason: wordOrNull(reason), node: wordOrNull(node), ...ending, isPast: false }];
   });
 }
 
-/** squeue prints the status of `wait`: 10752 is exit code 42, 9 is signal 9. */
+export const SACCT_FORMAT = 'jobid,state,exitcode,nodelist';
+
+/** Parses `sacct -n -X -P`. The last line of a task is its last run. */
+export function parseSacct(text: string): TaskRow[] {
+  return text.split('\n').flatMap((line): TaskRow[] => {
+    const [task = '', state = '', exit = '', node = ''] = line.trim().split('|');
+    if (!isTask(task)) return [];
+    const row = { task, state: state.split(' ')[0] ?? '', node: wordOrNull(node), ...exitOf(exit) };
+    return [{ ...row, reason: null, restarts: null, isPast: true }];
+  });
+}
+
+function isTask(text: string): boolean {
+  return /^\d+_\d+$/.test(text);
+}
+
+/** `42:0` is exit code 42, `0:9` is signal 9. squeue prints the status of `wait`: 10752 and 9. */
 function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
-  if (!/^\d+$/.test(text)) return { exitCode: null, signal: null };
-  const status = Number(text);
+  const [, first, second] = /^(\d+)(?::(\d+))?$/.exec(text) ?? [];
+  if (first === undefined) return { exitCode: null, signal: null };
+  const status = second === undefined ? Number(first) : (Number(first) << 8) | Number(second);
   // The next bit says whether there is a core file.
   const number = status & 0x7f;
   const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
@@ -147,5 +170,5 @@ function exitOf(text: string): Pick<TaskRow, 'exitCode' | 'signal'> {
 }
 
 function wordOrNull(text: string): string | null {
-  return text === '' || text === 'None' || text === '(null)' ? null : text;
+  return text === '' || text === 'None' || text === '(null)' || text === 'None assigned' ? null : text;
 }

@@ -10,10 +10,10 @@ import { SlurmRun } from '../../support/slurm-run.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-describeWithSlurm('a real Slurm that loses nodes, jobs and its controller', () => {
+describeWithSlurm('a real Slurm with accounting that loses nodes, jobs and its controller', () => {
   let cluster: SlurmCluster;
   beforeAll(async () => {
-    cluster = await SlurmCluster.start(18_000, { MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' });
+    cluster = await SlurmCluster.start(18_000, { DBD: '1', MAX_ARRAY: '10', MIN_JOB_AGE: '5', NODE_TIMEOUT: '5' });
   });
   afterAll(() => cluster.stop());
 
@@ -82,19 +82,28 @@ describeWithSlurm('a real Slurm that loses nodes, jobs and its controller', () =
     expect([again.code, again.counts.done, again.isFinished]).toEqual([0, 12, true]);
   });
 
-  test('(i) how a shard ended that squeue has forgotten is known from its attempt; resumed, all is there', async () => {
-    const run = new SlurmRun(cluster, { shards: 3, slurm: { time: 10 } });
-    run.tell('version-1', 'kill-2');
-    await run.submit();
-    await until(
-      async () => [...(await cluster.states()).keys()].every((task) => task === '') && run.shards().length === 1,
-    );
-    const seen = await run.collected('--lost-after', '1s');
-    const failed = { state: 'failed', exitCode: 3, reason: expect.stringContaining('exit code 3') };
-    expect([seen.code, seen.shards]).toMatchObject([4, [{ state: 'done' }, failed, { state: 'lost' }]]);
-    run.untell('version-1', 'kill-2');
-    const resumed = await run.resume('--wait', '--lost-after', '1s');
-    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('3 shards: 3 done')]);
+  test('(i) what squeue has forgotten is explained by sacct; resumed, all is there', async () => {
+    const run = new SlurmRun(cluster, { shards: 5, slurm: { time: 10, account: 'bench' } });
+    run.tell('version-1', 'kill-2', 'closed-3');
+    const [job = ''] = await run.submit();
+    await until(() => run.isWaiting(3) && run.shards().length === 2);
+    await cluster.run('scancel', [`${job}_3`]);
+    await until(async () => [...(await cluster.states()).keys()].every((task) => task === ''));
+    // Nobody but accounting knows now how they ended.
+    rmSync(join(run.path, 'attempts', '1'), { recursive: true });
+    rmSync(join(run.path, 'attempts', '2'), { recursive: true });
+    const seen = await run.collected('--lost-after', '1h');
+    expect(seen.code).toBe(4);
+    expect(seen.shards).toMatchObject([
+      { state: 'done' },
+      { state: 'failed', exitCode: 3, reason: expect.stringContaining('exit code 3') },
+      { state: 'failed', signal: 'SIGKILL', reason: 'ended by SIGKILL' },
+      { state: 'cancelled' },
+      { state: 'done' },
+    ]);
+    run.untell('version-1', 'kill-2', 'closed-3');
+    const resumed = await run.resume('--wait');
+    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('5 shards: 5 done')]);
   });
 
   test('(h) the controller is gone during a poll: nothing is lost', async () => {

@@ -10,7 +10,7 @@ import {
 } from '../../../src/features/slurm/sbatch-args.ts';
 import type { SlurmSettings } from '../../../src/matrix/schema/slurm-schema.ts';
 import { isPassing, parseJobId } from '../../../src/tools/slurm/slurm-client.ts';
-import { parseSqueue, reconcileShard } from '../../../src/tools/slurm/states.ts';
+import { parseSacct, parseSqueue, reconcileShard } from '../../../src/tools/slurm/states.ts';
 import type { ShardFacts, TaskRow } from '../../../src/tools/slurm/states.ts';
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -68,25 +68,27 @@ describe('the arguments of sbatch', () => {
 
 describe('a shard that is not done', () => {
   const shard: ShardFacts = { isSubmitted: true, controllerAnswers: true, endedWith: null, row: null, isOverdue: true };
-  const none = { reason: null, exitCode: null, signal: null, restarts: null };
+  const none = { reason: null, exitCode: null, signal: null, restarts: null, isPast: false };
   const row = (state: string, more: Partial<TaskRow> = {}): TaskRow => {
     return { task: '8_3', state, node: 'gpu1', ...none, ...more };
   };
 
   test.each([
-    ['PENDING', true, 'queued'],
-    ['RUNNING', true, 'running'],
-    ['COMPLETING', true, 'running'],
-    ['NODE_FAIL', true, 'queued'],
-    ['TIMEOUT', true, 'timeout'],
-    ['OUT_OF_MEMORY', true, 'failed'],
-    ['CANCELLED', true, 'cancelled'],
-    ['BOOT_FAIL', true, 'failed'],
-    ['COMPLETED', true, 'lost'],
-    ['COMPLETED', false, 'running'],
-    ['SOMETHING_NEW', true, 'running'],
-  ])('that Slurm calls %s (overdue: %j) is %s', (state, isOverdue, concluded) => {
-    expect(reconcileShard({ ...shard, isOverdue, row: row(state) }).state).toBe(concluded);
+    ['PENDING', {}, true, 'queued'],
+    ['RUNNING', {}, true, 'running'],
+    ['COMPLETING', {}, true, 'running'],
+    ['NODE_FAIL', {}, true, 'queued'],
+    ['PREEMPTED', { isPast: true }, true, 'failed'],
+    ['PREEMPTED', { isPast: true }, false, 'running'],
+    ['TIMEOUT', {}, true, 'timeout'],
+    ['OUT_OF_MEMORY', {}, true, 'failed'],
+    ['CANCELLED', {}, true, 'cancelled'],
+    ['BOOT_FAIL', {}, true, 'failed'],
+    ['COMPLETED', {}, true, 'lost'],
+    ['COMPLETED', {}, false, 'running'],
+    ['SOMETHING_NEW', {}, true, 'running'],
+  ])('that Slurm calls %s (%j, overdue: %j) is %s', (state, more, isOverdue, concluded) => {
+    expect(reconcileShard({ ...shard, isOverdue, row: row(state, more) }).state).toBe(concluded);
   });
 
   test('failed with a code, or by a signal', () => {
@@ -103,7 +105,7 @@ describe('a shard that is not done', () => {
   });
 });
 
-test('rows of squeue, with the last run of a requeued task', () => {
+test('rows of squeue and sacct, with the last run of a requeued task', () => {
   const text = `8_3|RUNNING|None|gpu2|0|0|
 8_4|FAILED|NonZeroExitCode|gpu1|10752|1|
 8_5|FAILED|JobLaunchFailure|gpu1|9|0|
@@ -113,5 +115,9 @@ test('rows of squeue, with the last run of a requeued task', () => {
     { task: '8_3', state: 'RUNNING', reason: null, node: 'gpu2', exitCode: null, restarts: null },
     { task: '8_4', state: 'FAILED', exitCode: 42, signal: null, restarts: 1 },
     { task: '8_5', state: 'FAILED', exitCode: 0, signal: 'SIGKILL', restarts: 0 },
+  ]);
+  expect(parseSacct('8_3|CANCELLED by 0|0:15|gpu2\n8_4|FAILED|42:0|gpu1\n')).toMatchObject([
+    { task: '8_3', state: 'CANCELLED', exitCode: 0, signal: 'SIGTERM' },
+    { task: '8_4', state: 'FAILED', exitCode: 42, signal: null },
   ]);
 });

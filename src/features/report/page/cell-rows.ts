@@ -1,12 +1,11 @@
 import { type Markup, markup, shortened, withOptions } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
-import { median } from '../../../statistics/order-statistics.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
-import { type SparkScale, scalePercent } from '../../../terminal/charts/sparkline.ts';
+import { scalePercent, sparkline } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { type CheckedFinding, sentences, verdictText } from '../../check/index.ts';
 import type { ReportCell, ReportData } from '../html-data.ts';
-import { shortList } from '../../../text/printable.ts';
+import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 
 type Finding = ReportData['check']['findings'][number];
@@ -79,50 +78,14 @@ function lastingIn({ cell: { key }, metric }: ReportCell, findings: readonly Fin
   });
 }
 
-/** Larger changes are clipped and marked, because they would flatten all others. */
-const MOST_PERCENT = 10;
+/** Number of newest sweeps in a picture. */
+export const SPARK_SWEEPS = 16;
 
-/**
- * Sparklines of the newest sweeps of each row, on a scale around its level. All rows share the scale, and `percent` is
- * the value at both ends.
- */
+/** Pictures of the newest sweeps of each row as in `bench check`. All rows share the scale; `percent` is at its ends. */
 export function cellSparks(rows: readonly Row[]) {
-  const changes = rows.filter(isChange).map(({ changePercent }) => changePercent);
-  const percent = Math.min(MOST_PERCENT, scalePercent(changes));
-  const of = (row: Row) => sparkline(row.report.values, { level: row.before, percent });
+  const percent = scalePercent(rows.filter(isChange).map(({ changePercent }) => changePercent));
+  const of = ({ before, report }: Row) => sparkline(report.values, SPARK_SWEEPS, { level: before, percent });
   return { percent, of };
-}
-
-/** Number of newest sweeps in a sparkline. */
-export const SPARK_SWEEPS = 60;
-
-/** In units of the SVG image, which is drawn at half its size. */
-const WIDTH = 240;
-const HEIGHT = 48;
-const MARGIN = 4;
-const MIDDLE = HEIGHT / 2;
-
-/**
- * The newest values as a thin line on a scale that rows share. Gaps stay gaps, and a mark at the edge shows a value
- * beyond the scale.
- */
-function sparkline(values: readonly (number | null)[], { level, percent }: SparkScale): Markup {
-  const newest = values.slice(-SPARK_SWEEPS);
-  const known = newest.filter((value) => value !== null);
-  const middle = level ?? median(known);
-  if (known.length < 2 || middle === null || middle === 0) return markup`<span class="none">–</span>`;
-  const step = (WIDTH - 2 * MARGIN) / (newest.length - 1);
-  let [line, beyond] = ['', ''];
-  for (const [place, value] of newest.entries()) {
-    if (value === null) continue;
-    const x = Math.round(MARGIN + place * step);
-    const height = (value / middle - 1) / (percent / 100);
-    const side = Math.max(-1, Math.min(1, height));
-    const isFirst = (newest[place - 1] ?? null) === null;
-    line += `${isFirst ? 'M' : 'L'}${x} ${Math.round(MIDDLE - side * (MIDDLE - MARGIN))}${isFirst ? 'h0' : ''}`;
-    if (side !== height) beyond += `M${x - 5} ${MIDDLE - side * 14}h10l-5 ${-10 * side}z`;
-  }
-  return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
 }
 
 /** Its cells and their change: `12 cells slower`, ` by 4.7 to 5.3 %`. */
@@ -132,18 +95,11 @@ export function cellsText(finding: CheckedFinding, page: PageModel): readonly [w
   return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
-/** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
-function whichText({ cells, labels }: CheckedFinding, group: string, page: PageModel): string {
-  if (group !== '') return shortened(group);
-  const own = cells.map((key, place) => shortened(page.names.get(key) ?? labels[place] ?? key, 80));
-  return shortList(own, 2, ', ', ' and ');
-}
-
 /** Which cells a finding is about, since when, and its state. */
 export function aboutText(finding: CheckedFinding, page: PageModel): Markup {
-  const { acknowledged } = finding;
+  const { acknowledged, labels } = finding;
   const { group, span, state } = sentences(finding, page);
-  const which = whichText(finding, group, page);
+  const which = shortened(group || (labels.length === 1 ? labels.join('') : count(labels.length, 'cell')));
   const reason = acknowledged === null ? '' : `: ${shortened(acknowledged.reason)}`;
   return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${span}: ${state}${reason}.`;
 }

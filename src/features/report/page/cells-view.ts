@@ -64,9 +64,8 @@ function columnsOf(page: PageModel, hasLevels: boolean): HtmlColumn<Row>[] {
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',
-      show: (row) => (shown < 2 ? null : sparks.of(row)),
+      show: (row) => (shown < 2 ? null : markup`<span aria-hidden="true">${sparks.of(row)}</span>`),
     },
-    { header: 'last measured', kind: 'roomy old', show: ({ report }) => oldDateOf(report, sweeps) },
     {
       header: 'finding',
       kind: 'roomy found',
@@ -102,13 +101,6 @@ function valueOf({ now, report }: Row): Markup | string {
     INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
   );
   return markup`–${reasons.map((reason) => markup` <span class="slower">✗ ${reason}</span>`)}`;
-}
-
-/** Date of its last measurement; null if the newest sweep measured it. */
-function oldDateOf({ values }: Row['report'], sweeps: PageModel['sweeps']): string | null {
-  const newest = values.findLastIndex((one) => one !== null);
-  if (newest === values.length - 1) return null;
-  return newest < 0 ? 'never' : (sweeps.at(newest - values.length)?.startedAt?.slice(0, 10) ?? 'unknown');
 }
 
 /** A finding with its change, unless the row shows that change. */

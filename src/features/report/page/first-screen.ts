@@ -5,6 +5,7 @@ import { count, formatPercent, meanChangeText, rangeText } from '../../../termin
 import { shellLine } from '../../../text/shell-quote.ts';
 import { firstOfEach, isPresent, isShownWhole, newFirst, nextCommands, standingOf } from '../../check/index.ts';
 import type { CheckedFinding } from '../../check/index.ts';
+import { verdictLine } from '../../compare/index.ts';
 import { type PageModel, aboutText, capitalized, cellsText, commitLink, factList, factsOf } from './cell-rows.ts';
 
 /**
@@ -12,6 +13,8 @@ import { type PageModel, aboutText, capitalized, cellsText, commitLink, factList
  * `finding` the ID of the finding in the headline.
  */
 export type Story = ReturnType<typeof storyOf>;
+
+type Compared = NonNullable<PageModel['compare']>;
 
 export function storyOf(page: PageModel) {
   if (page.compare !== null) return comparedStory(page, page.compare);
@@ -53,27 +56,20 @@ function steadiest({ rows }: PageModel): string | null {
   return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
-/** Of two named sides: how many cells changed, and by how much. */
-function comparedStory(page: PageModel, compare: NonNullable<PageModel['compare']>) {
-  const { cells, counts } = compare;
-  const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
+/** Of two named sides: how many cells changed, and by how much, else the headline of `bench compare`. */
+function comparedStory(page: PageModel, { base, baseRef, cells, counts, head, headRef }: Compared) {
+  const refs = [shortRef(baseRef), shortRef(headRef)] as const;
   const tone = counts.slower > 0 ? 'slower' : counts.faster > 0 ? 'faster' : 'quiet';
   const changed = cells.filter(({ verdict }) => verdict === tone);
   const sizes = changed.map(({ changePercent }) => Math.abs(changePercent ?? 0));
-  const worst = changed[sizes.indexOf(Math.max(...sizes))] ?? null;
-  const judged = cells.length - counts.missing - counts.failed - counts.incomparable;
-  const none = judged === 0 ? 'Nothing to compare' : 'No clear change';
-  const rest = judged === cells.length ? '' : `, ${cells.length - judged} not compared`;
-  const notes = [compare.base.note, compare.head.note].flatMap((note) =>
-    note === null ? [] : `${shortened(note, 200)}.`,
-  );
-  const unclear = counts.unclear === 0 ? [] : [`${count(counts.unclear, 'cell')} unclear: too few runs.`];
-  const what = worst === null ? none : `${changed.length} of ${count(cells.length, 'cell')} ${tone}`;
-  const size = worst === null ? ` in ${count(judged, 'compared cell')}${rest}` : ` by ${rangeText(sizes)}`;
-  const lead = markup`<b>${headRef}</b> against <b>${baseRef}</b>. ${[...unclear, ...notes].join(' ')}`;
-  const why = worst === null ? [] : [shellLine(['bench', 'why', worst.key.slice(0, 8), baseRef, headRef])];
-  const commands = [...why, shellLine(['bench', 'compare', baseRef, headRef])];
-  return { tone, what, size, lead, facts: [], commands, cell: worst?.key ?? steadiest(page), finding: null };
+  const worst = changed[sizes.indexOf(Math.max(...sizes))]?.key ?? null;
+  const what = worst === null ? verdictLine(counts) : `${changed.length} of ${count(cells.length, 'cell')} ${tone}`;
+  const size = worst === null ? '' : ` by ${rangeText(sizes)}`;
+  const notes = [base.note, head.note].flatMap((note) => (note === null ? [] : `${shortened(note, 200)}.`));
+  const lead = markup`<b>${refs[1]}</b> against <b>${refs[0]}</b>. ${notes.join(' ')}`;
+  const why = worst === null ? [] : [shellLine(['bench', 'why', worst.slice(0, 8), ...refs])];
+  const commands = [...why, shellLine(['bench', 'compare', ...refs])];
+  return { tone, what, size, lead, facts: [], commands, cell: worst ?? steadiest(page), finding: null };
 }
 
 /** The finding, its size, start, certainty and next commands; the chart of the worst cell; the counts. */
@@ -96,7 +92,7 @@ ${commands.length === 0 ? null : folded}
 </div>
 ${countsRow(page)}
 </section>
-${aboutSeries(page)}
+${page.series.olderSweeps === 0 ? null : markup`<p class="about">${count(page.series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
 </header>`;
 }
 
@@ -146,9 +142,4 @@ ${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean
 
 function tile(number: string | number, text: string, tone = ''): Markup {
   return markup`<li><b class="${tone}">${number}</b> <span>${text}</span></li>`;
-}
-
-function aboutSeries({ others, series }: PageModel): Markup {
-  return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not on this page.</p>`}
-${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}`;
 }

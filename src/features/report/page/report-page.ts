@@ -14,7 +14,11 @@ import { cellsView } from './cells-view.ts';
 import { type PageModel, pageModel } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen, storyOf } from './first-screen.ts';
-import type { ReportData } from '../html-data.ts';
+import { type HtmlReportOptions, type ReportData, htmlReportData } from '../html-data.ts';
+import type { Io } from '../../../cli/io.ts';
+import { redactionFor } from '../../../cli/redacted.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import type { Subject } from '../gather.ts';
 import { environmentView, matrixView, paretoView } from './sections.ts';
 
 /** The script and style of the page, which the build puts next to the program. */
@@ -41,8 +45,22 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
+/** The report for `bench report` and `bench serve`. */
+export async function madePage(db: StoreDatabase, options: HtmlReportOptions, io: Io, subject: Subject) {
+  const data = await htmlReportData(db, options, io, subject);
+  return { data, html: reportPage(options.redact === true ? redacted(data, options, io) : data) };
+}
+
+function redacted(data: ReportData, options: HtmlReportOptions, io: Io): ReportData {
+  const text = JSON.stringify(data);
+  const redaction = redactionFor(io, options, text);
+  const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));
+  // A link would reveal the host and the owner of the repository.
+  return { ...copy, forge: null };
+}
+
 /** The page as one self-contained file. */
-export function reportPage(data: ReportData): string {
+function reportPage(data: ReportData): string {
   const { series } = data;
   const assets = pageAssets();
   const page = pageModel(data);

@@ -62,7 +62,7 @@ export function paretoView({ cells: all, names, pareto }: PageModel): Markup | n
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
 ${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
-${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((tally) => markup`<li>${tallyText(tally).words}</li>`)}</ul>`}
+${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((tally) => markup`<li>${tallyText(tally)}</li>`)}</ul>`}
 <div id="pareto-chart" class="script"></div>
 <details class="behind"><summary>Show as table</summary>${table}</details>
 </section>`;
