@@ -80,19 +80,14 @@ const LOOK_EVERY_MS = 1000;
 /** In a warm room a GPU may never reach the requested temperature. */
 const LONGEST_MS = 300_000;
 
-interface CooledGpu {
-  /** Temperature in degrees Celsius; null if unknown. */
-  readonly temperatureC: () => Promise<number | null>;
-  readonly onNote: (note: string) => void;
-}
-
 /**
  * Waits before a timed run, at most five minutes.
+ * @param gpu `temperatureC` is in degrees Celsius; null if unknown
  * @param sleepMs replaces the clock in tests
  */
 export async function coolDown(
   request: CoolDown,
-  { onNote, temperatureC }: CooledGpu,
+  { onNote, temperatureC }: { temperatureC: () => Promise<number | null>; onNote: (note: string) => void },
   signal: AbortSignal,
   sleepMs: (ms: number) => Promise<unknown> = (ms) => sleep(ms, undefined, { signal }),
 ): Promise<void> {

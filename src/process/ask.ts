@@ -58,15 +58,25 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
   });
 }
 
+interface AskNowOptions extends Pick<AskOptions, 'env' | 'timeoutMs'> {
+  readonly descriptor?: number;
+}
+
+const TRIES_AFTER_SIGNAL = 3;
+
 /**
  * Synchronous `ask`, which also works while this process exits. The program gets the descriptor of this process as
  * number 3.
  */
-export function askNow(
-  file: string,
-  args: readonly string[],
-  options: Pick<AskOptions, 'env' | 'timeoutMs'> & { readonly descriptor?: number } = {},
-): Answer {
+export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
+  for (let tries = 1; ; tries += 1) {
+    const answer = askOnce(file, args, options);
+    // A Ctrl-C in the terminal also ends the program.
+    if (answer.kind !== 'refused' || answer.signal === null || tries === TRIES_AFTER_SIGNAL) return answer;
+  }
+}
+
+function askOnce(file: string, args: readonly string[], options: AskNowOptions): Answer {
   const { descriptor, timeoutMs = 0 } = options;
   const done = spawnSync(file, [...args], {
     ...settingsOf(options),

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { EnvironmentLackingError, InterruptedError, errorCode, errorText } from '../errors.ts';
 import { namesIn, sizeOf } from '../files/folders.ts';
 import { printable } from '../text/printable.ts';
-import { askNow } from './ask.ts';
+import { askNow, problemOf } from './ask.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 import { orNull } from './process-identity.ts';
 import { otherSystem } from './system.ts';
@@ -55,6 +55,11 @@ export class Lock {
   constructor(descriptor: number, note: object = {}) {
     this.descriptor = descriptor;
     this.write(JSON.stringify({ pid: process.pid, host: hostname(), ...note }));
+  }
+
+  /** Others wait for the process started under the lock, even if this process is killed. */
+  noteHolder(pid: number): void {
+    this.write(JSON.stringify({ pid, host: hostname() }));
   }
 
   /** Idempotent. @param keepsNote leaves the note in the file, for the next process that takes the lock */
@@ -192,7 +197,6 @@ function notALock(path: string, cause: unknown): EnvironmentLackingError {
 
 /** Exit code of util-linux and busybox when another process has the lock. */
 const IS_HELD = 1;
-const TRIES_AFTER_SIGNAL = 3;
 
 /**
  * Runs `flock`, because Node has no such function. The program locks the inherited open file description, which this
@@ -202,19 +206,14 @@ const TRIES_AFTER_SIGNAL = 3;
  */
 function flock(kind: 'exclusive' | 'shared', descriptor: number, path: string): boolean {
   const env = { PATH: [process.env['PATH'] ?? '', '/usr/bin', '/bin'].join(':') };
-  for (let tries = 1; ; tries += 1) {
-    const answer = askNow('flock', [kind === 'shared' ? '-s' : '-x', '-n', '3'], { env, descriptor });
-    if (answer.kind === 'answered') return true;
-    if (answer.kind === 'silent') return false;
-    if (answer.kind === 'missing') {
-      const what = 'flock not found: bench needs it for its locks; install util-linux, which contains it';
-      throw otherSystem() ?? new EnvironmentLackingError(what);
-    }
-    if (answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
-    // A Ctrl-C in the terminal also ends the program.
-    if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
-    throw new EnvironmentLackingError(`${printable(path)} cannot be locked: ${answer.problem}`);
+  const answer = askNow('flock', [kind === 'shared' ? '-s' : '-x', '-n', '3'], { env, descriptor });
+  if (answer.kind === 'answered') return true;
+  if (answer.kind === 'refused' && answer.exitCode === IS_HELD && answer.stderr.trim() === '') return false;
+  if (answer.kind !== 'missing') {
+    throw new EnvironmentLackingError(`${printable(path)} cannot be locked: ${problemOf(answer)}`);
   }
+  const what = 'flock not found: bench needs it for its locks; install util-linux, which contains it';
+  throw otherSystem() ?? new EnvironmentLackingError(what);
 }
 
 /** Folder of locks across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */

@@ -29,11 +29,6 @@ export function isPidRunning(pid: number): boolean {
   return startTicksOf(pid) !== null;
 }
 
-/** Ends a process of a killed bench, with its group. */
-export function endOrphan(identity: ProcessIdentity): void {
-  if (isRunning(identity)) orNull(() => process.kill(-identity.pid, 'SIGKILL'));
-}
-
 /** The result of a system call; null if it fails. */
 export function orNull<Value>(ask: () => Value): Value | null {
   try {

@@ -109,7 +109,10 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
       if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };
-      return await spawnWithNeighbor(io.spawn)(locked, signal, onStart);
+      return await spawnWithNeighbor(io.spawn)(locked, signal, (pid) => {
+        for (const lock of locks) lock.noteHolder(pid);
+        onStart(pid);
+      });
     } finally {
       for (const lock of locks) lock.release();
     }

@@ -6,7 +6,7 @@ import { lastLinesOf } from '../files/files.ts';
 import { readJson } from '../files/folders.ts';
 import type { Io } from '../cli/io.ts';
 import { InterruptedError, ProgramError, EXIT_CODES } from '../errors.ts';
-import { endOrphan, identityOf, identitySchema } from '../process/process-identity.ts';
+import { identityOf, identitySchema, isRunning, orNull } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
 
 /** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
@@ -31,7 +31,7 @@ export async function runCommand(command: readonly string[], cwd: string, log: s
   const pidFile = `${log}.pid`;
   // The command of a killed bench would work in the same folder.
   const leftover = readJson(pidFile, identitySchema);
-  if (leftover !== null) endOrphan(leftover);
+  if (leftover !== null && isRunning(leftover)) orNull(() => process.kill(-leftover.pid, 'SIGKILL'));
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
   const started = { file, args, cwd, env, ...paths, timeoutMs: 0 };

@@ -20,6 +20,9 @@ await spawnProcess(
     locks: [lock.descriptor],
   },
   signal,
-  (pid) => void process.stdout.write(`${pid}\n`),
+  (pid) => {
+    lock.noteHolder(pid);
+    process.stdout.write(`${pid}\n`);
+  },
 );
 lock.release();

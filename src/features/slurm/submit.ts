@@ -15,7 +15,7 @@ import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } fro
 import { type JobId, lastWords, parseJobId, isPassing, SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { MistakeList, readSchema, readYaml } from '../../matrix/yaml/yaml-source.ts';
+import { readSchema, readYaml } from '../../matrix/yaml/yaml-source.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
@@ -152,14 +152,9 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
     throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
   }
   const source = readYaml(path, text);
-  if (!isRecord(source.value)) {
-    throw new MatrixError([{ at: new MistakeList(source).at([]), problem: 'a profile is a map: partition: gpu' }]);
-  }
   // A profile may include the key `slurm:`.
-  const [key, ...others] = Object.keys(source.value);
-  return key === 'slurm' && others.length === 0
-    ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm
-    : readSchema(source, slurmSchema);
+  const isNested = isRecord(source.value) && Object.keys(source.value).join() === 'slurm';
+  return isNested ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm : readSchema(source, slurmSchema);
 }
 
 /** Reads `partition=gpu` from the command line; the value is YAML. */

@@ -17,7 +17,7 @@ import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { type TrtexecProgram, probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
 import { converterFor, variantsForStore } from '../../variants/converter.ts';
-import { NO_TENSORRT } from '../../records/plan.ts';
+import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
 import {
   BenchError,
@@ -49,12 +49,12 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
       'bench slurm worker runs inside a job array of Slurm: `bench run MATRIX --executor slurm` submits it',
     );
   }
-  const shard = options.shardOffset + identity.arrayIndex;
-  if (plan.shards[shard] === undefined)
-    throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length} shards`);
-  const attempt = attemptSchema.parse({ shard, ...identity.attempt, startedAt: io.now().toISOString() });
+  const index = options.shardOffset + identity.arrayIndex;
+  const shard = plan.shards[index];
+  if (shard === undefined) throw new UsageError(`shard ${index}: the plan has ${plan.shards.length} shards`);
+  const attempt = attemptSchema.parse({ shard: index, ...identity.attempt, startedAt: io.now().toISOString() });
   try {
-    await measureOnce(plan, attempt, io);
+    await measureOnce(plan, planOfShard(plan.stored.plan, shard), attempt, io);
     return EXIT_CODES.fine;
   } catch (error) {
     const isInterrupted = error instanceof InterruptedError || io.signal.aborted;
@@ -73,7 +73,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
+async function measureOnce(plan: RunPlan, ofShard: Plan, attempt: ShardAttempt, io: Io): Promise<void> {
   const { folder } = plan;
   const name = `shard ${attempt.shard}`;
   if (existsSync(folder.shard(attempt.shard))) {
@@ -88,19 +88,17 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
       `${printable(folder.path)} cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
     );
   });
-  await measure(plan, attempt, io);
+  await measure(plan, ofShard, attempt, io);
   const isFirst = await finishShard(plan.folder, ended(attempt, io, {}));
   if (!isFirst) io.err(`${name}: another attempt finished first: bench uses its results\n`);
 }
 
 /** Measures a shard as an ordinary sweep, with its own store and artefacts. */
-async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
-  const shard = plan.shards[attempt.shard];
-  if (shard === undefined) return;
+async function measure(plan: RunPlan, ofShard: Plan, attempt: ShardAttempt, io: Io): Promise<void> {
   const { folder, settings, sweep } = plan;
   const program = await programOfNode(plan.stored, attempt.node, io);
   const machines = await machinesFor(program, null, io);
-  const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
+  const stored = { ...plan.stored, plan: ofShard };
   const converter = await converterFor(stored.plan, stored.program.python, io);
   const measureIn = async (local: string, locked: typeof machines): Promise<void> => {
     const cache = nodeCache(settings.cacheFolder ?? null, local);

@@ -52,20 +52,12 @@ export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Pro
   return ask(PROGRAM, [...query, '--format=csv,noheader,nounits'], { env, timeoutMs: PROCESSES_TIMEOUT_MS });
 }
 
-/** Number of tries, because a Ctrl-C in the terminal also ends nvidia-smi before it has reset the clocks. */
-const TRIES_AFTER_SIGNAL = 3;
-
 export type AskNvidiaSmi = ReturnType<typeof nvidiaSmi>;
 
 /** Synchronous nvidia-smi, which also works while this process exits. */
 export function nvidiaSmi(env: EnvironmentVariables) {
   return (args: readonly string[]) => {
-    let answer: Answer;
-    let tries = 0;
-    do {
-      answer = askNow(PROGRAM, args, { env, timeoutMs: REPORT_TIMEOUT_MS });
-      tries += 1;
-    } while (answer.kind === 'refused' && answer.signal !== null && tries < TRIES_AFTER_SIGNAL);
+    const answer = askNow(PROGRAM, args, { env, timeoutMs: REPORT_TIMEOUT_MS });
     const text = 'text' in answer ? `${answer.text}\n${answer.stderr}`.trim() : '';
     // The first line has the reason.
     const line = printable(text.split('\n')[0] ?? '');

@@ -10,7 +10,7 @@ import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
 import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText } from './commit-side.ts';
 import { pathInside, twoCommits } from './commit-side.ts';
-import { type MeasureOptions, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
+import { type MeasureOptions, findPair, inPairFolder, planBoth } from './pair.ts';
 import type { Enough } from '../../../judge/adaptive-repeats.ts';
 import { cellsOf, type Comparing, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { failureSentences } from '../../../records/outcome.ts';
@@ -132,7 +132,7 @@ export async function requestOf(
 
 /** True when the store has everything requested, so that nothing is checked out. */
 function isDone({ io, options, pair, store }: Comparing): boolean {
-  if (!isFinished(pair)) return false;
+  if ([pair.stored.base, pair.stored.head].some((sweep) => sweep?.state !== 'finished')) return false;
   const stored = readStoredPlan(planOf(store.db, pair.head));
   if (stored === null) return false;
   const { plan, program } = stored;

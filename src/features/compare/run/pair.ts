@@ -5,7 +5,6 @@ import { makeOwnFolder } from '../../../files/folders.ts';
 import type { Io } from '../../../cli/io.ts';
 import { UsageError } from '../../../errors.ts';
 import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
-import { holderText } from '../../../process/lock.ts';
 import { type SweepId, isId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { lockSweep, sweepLockHolder } from '../../../run/planned-sweep.ts';
@@ -47,10 +46,6 @@ export function findPair(db: StoreDatabase, request: unknown, again: boolean): P
   return newest;
 }
 
-export function isFinished({ stored }: Pair): boolean {
-  return stored.base?.state === 'finished' && stored.head?.state === 'finished';
-}
-
 function pairOf(db: StoreDatabase, request: unknown, number: number): Pair {
   const ids = pairIds(request, number);
   return { ...ids, stored: { base: findSweep(db, ids.base), head: findSweep(db, ids.head) } };
@@ -76,12 +71,10 @@ export async function inPairFolder<Result>(
 ): Promise<Result> {
   const all = join(dirname(storePath), 'compare-run');
   await makeOwnFolder(all);
-  const holder = sweepLockHolder(all, pairId);
-  if (holder !== null) throw new UsageError(`${holderText(holder)} is already measuring these two commits`);
-  await removeLeftovers(all, repository, io);
   const folder = join(all, pairId);
   const unlock = lockSweep(all, pairId);
   try {
+    await removeLeftovers(all, repository, io);
     const result = await work(folder);
     await removeWorktrees(repository, worktreesOf(folder));
     await rm(folder, { recursive: true, force: true });
