@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const info = await stat(folder).catch(() => null);
   if (info?.isDirectory() !== true) return wrongUse(`${folder}: ${info === null ? 'no such folder' : 'is no folder'}`);
-  const sources = await discoverRuns(folder, { as: TRTEXEC, metric: null });
+  const sources = await discoverRuns(folder, { as: TRTEXEC, metric: null, pattern: null });
   if (sources.length === 0) return wrongUse(`${folder}: no trtexec log under this folder`);
   const report = new Report();
   const place = await mkdtemp(join(tmpdir(), 'bench-check-'));

@@ -1,6 +1,6 @@
-import { copyFileSync, existsSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { constants, cp, mkdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { type SweepId, isId } from '../records/scalars.ts';
@@ -11,9 +11,9 @@ import { keptAttachments } from '../store/runs/show-run.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
-import { isLink, makeOwnFolder, namesIn, putInPlace, refuseLink, sizeOf } from '../files/folders.ts';
+import { folderSize, isLink, makeOwnFolder, namesIn, putInPlace, refuseLink } from '../files/folders.ts';
 import { isTemporary, removedFolderOf, runOfAttached, SWEEP_MANIFEST, sweepFolderOf } from '../files/layout.ts';
-import { writePrunedNote, writeSweepManifest } from './sweep-notes.ts';
+import { writeSweepManifest } from './sweep-notes.ts';
 import { attachedPathOf } from '../files/attachments.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function copyArtefacts(
       copied.folders += 1;
     }
     const lacksManifest = existsSync(source) && !existsSync(join(target, SWEEP_MANIFEST));
-    if (updatedSweepIds.includes(sweepId) || lacksManifest) await writeManifests(db, sweepId, to);
+    if (updatedSweepIds.includes(sweepId) || lacksManifest) await writeManifest(db, sweepId, to);
     copied.bytes += await copyAttachments(db, sweepId, from, to);
   }
   return copied;
@@ -69,14 +69,11 @@ function isOwnFile(path: string): boolean {
   return !isBehindLink && lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
+async function writeManifest(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
   const sweep = findSweep(db, sweepId);
   if (sweep === null) return;
   const plan: unknown = JSON.parse(planOf(db, sweepId) ?? 'null');
   await writeSweepManifest(to, { sweep, plan, importedAt: importTimeOf(db, sweepId) });
-  const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
-  if (gone.length === 0) return;
-  await writePrunedNote(sweepFolderOf(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
 }
 
 export function runFoldersIn(sweepFolder: string): Set<string> {
@@ -86,30 +83,17 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 }
 
 /**
- * Copies the folder of a run atomically. Uses hard links within a file system, because the contents never change.
+ * Copies the files of a run atomically, on copy-on-write where the file system has that.
  * @returns the bytes of its files
  */
 function copyRunFolder(source: string, target: string): Promise<number> {
   refuseLink(dirname(target));
-  return putInPlace(target, (temporary) => {
-    mkdirSync(temporary);
-    let bytes = 0;
-    for (const entry of readdirSync(source, { withFileTypes: true })) {
-      if (!entry.isFile() || isTemporary(entry.name)) continue;
-      linkOrCopy(join(source, entry.name), join(temporary, entry.name));
-      bytes += sizeOf(join(temporary, entry.name));
-    }
-    return bytes;
+  return putInPlace(target, async (temporary) => {
+    const isOwn = (path: string): boolean =>
+      path === source || (lstatSync(path).isFile() && !isTemporary(basename(path)));
+    await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isOwn });
+    return (await folderSize(temporary)).bytes;
   });
-}
-
-/** Another file system, or one without hard links, needs a copy. */
-function linkOrCopy(source: string, target: string): void {
-  try {
-    linkSync(source, target);
-  } catch {
-    copyFileSync(source, target);
-  }
 }
 
 /**

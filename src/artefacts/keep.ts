@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 
-import { UsageError, errorCode } from '../errors.ts';
-import { printable } from '../text/printable.ts';
+import { errorCode } from '../errors.ts';
 import { secretsIn } from '../text/redact.ts';
 import { plainName, writeAtomically } from '../files/files.ts';
 import { putInPlace, refuseLink } from '../files/folders.ts';
@@ -42,16 +41,13 @@ export async function compressFolder(folder: string): Promise<void> {
 
 /**
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
- * atomically.
+ * atomically; one that has the ID of the run already stays.
  * @param files target name by source path
- * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
- * @throws UsageError if another run has this id; a run may state its own id
  */
 export async function keepRun(
   target: string,
   files: ReadonlyMap<string, string>,
   manifest: RunManifest,
-  isContentHash: boolean,
 ): Promise<void> {
   refuseLink(dirname(target));
   try {
@@ -67,25 +63,7 @@ export async function keepRun(
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     if (!existsSync(join(target, RUN_MANIFEST))) throw error;
-    if (!isContentHash) await refuseOther(target, manifest);
   }
-}
-
-/** @throws UsageError if another run is stored in this folder */
-async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
-  const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
-  if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
-  const artefacts = printable(dirname(dirname(target)));
-  throw new UsageError(
-    `${printable(target)}: already exists and belongs to a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
-  );
-}
-
-function startOf(text: string): string | null {
-  const { manifest } = parseRunManifest(text);
-  if (manifest === null) return null;
-  const { argv, startedAt, exitCode, wallS, logIndex } = manifest;
-  return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
 /** Corrects the stated facts in `run.json` of a kept run. */

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { plainName, readChunks, wholeOf } from '../files/files.ts';
 import { isTemporary } from '../files/layout.ts';
@@ -16,66 +16,50 @@ export async function folderFiles(folder: string): Promise<Map<string, string>> 
   return files;
 }
 
-/** Files of a run folder, by their names without compression. */
-export class RunFiles {
-  readonly folder: string;
-  private readonly files: ReadonlyMap<string, string>;
-  private readonly stored: ReadonlyMap<string, Buffer>;
-  private readonly signal: AbortSignal | undefined;
-  tooLarge: TooLargeError | null = null;
+type Read = (path: string) => AsyncIterable<Buffer>;
 
-  private constructor(
-    folder: string,
-    files: ReadonlyMap<string, string>,
-    stored: ReadonlyMap<string, Buffer>,
-    signal?: AbortSignal,
-  ) {
-    this.folder = folder;
-    this.files = files;
-    this.stored = stored;
-    this.signal = signal;
-  }
-
-  static async of(folder: string, signal?: AbortSignal): Promise<RunFiles> {
-    return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
-  }
-
-  /** @param stored bytes of all files by real name, which the caller has already read */
-  static read(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
-    return new RunFiles(folder, new Map([...stored.keys()].map((name) => [plainName(name), name])), stored);
-  }
-
-  get names(): string[] {
-    return [...this.files.keys()];
-  }
-
-  has(name: string): boolean {
-    return this.files.has(name);
-  }
-
-  real(name: string): string {
-    return this.files.get(name) ?? name;
-  }
-
+/**
+ * Files of a run folder, by their names without compression.
+ * @param files real names by plain name
+ */
+function filesIn(folder: string, files: ReadonlyMap<string, string>, read: Read) {
+  let tooLarge: TooLargeError | null = null;
+  const real = (name: string): string => files.get(name) ?? name;
+  const noted = (error: unknown): unknown => {
+    if (error instanceof TooLargeError) tooLarge ??= error;
+    return error;
+  };
   /** @throws as `readChunks` does */
-  async *chunks(name: string): AsyncGenerator<Buffer> {
-    const real = this.real(name);
+  async function* chunks(name: string): AsyncGenerator<Buffer> {
     try {
-      yield* readChunks(join(this.folder, real), this.stored.get(real) ?? null, this.signal);
+      yield* read(join(folder, real(name)));
     } catch (error) {
-      throw this.noted(error);
+      throw noted(error);
     }
   }
+  return {
+    folder,
+    names: [...files.keys()],
+    has: (name: string): boolean => files.has(name),
+    real,
+    chunks,
+    /** @throws TooLargeError as `wholeOf` does */
+    whole: (name: string): Promise<Buffer> =>
+      wholeOf(chunks(name), join(folder, real(name))).catch((error: unknown) => {
+        throw noted(error);
+      }),
+    tooLarge: () => tooLarge,
+  };
+}
 
-  /** @throws TooLargeError as `wholeOf` does */
-  whole(name: string): Promise<Buffer> {
-    return wholeOf(this.chunks(name), join(this.folder, this.real(name))).catch((error: unknown) => {
-      throw this.noted(error);
-    });
-  }
+export type RunFiles = ReturnType<typeof filesIn>;
 
-  private noted(error: unknown): unknown {
-    if (error instanceof TooLargeError) this.tooLarge ??= error;
-    return error;
-  }
+export async function runFilesIn(folder: string, signal?: AbortSignal): Promise<RunFiles> {
+  return filesIn(folder, await folderFiles(folder), (path) => readChunks(path, null, signal));
+}
+
+/** @param stored bytes of all files by real name, which the caller has already read */
+export function runFilesOf(folder: string, stored: ReadonlyMap<string, Buffer>): RunFiles {
+  const names = new Map([...stored.keys()].map((name) => [plainName(name), name]));
+  return filesIn(folder, names, (path) => readChunks(path, stored.get(basename(path)) ?? null));
 }

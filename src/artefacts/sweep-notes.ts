@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { writeNote } from '../files/files.ts';
-import { isLink, namesIn, readJson, refuseLink } from '../files/folders.ts';
+import { refuseLink } from '../files/folders.ts';
 import { sweepFolderOf, sweepManifestPath } from '../files/layout.ts';
 import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
-import { idSchema, type Immutable, isId, type SweepId } from '../records/scalars.ts';
+import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { acknowledgementsOf, findingsReportedIn, judgedAmong } from '../store/sweeps/findings.ts';
@@ -34,28 +34,6 @@ export async function writeSweepManifest(artefactsFolder: string, manifest: Swee
   const content = { schemaVersion: SWEEP_MANIFEST_VERSION, ...sweep, ...others };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
   await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
-}
-
-const PRUNED_NOTE = 'pruned.json';
-
-const prunedNoteSchema = z.object({
-  schemaVersion: z.literal(1),
-  sweepId: idSchema,
-  runIds: z.array(idSchema).readonly(),
-});
-
-type PrunedNote = z.infer<typeof prunedNoteSchema>;
-
-/** Records in a sweep's folder which runs were pruned: a store rebuilt from artefacts lacks them. */
-export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote, 'schemaVersion'>): Promise<void> {
-  refuseLink(sweepFolder);
-  await writeNote(join(sweepFolder, PRUNED_NOTE), { schemaVersion: 1, ...note });
-}
-
-export function readPrunedNotes(folder: string): PrunedNote[] {
-  const sweeps = namesIn(folder).filter(isId);
-  const folders = [folder, ...sweeps.map((name) => join(folder, name)).filter((path) => !isLink(path))];
-  return folders.flatMap((path) => readJson(join(path, PRUNED_NOTE), prunedNoteSchema) ?? []);
 }
 
 export const FINDINGS_FILE = 'findings.json';

@@ -81,7 +81,7 @@ export async function buildEngine(
       return { kind: 'failed', outcome };
     }
     await cache.timing.keep(engine.note.sha256, timingPath, timedOn(context));
-    if (timing.isShared) await cache.timing.takeIn(timedOn(context), timingPath);
+    if (isTimingShared(build)) await cache.timing.takeIn(timedOn(context), timingPath);
     const { engineBuiltS: buildS } = log.build;
     onEvent({ kind: 'buildReady', build, how: 'built', buildS });
     return { kind: 'ready', engine: loadableEngine(engine, { variant: record, variantPath: variant?.path ?? null }) };
@@ -93,38 +93,29 @@ export async function buildEngine(
   }
 }
 
-interface BuildTiming {
-  /** Hash of the cache that it was copied from; null if it begins empty. */
-  readonly sha256: string | null;
-  /** Whether other builds can use the timings of this build. */
-  readonly isShared: boolean;
-  readonly notes: readonly string[];
-}
-
 /**
  * The timing cache that a build writes into. It is a copy, so that no two builds write the same file and a given file
  * stays unchanged. Several builds of one engine begin with empty caches: with a common cache they would all choose the
- * same tactics.
+ * same tactics. bench cannot read a given file itself; its note says on which GPU it was made.
+ * @returns the hash of the cache that it was copied from; null if it begins empty
  */
-async function timingFor(context: SweepContext, build: PlannedBuild, to: string): Promise<BuildTiming> {
-  if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
-  if (build.of > 1) {
+async function timingFor(context: SweepContext, build: PlannedBuild, to: string) {
+  const { cache, program } = context;
+  const from = build.timingCachePath;
+  if (from === null) {
     await rm(to, { force: true });
-    return { sha256: null, isShared: false, notes: [] };
+    return { sha256: isTimingShared(build) ? await cache.timing.copyFor(timedOn(context), to) : null, notes: [] };
   }
-  const sha256 = await context.cache.timing.copyFor(timedOn(context), to);
-  return { sha256, isShared: true, notes: [] };
-}
-
-/** Copies a given timing cache. bench cannot read the file itself; its note says on which GPU it was made. */
-async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
-  const { program } = context;
   const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
     throw new UsageError(`${printable(from)}: timing cache not found or not readable`, { cause: error });
   });
   await copyFile(from, to);
-  const notes = program.recordings === null ? notesOnGiven(context, build, from, sha256) : [];
-  return { sha256, isShared: false, notes };
+  return { sha256, notes: program.recordings === null ? notesOnGiven(context, build, from, sha256) : [] };
+}
+
+/** Whether other builds can use the timings of this build. */
+function isTimingShared({ of, timingCachePath }: PlannedBuild): boolean {
+  return timingCachePath === null && of === 1;
 }
 
 /** @throws UsageError for a cache of another machine, unless the user wants it */

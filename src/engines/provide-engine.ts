@@ -13,7 +13,7 @@ import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { Variants, storeFailedVariant } from '../variants/sweep-variants.ts';
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
-import { askPlanVersion, loadingOf } from '../trtexec/program/find-trtexec.ts';
+import { askPlanVersion, mayLoad } from '../trtexec/program/find-trtexec.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 
 /** Engines of a sweep. The first worker provides each engine once per GPU model, and the others share it. */
@@ -248,7 +248,7 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
 async function loadProblem(
-  { onNote, plan, processFacts, program, signal }: SweepContext,
+  { plan, processFacts, program, signal }: SweepContext,
   path: string,
 ): Promise<string | null> {
   const version = parseTensorrtVersion(plan.tensorrt);
@@ -257,10 +257,5 @@ async function loadProblem(
   const built = await askPlanVersion(program, signal, path);
   if (built === null) return null;
   const running = processFacts?.libraryVersion ?? plan.tensorrt;
-  const loading = loadingOf(built, running);
-  if (loading === 'never') return `was built with TensorRT ${built}, which ${running} cannot load`;
-  if (loading === 'maybe') {
-    onNote(`${path} was built with TensorRT ${built}: ${running} loads it only if it is version-compatible`);
-  }
-  return null;
+  return mayLoad(built, running) ? null : `was built with TensorRT ${built}, which ${running} cannot load`;
 }

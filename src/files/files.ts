@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, createReadStream, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
-import { type Duplex, Readable, pipeline } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+import { Readable, pipeline } from 'node:stream';
+import { createBrotliDecompress } from 'node:zlib';
 
 import { errorText, TooLargeError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
@@ -35,7 +35,7 @@ export async function* readChunks(
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of recoded(storedChunks(path, packed))) {
+  for await (const chunk of recoded(storedChunks(path, packed), printable(path))) {
     signal?.throwIfAborted();
     bytes += chunk.length;
     if (bytes > MAX_UNPACKED_BYTES && !(await isPlainFile(path, bytes))) {
@@ -70,30 +70,6 @@ function partOfFile(path: string, bytes: number, placeIn: (size: number) => numb
   }
 }
 
-/**
- * The first bytes of the unpacked content of a file, and whether they are all of it; null if they cannot be read.
- * @throws the reason of `signal` once it is aborted
- */
-export async function unpackedHead(
-  path: string,
-  most: number,
-  signal?: AbortSignal,
-): Promise<{ readonly head: Buffer; readonly isWhole: boolean } | null> {
-  const copies: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of readChunks(path, null, signal)) {
-      copies.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= most) return { head: Buffer.concat(copies).subarray(0, most), isWhole: false };
-    }
-    return { head: Buffer.concat(copies), isWhole: true };
-  } catch {
-    signal?.throwIfAborted();
-    return null;
-  }
-}
-
 /** The last `most` bytes of a file as text; empty if it cannot be read. */
 export function tailOfFile(path: string, most: number): string {
   return partOfFile(path, most, (size) => Math.max(0, size - most)).toString('utf8');
@@ -116,28 +92,18 @@ function mib(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-/**
- * Stored bytes, unpacked once according to the extension of the path. An archive that bench compressed stays an
- * archive.
- */
+/** Stored bytes. Brotli has no mark by which `recoded` would know it. */
 function storedChunks(path: string, packed: Buffer | null): Readable {
   const stored = packed === null ? createReadStream(path, { highWaterMark: READ_BYTES }) : Readable.from([packed]);
-  const decompress = DECOMPRESSORS.get(extname(path));
-  if (decompress === undefined) return stored;
-  return pipeline(stored, decompress({ chunkSize: READ_BYTES }), () => {
+  if (extname(path) !== '.br') return stored;
+  return pipeline(stored, createBrotliDecompress({ chunkSize: READ_BYTES }), () => {
     // The reader throws the error.
   });
 }
 
-const DECOMPRESSORS = new Map<string, (options: { readonly chunkSize: number }) => Duplex>([
-  ['.gz', createGunzip],
-  ['.zst', createZstdDecompress],
-  ['.br', createBrotliDecompress],
-]);
-
 /** @throws TooLargeError as `wholeOf` does */
-export async function readWhole(path: string, signal?: AbortSignal): Promise<Buffer> {
-  return wholeOf(readChunks(path, null, signal), path);
+export async function readWhole(path: string): Promise<Buffer> {
+  return wholeOf(readChunks(path), path);
 }
 
 /**

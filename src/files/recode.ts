@@ -1,9 +1,8 @@
 import { type Duplex, Readable, Transform, pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 
+import { UsageError } from '../errors.ts';
 import { filterThrough, isInstalled } from '../process/ask.ts';
-
-const HEAD_BYTES = 6;
 
 /** Archives that Node cannot unpack: their first bytes, the program that can, and its package. */
 const FOREIGN_ARCHIVES = [
@@ -11,28 +10,25 @@ const FOREIGN_ARCHIVES = [
   { program: 'bzip2', magic: [0x42, 0x5a, 0x68], from: 'bzip2' },
 ] as const;
 
-/** The missing program that would unpack the data, and its package; null if bench can read the data. */
-export function lackingUnpacker(head: Buffer): { program: string; from: string } | null {
-  const found = foreignArchive(head);
-  return found === undefined || isInstalled(found.program) ? null : found;
-}
-
-function foreignArchive(head: Buffer) {
-  return FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
-}
+/** An archive, the file in it as somebody packed it, and its text in UTF-16. */
+const MOST_LAYERS = 3;
 
 /**
  * Content as UTF-8. Unpacks gzip and Zstandard, and xz and bzip2 if their programs exist. Reads UTF-16 with a byte
  * order mark, as PowerShell redirects it.
+ * @param name of the file, as it is printed
+ * @throws UsageError that names the missing program
  */
-export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
+export async function* recoded(
+  source: AsyncIterable<Buffer>,
+  name: string,
+  layers = MOST_LAYERS,
+): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   try {
     const first = await chunks.next();
     if (first.done === true) return;
-    const head = first.value.subarray(0, HEAD_BYTES);
-    const archive = mayBeArchive ? unpackerOf(head) : null;
-    const decoder = archive ?? decoderOf(first.value);
+    const decoder = layers === 0 ? null : decoderOf(first.value, name);
     const all = withRest(first.value, chunks);
     if (decoder === null) {
       yield* all;
@@ -41,9 +37,7 @@ export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = tru
     const unpacked = pipeline(Readable.from(all, { objectMode: false }), decoder, () => {
       // The reader below throws the error.
     });
-    // An archive may contain UTF-16, but not another archive.
-    if (archive === null) yield* unpacked;
-    else yield* recoded(unpacked, false);
+    yield* recoded(unpacked, name, layers - 1);
   } finally {
     await chunks.return?.();
   }
@@ -54,17 +48,19 @@ async function* withRest(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGener
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
+const IN_CHUNKS = { chunkSize: 1 << 18 };
 const GZIP = [0x1f, 0x8b, 0x08] as const;
 const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
-function unpackerOf(head: Buffer): Duplex | null {
-  if (begins(head, GZIP)) return createGunzip();
-  if (begins(head, ZSTANDARD)) return createZstdDecompress();
-  const foreign = foreignArchive(head);
-  return foreign === undefined ? null : filterThrough(foreign.program, ['-dc']);
-}
-
-function decoderOf(head: Buffer): Transform | null {
+function decoderOf(head: Buffer, name: string): Duplex | null {
+  if (begins(head, GZIP)) return createGunzip(IN_CHUNKS);
+  if (begins(head, ZSTANDARD)) return createZstdDecompress(IN_CHUNKS);
+  const foreign = FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
+  if (foreign !== undefined) {
+    const { from, program } = foreign;
+    if (isInstalled(program)) return filterThrough(program, ['-dc']);
+    throw new UsageError(`${name} needs ${program} to be read (apt-get install ${from}), or unpack it`);
+  }
   // Other files may begin with the same two bytes, so the second character must be Latin.
   if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
   if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { toDotPath } from 'zod/v4/core';
 
 import type { Shapes } from '../records/cell.ts';
 import { type CellHarness, cellHarnessSchema, type HarnessResult, NO_METRIC } from '../records/harness.ts';
@@ -116,36 +115,30 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
-  const checked = <Value>(
-    stated: unknown,
-    use: (checkedSettings: z.infer<Settings>) => Value,
-    otherwise: (path: readonly PropertyKey[], problem: string) => Value,
-  ): Value => {
-    const { data, error } = settings.safeParse(stated);
-    const [issue] = error?.issues ?? [];
-    return data === undefined ? otherwise(issue?.path ?? [], issue?.message ?? 'invalid') : use(data);
-  };
-  const notRead = (path: readonly PropertyKey[], problem: string) =>
-    faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`);
   return {
     reports: () => [],
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) =>
-      checked<readonly MetricId[] | null>(
-        stated,
-        (own) => metrics?.(own) ?? null,
-        () => null,
-      ),
-    files: (stated) =>
-      checked<readonly string[]>(
-        stated,
-        (own) => files?.(own) ?? [],
-        () => [],
-      ),
-    plan: (stated, place) => checked(stated, (own) => plan(own, place), wrong),
-    read: (stated, left) => checked<HarnessResult>(stated, (own) => read(own, left), notRead),
+    metrics: (stated) => {
+      const { data } = settings.safeParse(stated);
+      return (data && metrics?.(data)) ?? null;
+    },
+    files: (stated) => {
+      const { data } = settings.safeParse(stated);
+      return (data && files?.(data)) ?? [];
+    },
+    plan: (stated, place) => {
+      const { data, error } = settings.safeParse(stated);
+      const [issue] = error?.issues ?? [];
+      return data === undefined ? wrong(issue?.path ?? [], issue?.message ?? 'invalid') : plan(data, place);
+    },
+    read: (stated, left) => {
+      const { data, error } = settings.safeParse(stated);
+      const [issue] = error?.issues ?? [];
+      const problem = `settings of ${kind}: ${issue?.path.join('.')}: ${issue?.message}`;
+      return data === undefined ? faulty(problem) : read(data, left);
+    },
   };
 }
 

@@ -3,13 +3,11 @@ import * as z from 'zod';
 import { isCalled } from '../records/verdict.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { alphaSpent } from '../statistics/p-values.ts';
-import { tQuantile } from '../statistics/special-functions.ts';
 import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
-import { detectableErrors, FALSE_SHARE, moreRunsUntil } from './run-noise.ts';
 import { valueRule } from './value-rule.ts';
 
 export interface GrowingCell extends TwoSides {
@@ -61,43 +59,34 @@ const EARLY_Q = 0.01;
 
 /**
  * Selects cells for one more run. Only the first rule could increase the number of false changes, so it alone spends 1
- * % over all looks (alpha spending). The second rule, that the goal is detectable (power 90 %) in a comparison, is
- * stopping for futility, which reports nothing (Lachin 2005).
+ * % over all looks (alpha spending). The second rule, that a comparison would detect the goal, is stopping for futility,
+ * which reports nothing (Lachin 2005).
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
-  const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
-  const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
-  const limit = (FALSE_SHARE * Math.min(compared.filter(isCalled).length + 1, cells.length)) / cells.length;
-  const detectable = (error: number, degrees: number): number =>
-    detectableErrors(tQuantile(limit, degrees), degrees) * error;
+  // Without a base, assumes a sweep with as many runs.
+  const sides = cells.map((cell) => (cell.base.length === 0 ? { ...cell, base: cell.head } : cell));
+  const early = compareCells(sides, { q: alphaSpent(look, EARLY_Q) }).cells.filter(isCalled);
+  const called = new Set(early.map(({ cellKey }) => cellKey));
+  const runS = new Map(cells.map((cell) => [cell.cellKey, cell.runS]));
   const gains = new Map<string, number>();
   const limitedBySweeps: string[] = [];
-  for (const cell of cells) {
-    const comparison = comparisons.get(cell.cellKey);
-    if (comparison !== undefined && isCalled(comparison)) continue;
-    const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
-    // Without a base, assumes a sweep with as many runs.
-    const isAlone = cell.base.length === 0;
-    const runs: [number, number] = [isAlone ? cell.head.length : cell.base.length, cell.head.length];
-    const byRuns = Math.sqrt(variance * (1 / runs[0] + 1 / runs[1]));
-    const bySweeps = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
-    const [low, high] = comparison?.ciPercent ?? [null, null];
-    const reach = low === null ? null : (Math.log1p(high / 100) - Math.log1p(low / 100)) / 2;
-    const error = reach === null ? byRuns : reach / tQuantile(0.05, degrees);
-    const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
-    const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
-    const isJudged = isAlone ? assumed === null : reach !== null;
-    if (isJudged && isEnough(error, isAlone ? Math.max(2 * (cell.head.length - 1), degrees) : degrees)) continue;
-    const isLimited =
-      bySweeps > byRuns && moreRunsUntil({ variance, degrees }, runs, 0, bySweeps ** 2, isEnough) === null;
-    if (isJudged && isLimited) {
-      limitedBySweeps.push(cell.cellKey);
-    } else {
-      gains.set(cell.cellKey, byRuns / wanted / cell.runS);
-    }
+  for (const { cellKey, ciPercent, mdePercent, noise, runs } of compareCells(sides).cells) {
+    if (called.has(cellKey)) continue;
+    const [detectable = 0, run = 0, bySweeps = 0] = [mdePercent, noise?.runPercent, noise?.nightPercent].map(logOf);
+    const wanted = Math.max(logOf(goal.percent), goal.deviations * run);
+    if (ciPercent !== null && detectable <= wanted) continue;
+    const byRuns = run * Math.sqrt(1 / runs[0] + 1 / runs[1]);
+    // No number of runs makes a change detectable that the sweeps hide.
+    const hidden = (detectable * bySweeps) / Math.hypot(byRuns, bySweeps);
+    if (ciPercent !== null && bySweeps > byRuns && hidden > wanted) limitedBySweeps.push(cellKey);
+    else gains.set(cellKey, byRuns / wanted / (runS.get(cellKey) ?? 1));
   }
   const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1));
   return { open: open.map(([key]) => key), limitedBySweeps };
+}
+
+function logOf(percent: number | null = 0): number {
+  return Math.log1p((percent ?? 0) / 100);
 }
 
 /** A cell whose timed runs grow until there are enough for a verdict. */

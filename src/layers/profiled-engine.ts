@@ -68,13 +68,10 @@ export function overheadOf({ layers, total, gpuComputeMs }: Pick<ProfiledEngine,
  * information.
  */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
-  if (profile === null) {
-    const untimed = { timeMs: null, averageMs: null, medianMs: null, percentage: null };
-    return layers.map((layer) => ({ index: layer.index, name: layer.name, ...untimed, ...inspected(layer) }));
-  }
   const byName = Map.groupBy(layers, ({ name }) => name);
   const seen = new Map<string, number>();
-  return profile.map((layer) => {
+  const untimed = { timeMs: null, averageMs: null, medianMs: null, percentage: null };
+  return (profile ?? layers.map(({ index, name }) => ({ index, name, ...untimed }))).map((layer) => {
     const nth = seen.get(layer.name) ?? 0;
     seen.set(layer.name, nth + 1);
     return { ...layer, ...inspected(byName.get(layer.name)?.[nth]) };

@@ -141,16 +141,10 @@ export class ProcessFacts {
     this.looks += 1;
     for (const each of processTree(pid)) {
       this.pids.add(each);
-      this.peakKib = Math.max(this.peakKib, peakResidentKib(textOf(`/proc/${each}/status`) ?? ''));
+      // Of its resident memory. Source: proc_pid_status(5). An ended process has none.
+      const [, peak = 0] = /^VmHWM:\s*(\d+) kB$/m.exec(textOf(`/proc/${each}/status`) ?? '') ?? [];
+      this.peakKib = Math.max(this.peakKib, Number(peak));
       if (this.looks <= LOOKS_FOR_LIBRARY) this.library ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
     }
   }
-}
-
-/**
- * The kernel's record of the peak resident memory of a process in KiB; 0 for a process that has ended. Source:
- * proc_pid_status(5).
- */
-function peakResidentKib(status: string): number {
-  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0);
 }

@@ -3,10 +3,10 @@ import { gatedMetricOf, metricNames, unknownMetric } from '../records/gated-metr
 import type { ConfirmBudget, GateLimit, GateSettings, GatedMetricId } from '../records/gated-metric.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
 import { selectCells } from './filter.ts';
-import type { MatrixCell, Placed } from './matrix.ts';
+import type { MatrixCell } from './matrix.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
-import type { MistakeList, SourcePath } from './yaml/yaml-source.ts';
+import type { MistakeList, Placed, SourcePath } from './yaml/yaml-source.ts';
 
 /** Families of units in multiples of the first one. */
 const UNITS: readonly Readonly<Record<string, number>>[] = [

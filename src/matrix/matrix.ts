@@ -1,83 +1,18 @@
-import type { Mistake, SourcePosition } from '../errors.ts';
+import type { SourcePosition } from '../errors.ts';
 import type { AbExperiment } from '../judge/experiment.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
-import { type BuildShapes, type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
+import { type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
 import { COLD_START } from '../records/harness.ts';
 import type { NamedShapes, PlannedHarness } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
-import type { PhaseLimits } from '../records/time-limit.ts';
 import { cellLabel, precisionName } from '../records/cell-label.ts';
-import type { FitnessLimits } from '../trtexec/run-facts.ts';
-import type { Conversion } from '../records/conversion.ts';
-
-export interface Placed<Value> {
-  readonly value: Value;
-  readonly at: SourcePosition;
-}
-
-/** Values per option, usually one; `''` for an option without a value. Paths are absolute. */
-export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
-
-/** How a cell is measured; not part of its identity. */
-export interface RunMethod extends FitnessLimits {
-  readonly warmUpMs: number;
-  readonly durationS: number;
-  readonly iterations: number;
-  readonly percentiles: readonly number[];
-  readonly exportTimes: boolean;
-  /** Null for the sum of the limits of its parts. */
-  readonly timeoutS: number | null;
-  /** Limits of the file; null for a default. */
-  readonly limits: PhaseLimits;
-  readonly flags: Flags;
-}
-
-export type EngineSource =
-  /** No source: another harness names its model in its settings, or the model lacks something for the precision. */
-  | { readonly kind: 'none'; readonly lacks: Mistake | null }
-  | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
-  | { readonly kind: 'engine'; readonly engine: Placed<string> }
-  | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Conversion };
-
-export function onnxOf(source: EngineSource): Placed<string> | null {
-  return 'onnx' in source ? source.onnx : null;
-}
+import type { BuildRequest, RunMethod } from './schema/settings.ts';
+import type { Placed } from './yaml/yaml-source.ts';
 
 export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
   /** True if the file holds only zero bytes. */
   readonly isConstant: boolean;
-}
-
-/** Hashes of files that cells depend on, by absolute path; unreadable ones are absent. */
-export type HashedFiles = ReadonlyMap<
-  string,
-  { readonly sha256: string; readonly bytes: number; readonly isConstant?: boolean }
->;
-
-export type TimingCacheChoice =
-  /** `shared` is a cache next to the store for each GPU model and version. */
-  { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
-
-export interface Plugins {
-  readonly static: readonly Placed<string>[];
-  readonly dynamic: readonly Placed<string>[];
-  readonly serialize: readonly Placed<string>[];
-}
-
-export interface BuildRequest {
-  readonly source: EngineSource;
-  /** Optimization profiles; empty for static shapes. */
-  readonly profiles: readonly BuildShapes[];
-  readonly timingCache: TimingCacheChoice;
-  /** The first engine is kept, even if anything else changes. */
-  readonly isFrozen: boolean;
-  /** Verbose log of the builder; it does not affect the identity of the engine. */
-  readonly isVerbose: boolean;
-  readonly plugins: Plugins;
-  readonly flags: Flags;
-  readonly timeoutS: number;
-  readonly firstOutputS: number | null;
 }
 
 export interface MatrixHarness extends PlannedHarness {

@@ -54,12 +54,7 @@ export class Lock {
    */
   constructor(descriptor: number, note: object = {}) {
     this.descriptor = descriptor;
-    this.write(JSON.stringify({ ...holderOf(process.pid), ...note }));
-  }
-
-  /** Others wait for the process started under the lock, even if this process is killed. */
-  noteHolder(pid: number): void {
-    this.write(JSON.stringify(holderOf(pid)));
+    this.write(JSON.stringify({ pid: process.pid, host: hostname(), ...note }));
   }
 
   /** Idempotent. @param keepsNote leaves the note in the file, for the next process that takes the lock */
@@ -77,10 +72,6 @@ export class Lock {
       fs.writeSync(this.descriptor, holder, 0);
     });
   }
-}
-
-function holderOf(pid: number): LockHolder {
-  return { pid, host: hostname() };
 }
 
 /** Number of tries, because a check for a holder takes the lock for a moment. */

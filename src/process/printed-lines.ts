@@ -16,7 +16,7 @@ export class PrintedLines {
   constructor(file: string, args: readonly string[], env: EnvironmentVariables) {
     this.child = spawn(file, [...args], {
       env: definedVariables(env),
-      detached: process.platform !== 'win32',
+      detached: true,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.child.on('exit', () => (this.isOver = true));
@@ -56,8 +56,7 @@ export class PrintedLines {
   stop(): void {
     this.child.stdout?.destroy();
     const { pid } = this.child;
-    if (pid === undefined || process.platform === 'win32') this.child.kill('SIGKILL');
-    else orNull(() => process.kill(-pid, 'SIGKILL'));
+    if (pid !== undefined) orNull(() => process.kill(-pid, 'SIGKILL'));
   }
 
   private push(text: string): void {

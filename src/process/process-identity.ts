@@ -29,11 +29,6 @@ export function isPidRunning(pid: number): boolean {
   return startTicksOf(pid) !== null;
 }
 
-/** All visible processes; empty without /proc. */
-function processNumbers(): number[] {
-  return (orNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
-}
-
 /** Ends a process of a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): void {
   if (isRunning(identity)) orNull(() => process.kill(-identity.pid, 'SIGKILL'));
@@ -83,7 +78,8 @@ const MAX_ROUNDS = 20;
 export function endMarked(isChosen: (mark: string) => boolean): number {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const found = processNumbers().filter((pid) => {
+    const numbers = (orNull(() => readdirSync('/proc')) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
+    const found = numbers.filter((pid) => {
       const mark = pid === process.pid ? null : markOfProcess(pid);
       return mark !== null && isChosen(mark);
     });

@@ -28,15 +28,24 @@ export const NEIGHBOR = 'with';
 
 const same = (value: string): string => value;
 
-/** An axis whose words are the values of one option; the first word is the default. */
-function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
+/** An axis whose words stand for options, of which the first shows that it is set; the first word is the default. */
+function wordAxis(flags: NamedAxis['flags'], options: Readonly<Record<string, AxisFlags>>): NamedAxis {
+  const [byDefault = null, ...words] = Object.keys(options);
+  const isSet = (word: string, stated: AxisFlags): boolean =>
+    Object.entries(options[word] ?? {}).every(([flag, value]) => stated[flag] === value);
   return {
-    flags: [flag],
-    byDefault: words[0],
-    takes: words.join(', '),
-    spell: (word) => (isOneOf(words, word) ? (word === words[0] ? {} : { [flag]: word }) : null),
-    wordOf: same,
+    flags,
+    byDefault,
+    takes: Object.keys(options).join(', '),
+    spell: (word) => (Object.hasOwn(options, word) ? (options[word] ?? null) : null),
+    wordOf: (value, stated) => words.findLast((word) => isSet(word, stated)) ?? value,
   };
+}
+
+/** An axis whose words are the values of one option. */
+function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
+  const options = words.map((word, place) => [word, place === 0 ? {} : { [flag]: word }] as const);
+  return wordAxis([flag], Object.fromEntries(options));
 }
 
 function withValue(flag: string, value: string | null): AxisFlags | null {
@@ -55,17 +64,11 @@ function wholeNumber(flag: string, most: number): NamedAxis {
 
 export const NAMED_AXES = {
   runtime: oneFlag('--useRuntime', RUNTIMES),
-  weights: {
-    flags: ['--stripWeights', '--refit'],
-    byDefault: 'full',
-    takes: WEIGHTS.join(', '),
-    spell: (word) => {
-      if (word === 'full') return {};
-      if (word === 'stripped') return { '--stripWeights': '' };
-      return word === 'refittable' ? { '--stripWeights': '', '--refit': '' } : null;
-    },
-    wordOf: (_, flags) => (flags['--refit'] === undefined ? 'stripped' : 'refittable'),
-  },
+  weights: wordAxis(['--stripWeights', '--refit'], {
+    full: {},
+    stripped: { '--stripWeights': '' },
+    refittable: { '--stripWeights': '', '--refit': '' },
+  }),
   weightBudget: {
     flags: ['--weightStreamingBudget'],
     byDefault: null,
@@ -84,16 +87,7 @@ export const NAMED_AXES = {
     spell: (word) => withValue('--memPoolSize', poolsInMib(word)),
     wordOf: (value) => value.replaceAll(/:(\d+)(?=,|$)/g, ':$1MiB'),
   },
-  loader: {
-    flags: ['--asyncFileReader'],
-    byDefault: 'default',
-    takes: LOADERS.join(', '),
-    spell: (word) => {
-      if (word === 'default') return {};
-      return word === 'async' ? { '--asyncFileReader': '' } : null;
-    },
-    wordOf: () => 'async',
-  },
+  loader: wordAxis(['--asyncFileReader'], { default: {}, async: { '--asyncFileReader': '' } }),
   profilingVerbosity: oneFlag('--profilingVerbosity', PROFILING_VERBOSITIES),
   device: {
     flags: ['--useDLACore', '--allowGPUFallback'],

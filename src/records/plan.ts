@@ -37,7 +37,7 @@ const calibrationSchema = z.discriminatedUnion('kind', [
 
 export type PlannedCalibration = Immutable<z.infer<typeof calibrationSchema>>;
 
-const variantSchema = z.object({
+export const variantSchema = z.object({
   /** Identifies a variant within one plan; contains no content hash. */
   variantRef: z.string(),
   label: z.string(),
@@ -78,7 +78,7 @@ export type PlannedLimits = Immutable<z.infer<typeof limitsSchema>>;
 /** Plans of older versions have only a limit for the whole process. */
 const limits = limitsSchema.default({ ...NO_PHASE_LIMITS, wholeS: null });
 
-const buildSchema = z.object({
+export const buildSchema = z.object({
   /** The variant to build from; null if the model is built unchanged. */
   variantRef: textOrNull.default(null),
   /** Identifies an engine within one plan, without the machine and the content of the model. */
@@ -112,7 +112,7 @@ export type PlannedBuild = Immutable<z.infer<typeof buildSchema>>;
 /** A process of trtexec that runs while another one is measured. */
 const neighborSchema = z.object({ buildRef: z.string(), args: texts });
 
-const runSchema = z.object({
+export const runSchema = z.object({
   role: z.enum(['timed', 'profile', 'pair']),
   cellKey: z.string(),
   /** `''` if nothing is built. */

@@ -3,18 +3,6 @@ import * as z from 'zod';
 import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 import { printable } from '../text/printable.ts';
 
-export const RUN_PHASES = [
-  'before its first output',
-  'while setting up',
-  'while parsing the model',
-  'while building',
-  'while loading the engine',
-  'in warm-up or the timed part',
-  'after the timed part',
-] as const;
-
-export type RunPhase = (typeof RUN_PHASES)[number];
-
 /** Maximum time of each phase in seconds. Null: only the whole process has a limit. */
 export const phaseLimitsSchema = z.object({
   /** From the start to the first byte of output, while libraries load from a possibly slow disk. */
@@ -32,7 +20,7 @@ export type PhaseLimits = Immutable<z.infer<typeof phaseLimitsSchema>>;
 export const NO_PHASE_LIMITS: PhaseLimits = { firstOutputS: null, loadS: null, timedPartS: null, endS: null };
 
 export const timeLimitSchema = z.object({
-  phase: z.enum(RUN_PHASES),
+  phase: z.string(),
   /** Scope of the limit; `whole` for the process from start to end. */
   of: z.enum(['phase', 'whole']),
   limitS: z.number(),

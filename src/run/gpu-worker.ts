@@ -109,10 +109,7 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
       if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };
-      return await spawnWithNeighbor(io.spawn)(locked, signal, (pid) => {
-        for (const lock of locks) lock.noteHolder(pid);
-        onStart(pid);
-      });
+      return await spawnWithNeighbor(io.spawn)(locked, signal, onStart);
     } finally {
       for (const lock of locks) lock.release();
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { ATTEMPT_PREFIX, sweepFolderOf } from '../files/layout.ts';
 import type { CachedEngine } from '../engines/engine-cache.ts';
-import { filledArgs, type LoadableEngine, loadableEngine } from '../engines/engine-state.ts';
+import { type LoadableEngine, loadableEngine } from '../engines/engine-state.ts';
 import { EnginePool } from '../engines/provide-engine.ts';
 import { pairOf } from '../judge/gate/judge-pairs.ts';
 import { outcomeReason } from '../records/outcome.ts';
@@ -12,7 +12,7 @@ import type { RunRecord } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
 import { type EndedAttempt, startOnce } from './attempt.ts';
-import { runIdOf, startRun } from './measure-run.ts';
+import { attemptOf, runIdOf, startRun } from './measure-run.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
 import type { UnfitRound } from './unfit-rounds.ts';
 
@@ -267,18 +267,7 @@ async function warmUp(context: SweepContext, engine: CachedEngine, run: PlannedR
   const folder = join(sweepFolderOf(context.artefactsFolder, context.sweep.sweepId), `${ATTEMPT_PREFIX}warm-up`);
   try {
     await mkdir(folder, { recursive: true });
-    const attempt = {
-      runId: 'warm-up',
-      label: run.cellKey,
-      args: filledArgs(run.args, { engine: engine.path }),
-      harness: null,
-      env: run.env,
-      timeoutS: run.timeoutS,
-      limits: run.limits,
-      index: 0,
-      manifest: { role: 'pair' as const },
-    };
-    await startOnce(context, attempt, folder);
+    await startOnce(context, attemptOf(context, run, 'warm-up', loadableEngine(engine), 0, null), folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

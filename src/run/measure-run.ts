@@ -4,6 +4,7 @@ import type { SweepContext } from './sweep-context.ts';
 import type { RunRecord } from '../records/run.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { type EndedAttempt, startAttempt } from './attempt.ts';
+import type { Attempt } from './start.ts';
 import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
@@ -21,12 +22,29 @@ export async function startRun(
   index = run.repeat - 1,
   neighbor: LoadableEngine | null = null,
 ): Promise<EndedAttempt> {
-  const { onEvent, plan } = context;
+  const { onEvent } = context;
   onEvent({ kind: 'runStarted', run });
+  const ended = await startAttempt(context, attemptOf(context, run, runId, engine, index, neighbor));
+  const store = async (): Promise<RunRecord> => {
+    const record = await ended.store();
+    onEvent({ kind: 'runDone', run, record });
+    return record;
+  };
+  return { isWell: ended.isWell, store };
+}
+
+export function attemptOf(
+  { plan }: Pick<SweepContext, 'plan'>,
+  run: PlannedRun,
+  runId: RunId,
+  engine: LoadableEngine | null,
+  index: number,
+  neighbor: LoadableEngine | null,
+): Attempt {
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const { minQueries, minWarmUpQueries } = run;
   const { buildId = null, engineKey = null, sha256: engineSha256 = null, variant = null } = engine ?? {};
-  const ended = await startAttempt(context, {
+  return {
     runId,
     label: plannedCell?.label ?? run.cellKey,
     args: engine === null ? run.args : enginePaths(run.args, engine),
@@ -45,33 +63,13 @@ export async function startRun(
       limits: { minQueries, minWarmUpQueries },
       ...(run.harness === null ? {} : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
       ...(engine && { buildId, engineKey, engineSha256, variant }),
-      notes: [
-        ...run.notes,
-        ...overlapNotes(run, plan),
-        ...(engine?.notes ?? []),
-        ...(engine?.variant ? variantNotes(engine.variant) : []),
-      ],
+      notes: [...run.notes, ...(engine?.notes ?? []), ...(engine?.variant ? variantNotes(engine.variant) : [])],
     },
-  });
-  const store = async (): Promise<RunRecord> => {
-    const record = await ended.store();
-    onEvent({ kind: 'runDone', run, record });
-    return record;
   };
-  return { isWell: ended.isWell, store };
 }
 
 function enginePaths(args: readonly string[], { path, variantPath }: LoadableEngine): string[] {
   return filledArgs(args, { engine: path, variant: variantPath });
-}
-
-/** Notes that layers on auxiliary streams overlap, so that their times cannot be summed. */
-function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
-  const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
-  const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
-  return role === 'profile' && hasAuxiliaryStreams
-    ? ['built with auxiliary streams: layers overlap, the sum of their times is not a total']
-    : [];
 }
 
 /** The ID of a run, which follows from its plan, so that `--resume` finds stored runs. */

@@ -51,7 +51,7 @@ export function leftOutOf({ cells }: { readonly cells: readonly Pick<PlannedCell
 export function storedPlanOf(
   plan: Plan,
   program: TrtexecProgram,
-  converter: ConverterPython | null,
+  converter: Pick<ConverterPython, 'interpreter'> | null,
   settings: Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'> & Partial<StoredPlan>,
 ): StoredPlan {
   const [trtexec, replayFolder] = [trtexecOf(plan, program), program.recordings?.folder ?? null];

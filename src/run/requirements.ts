@@ -92,7 +92,7 @@ export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db
   const { artefactsFolder, db, storeFile, sweep } = context;
   const loss = storeFile.loss();
   if (loss === null) return;
-  if (loss.kind === 'deleted' || loss.kind === 'replaced') storeFile.dropWal();
+  if (loss.kind !== 'damaged') storeFile.dropWal();
   const store = printable(db.$client.name);
   // The next attempt recreates the folder.
   if (!existsSync(sweepManifestPath(artefactsFolder, sweep.sweepId))) {
@@ -101,8 +101,7 @@ export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db
     );
   }
   const restored = `restore them with \`bench import ${printable(artefactsFolder)} --db ${store}\``;
-  const kept = loss.kind === 'deleted' ? restored : `move that file away and ${restored}`;
-  const advice = loss.kind === 'forbidden' ? `allow it again (chmod u+rw ${store})` : kept;
+  const advice = loss.kind === 'deleted' ? restored : `move that file away and ${restored}`;
   throw new StoreLostError(
     `${store}: ${loss.what} while bench wrote into it; no run is lost: ${advice}, then continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``,
   );

@@ -12,7 +12,7 @@ import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, isId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
-import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
+import { planOf, savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
 import { lockClocks } from '../machine/clock-lock.ts';
 import type { Machine } from '../machine/machine.ts';
@@ -22,25 +22,13 @@ import { type RecordingSet, readRecordingSet, recordedRuns } from '../trtexec/re
 import { sqliteRefusal } from '../store/file/store-file.ts';
 import { finishRun, hasEnded, saveRead } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
-import type { StoredPlan } from './stored-plan.ts';
+import { readStoredPlan, type StoredPlan } from './stored-plan.ts';
 import type { Side, SweepContext, SweepCounts, Turn } from './sweep-context.ts';
 import { lockSweep } from './planned-sweep.ts';
-import { measureInTurns } from './measure-in-turns.ts';
+import { measureInTurns, UnfitRoundError } from './measure-in-turns.ts';
 
 /**
- * Executes a plan and skips stored runs. Each result is stored at once, and a failed cell does not stop the others.
- * @param workers one for each GPU; the first one represents the sweep if all are equal
- * @throws InterruptedError on Ctrl-C, after the running processes have ended
- * @throws DiskFullError when there is no more space
- * @throws StoreLostError when the store was deleted, replaced or damaged in the meantime
- * @throws UsageError when another process measures the same sweep
- */
-export async function runSweep(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
-  return inSweep(workers, stored, () => executeRuns(workers, stored));
-}
-
-/**
- * Measures a sweep under its lock, and closes it. After a failure it stays open.
+ * Measures a sweep under its lock, and closes it. After a failure it stays open; one that was stopped is interrupted.
  * @throws as `runSweep`
  */
 export async function inSweep<Result>(
@@ -53,7 +41,7 @@ export async function inSweep<Result>(
   // The first lines of the samplers take a moment, during which the sweep opens.
   for (const { watch } of workers) void watch?.begin();
   try {
-    await openSweep(workers[0], stored);
+    await openSweep(workers[0], stored, workers[0].plan);
     await recoverSweep(workers[0]);
     const result = await measure();
     await closeSweep(workers[0], stored);
@@ -61,7 +49,13 @@ export async function inSweep<Result>(
     return result;
   } catch (error) {
     const problem = asDiskFull(workers[0], error);
-    if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(workers[0]);
+    const isStopped = workers[0].signal.aborted || error instanceof UnfitRoundError;
+    if (isStopped || (!(problem instanceof BenchError) && sqliteRefusal(error) !== null)) requireStore(workers[0]);
+    if (isStopped) {
+      // Includes the pairs that were chosen in the meantime.
+      const latest = readStoredPlan(planOf(workers[0].db, sweep.sweepId)) ?? stored;
+      await saveState(workers[0], latest, { ...sweep, state: 'interrupted' });
+    }
     throw problem;
   } finally {
     for (const { watch } of workers) watch?.stop();
@@ -70,26 +64,36 @@ export async function inSweep<Result>(
   }
 }
 
-/** The runs of the plan, then replacements of disturbed runs, then further runs where the results do not suffice. */
-function executeRuns(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
+/**
+ * Executes a plan and skips stored runs: the runs of the plan, then replacements of disturbed runs, then further runs
+ * where the results do not suffice. Each result is stored at once, and a failed cell does not stop the others.
+ * @param workers one for each GPU; the first one represents the sweep if all are equal
+ * @throws InterruptedError on Ctrl-C, after the running processes have ended
+ * @throws DiskFullError when there is no more space
+ * @throws StoreLostError when the store was deleted, replaced or damaged in the meantime
+ * @throws UsageError when another process measures the same sweep
+ */
+export async function runSweep(workers: Side['workers'], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = workers;
   const side = { workers };
   const turnsOf = (runs: readonly PlannedRun[]): Turn[] => runs.map((run) => ({ side, run }));
-  return measureInTurns([side], stored.gpus?.cells ?? {}, function* rounds(counts) {
-    yield turnsOf(first.plan.runs);
-    const again = runsToMeasureAgain(first);
-    if (again.length > 0) {
-      const before = counts.measured;
-      first.onEvent({ kind: 'measuredAgain', runs: again });
-      const coolToC = coolerTemperatures(first);
-      yield turnsOf(again).map((turn) => ({ ...turn, coolToC: coolToC.get(turn.run.cellKey) }));
-      counts.replaced += counts.measured - before;
-    }
-    for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
-      first.onEvent({ kind: 'moreRuns', runs: more });
-      yield turnsOf(more);
-    }
-  });
+  return inSweep(workers, stored, () =>
+    measureInTurns([side], stored.gpus?.cells ?? {}, function* rounds(counts) {
+      yield turnsOf(first.plan.runs);
+      const again = runsToMeasureAgain(first);
+      if (again.length > 0) {
+        const before = counts.measured;
+        first.onEvent({ kind: 'measuredAgain', runs: again });
+        const coolToC = coolerTemperatures(first);
+        yield turnsOf(again).map((turn) => ({ ...turn, coolToC: coolToC.get(turn.run.cellKey) }));
+        counts.replaced += counts.measured - before;
+      }
+      for (let more = first.moreRuns(); more.length > 0; more = first.moreRuns()) {
+        first.onEvent({ kind: 'moreRuns', runs: more });
+        yield turnsOf(more);
+      }
+    }),
+  );
 }
 
 /** The sweep is marked as finished before its suspects are chosen, and again after they are measured. */
@@ -108,13 +112,17 @@ async function measureSuspects(workers: Side['workers'], stored: StoredPlan): Pr
   await closeSweep(first, withPairs);
 }
 
-async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
-  const { artefactsFolder, db, plan, sweep, writer } = context;
+/** Begins a sweep in the store, or goes on with it. */
+export async function openSweep(
+  { artefactsFolder, db, sweep, writer }: Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep' | 'writer'>,
+  stored: StoredPlan,
+  { cells: planned, repeats, runs }: Plan = stored.plan,
+): Promise<void> {
   await makeOwnFolder(artefactsFolder);
-  await saveState(context, stored, { ...sweep, state: 'running' });
-  const withRuns = new Set(plan.runs.map(({ cellKey }) => cellKey));
-  const cells = plan.cells.flatMap(({ cell }) => (withRuns.has(cell.key) ? [cell] : []));
-  savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
+  await saveState({ artefactsFolder, db }, stored, { ...sweep, state: 'running' });
+  const withRuns = new Set(runs.map(({ cellKey }) => cellKey));
+  const cells = planned.flatMap(({ cell }) => (withRuns.has(cell.key) ? [cell] : []));
+  savePlannedCells({ db, writer }, sweep.sweepId, cells, repeats);
 }
 
 async function closeSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
@@ -152,14 +160,13 @@ async function recoverSweep(context: SweepContext): Promise<void> {
 
 /** One more run for each disturbed run, counted from the store so that a resume does not add runs twice. */
 function runsToMeasureAgain({ db, plan, program, sweep }: SweepContext): PlannedRun[] {
-  const recorded = recordedOf(plan, program);
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const disturbed = disturbedCells(cellRunsOf(db, [sweep.sweepId]), plan.repeats);
   return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {
     const planned = plan.runs.find((run) => run.role === 'timed' && run.cellKey === cellKey);
-    const limit = recorded?.(cellKey) ?? Number.POSITIVE_INFINITY;
     if (planned === undefined) return [];
     return Array.from({ length: missing }, (_, place) => ({ ...planned, repeat: highestRepeat + 1 + place })).filter(
-      ({ repeat }) => repeat <= limit,
+      ({ repeat }) => repeat <= recorded(cellKey),
     );
   });
 }
@@ -178,14 +185,11 @@ function coolerTemperatures({ db, sweep }: SweepContext): Map<CellKey, number> {
   );
 }
 
-/** Runs available per cell; null for a real trtexec. */
-export function recordedOf(plan: Plan, { recordings }: TrtexecProgram): ((cellKey: CellKey) => number) | null {
-  if (recordings === null) return null;
+/** Runs available per cell of a plan. @param folder the recordings; none for a real trtexec, which is never out of runs */
+export function recordedOf(plan: Plan, folder: string | null | undefined): (cellKey: CellKey) => number {
+  if (folder === null || folder === undefined) return () => Infinity;
   let set: RecordingSet | null = null;
-  return (key) => {
-    set ??= readRecordingSet(recordings.folder);
-    return recordedRuns(set, plan, key);
-  };
+  return (key) => recordedRuns((set ??= readRecordingSet(folder)), plan, key);
 }
 
 type Machines = readonly [Machine, ...Machine[]];

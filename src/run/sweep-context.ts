@@ -65,17 +65,10 @@ export interface Side {
 export interface Turn {
   readonly side: Side;
   readonly run: PlannedRun;
-  /** The existing engine of a run in a pair. */
-  readonly pair?: PairEngine;
+  /** The existing engine of a run in a pair; cold if other engines were loaded before it. */
+  readonly pair?: { readonly engine: CachedEngine; readonly isCold: boolean };
   /** The GPU first cools down to this temperature in degrees Celsius. */
   readonly coolToC?: number | undefined;
-}
-
-/** How to run one of the two engines of a pair. */
-export interface PairEngine {
-  readonly engine: CachedEngine;
-  /** True if other engines were loaded before it. */
-  readonly isCold: boolean;
 }
 
 /** Chooses what to measure in pairs after the runs of a sweep. */

@@ -50,9 +50,8 @@ function isField(word: string): word is keyof typeof FIELDS {
 export function sweepInEnvironment(db: StoreDatabase, ref: string, like: Sweep | null, branch: string | null) {
   const conditions = conditionsOf(ref);
   if (conditions === null) return null;
-  const environmentsOf = sweepEnvironments(db);
   const isThere = ({ sweepId }: Sweep): boolean => {
-    const environments = environmentsOf(sweepId);
+    const environments = sweepEnvironments(db, sweepId);
     return conditions.every(({ field, matches }) => {
       // A run that ended early may lack the field.
       const known = environments.flatMap((environment) => environment[field] ?? []);

@@ -90,9 +90,7 @@ export async function findRuns(
       signal: io.signal,
       link: (link) => links.push(link),
       leftOut: (_, kind) => left.push(kind),
-      damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
-      archive: (file, program, from) =>
-        archives.push(`${printable(file)} needs ${program} to be read (apt-get install ${from}), or unpack it`),
+      packed: (problem) => archives.push(problem),
     });
     const [[archive], [link]] = [archives, links];
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);

@@ -1,29 +1,11 @@
-/**
- * Order statistics in typed arrays, which are most of the work of the history detector. They use selection rather than
- * sorting. Functions reorder their `scratch` array.
- */
-
-/** Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 for an empty array. */
-function quantile(scratch: Float64Array, p: number): number {
-  if (scratch.length === 0) return 0;
-  const place = p * (scratch.length - 1);
-  const below = Math.floor(place);
-  const low = select(scratch, below);
-  return place === below ? low : low + (place - below) * (leastFrom(scratch, below + 1) - low);
-}
-
 /** Median; 0 for an empty array. */
-export function middleOf(scratch: Float64Array): number {
-  const middle = scratch.length >> 1;
-  if (scratch.length === 0) return 0;
-  if (scratch.length % 2 === 1) return select(scratch, middle);
-  const lower = select(scratch, middle - 1);
-  return (lower + leastFrom(scratch, middle)) / 2;
+export function middleOf(values: Float64Array): number {
+  return median(values) ?? 0;
 }
 
-/** Median of `values[from, to)`; does not change the array. */
+/** Median of `values[from, to)`. */
 export function medianIn(values: Float64Array, from: number, to: number): number {
-  return middleOf(values.slice(from, to));
+  return middleOf(values.subarray(from, to));
 }
 
 /** Absolute differences of the values of `[from, to)` that are `lag` apart. */
@@ -42,39 +24,8 @@ const NORMAL_QUANTILES = { 0.5: 0.6745, 0.6: 0.8416, 0.75: 1.1503, 0.9: 1.645 } 
  * Standard deviation of single values from a quantile of their differences, few of which are steps between levels. 0
  * for fewer than two.
  */
-export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
-  return scratch.length < 2 ? 0 : quantile(scratch, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
-}
-
-/** The k-th smallest value. Afterwards no value before it is larger (Hoare's selection). */
-function select(scratch: Float64Array, k: number): number {
-  let left = 0;
-  let right = scratch.length - 1;
-  while (left < right) {
-    const pivot = at(scratch, (left + right) >> 1);
-    let i = left;
-    let j = right;
-    while (i <= j) {
-      while (at(scratch, i) < pivot) i += 1;
-      while (at(scratch, j) > pivot) j -= 1;
-      if (i > j) break;
-      const swapped = at(scratch, i);
-      scratch[i] = at(scratch, j);
-      scratch[j] = swapped;
-      i += 1;
-      j -= 1;
-    }
-    if (k <= j) right = j;
-    else if (k >= i) left = i;
-    else break;
-  }
-  return at(scratch, k);
-}
-
-function leastFrom(values: Float64Array, from: number): number {
-  let least = at(values, from);
-  for (let i = from + 1; i < values.length; i += 1) least = Math.min(least, at(values, i));
-  return least;
+export function scaleOf(values: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
+  return values.length < 2 ? 0 : quantileSorted(values.toSorted(), q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
 }
 
 /**
@@ -114,7 +65,7 @@ export function median(values: readonly number[] | Float64Array): number | null 
  * @param sorted ascending, not empty
  * @param p in [0, 1]
  */
-export function quantileSorted(sorted: readonly number[], p: number): number {
+export function quantileSorted(sorted: readonly number[] | Float64Array, p: number): number {
   const place = p * (sorted.length - 1);
   const below = Math.floor(place);
   const low = sorted[below] ?? Number.NaN;

@@ -71,7 +71,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
 }
 
 /**
- * Prunes a sweep. It records that first, so that remaining folders are known to be obsolete after a kill.
+ * Removes the samples, and layers, of a sweep; records that with the artefacts that are gone.
  * @param keptFolders runs whose artefacts stay
  */
 export function pruneSweep(
@@ -105,12 +105,6 @@ export function pruneSweep(
 }
 
 const ofItsRun = eq(prunedRuns.runId, runs.runId);
-
-/** The runs whose artefacts were pruned. */
-export function prunedRunsOf(db: StoreDatabase) {
-  const pruned = db.select({ sweepId: runs.sweepId, runId: runs.runId }).from(runs).innerJoin(prunedRuns, ofItsRun);
-  return pruned.where(eq(prunedRuns.artefacts, true)).orderBy(asc(runs.runId)).all();
-}
 
 export function freeBytes({ $client }: StoreDatabase): number {
   const free = 'SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size';

@@ -7,8 +7,7 @@ import { makeOwnFolder, readJson } from '../files/folders.ts';
 import { hashModel } from '../files/hashes.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { conversionFailureSchema, variantRecord } from '../records/conversion.ts';
-import type { ConversionFailure, VariantRecord } from '../records/conversion.ts';
+import { type VariantRecord, variantRecord } from '../records/conversion.ts';
 
 export interface CachedVariant {
   /** Hash of everything that determines its bytes; also the name of its folder. */
@@ -18,7 +17,6 @@ export interface CachedVariant {
 }
 
 const NOTE = 'variant.json';
-const FAILURE = 'failure.json';
 const MAKING = '.making-';
 const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
 
@@ -55,12 +53,6 @@ export class VariantCache {
     return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
   }
 
-  /** A permanent failure: another attempt would only waste time. */
-  findFailure(key: string): ConversionFailure | null {
-    const failure = readJson(join(this.failedFolder(key), FAILURE), conversionFailureSchema);
-    return failure?.reason === 'nothingConverted' ? failure : null;
-  }
-
   async workFolder(key: string): Promise<string> {
     await makeOwnFolder(this.folder);
     const folder = join(this.folder, `${MAKING}${key}-${process.pid}`);
@@ -78,17 +70,13 @@ export class VariantCache {
     await writeNote(join(work, NOTE), record);
     // If the folder exists, its bytes differ from its note.
     await settle(work, folder, [...files, ...LOGS, NOTE]);
-    await rm(this.failedFolder(key), { recursive: true, force: true });
+    await rm(`${folder}.failed`, { recursive: true, force: true });
     return { key, path: join(folder, VARIANT_FILE), record };
   }
 
-  async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {
-    await writeNote(join(work, FAILURE), failure);
-    return settle(work, this.failedFolder(key), [...LOGS, FAILURE]);
-  }
-
-  failedFolder(key: string): string {
-    return join(this.folder, `${key}.failed`);
+  /** Keeps the log of a failed conversion. @returns its folder */
+  keepLog(key: string, work: string): Promise<string> {
+    return settle(work, join(this.folder, `${key}.failed`), LOGS);
   }
 
   async lockPath(key: string): Promise<string> {

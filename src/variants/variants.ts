@@ -11,20 +11,12 @@ import { hashOf } from '../text/canonical-json.ts';
 import { conversionFailure, problemOf } from '../records/conversion.ts';
 import type { CalibrationUsed, ConversionFailure, VariantRecord } from '../records/conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
-import type { OnnxFacts, SizedInput } from '../tools/onnx/facts.ts';
 import type { PlannedVariant } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
-import {
-  arrayFactsSchema,
-  calibrationInputs,
-  checkBase,
-  checkCalibration,
-  NPY_TYPES,
-} from '../tools/modelopt/check-base.ts';
+import { calibrationInputs, checkBase } from '../tools/modelopt/check-base.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { packageFolder } from '../files/folders.ts';
-import { askHelper, type HelperContext, runProgram } from '../tools/python/helper.ts';
+import { askHelper } from '../tools/python/helper.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire, holderText } from '../process/lock.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
@@ -58,7 +50,7 @@ export type VariantState =
   | {
       readonly kind: 'failed';
       readonly failure: ConversionFailure;
-      /** The process; null if it was refused before, or the failure was cached. */
+      /** The process; null if nothing was run. */
       readonly process: ProcessResult | null;
       /** Folder of the log; null if nothing was run. */
       readonly folder: string | null;
@@ -72,18 +64,17 @@ export type VariantState =
  */
 export async function provideVariant(context: VariantContext, variant: PlannedVariant): Promise<VariantState> {
   const base = await readBase(variant);
-  if (!('facts' in base)) return refused(base);
+  if ('evidence' in base) return refused(base);
   const key = variantKey(context.python.packages, variant, base);
-  const { cache } = context;
-  const known = await knownState(cache, key);
-  if (known !== null) return known;
-  const { onNote, signal } = context;
+  const { cache, onNote, signal } = context;
   const lock = await acquire(await cache.lockPath(key), {
     signal,
     onWait: (holder) => onNote(`${holderText(holder)} makes ${variant.label}: waiting for it`),
   });
   try {
-    return (await knownState(cache, key)) ?? (await makeVariant(context, variant, base, key));
+    const cached = await cache.find(key);
+    if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
+    return await makeVariant(context, variant, base, key);
   } finally {
     lock.release();
   }
@@ -92,30 +83,13 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
 /** The newest variant made with any package versions. Null if there is none, or if the base model is unreadable. */
 export async function findMade(cache: VariantCache, variant: PlannedVariant): Promise<CachedVariant | null> {
   const base = await readBase(variant).catch(() => null);
-  if (base === null || !('facts' in base)) return null;
+  if (base === null || 'evidence' in base) return null;
   const made = await cache.list();
   const isMeant = ({ key, record }: CachedVariant): boolean => key === variantKey(record.packages, variant, base);
   return made.find(isMeant) ?? null;
 }
 
-async function knownState(cache: VariantCache, key: string): Promise<VariantState | null> {
-  const cached = await cache.find(key);
-  if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
-  const failure = cache.findFailure(key);
-  if (failure === null) return null;
-  return { kind: 'failed', failure, process: null, folder: cache.failedFolder(key) };
-}
-
-interface Base {
-  readonly facts: OnnxFacts;
-  readonly sha256: string;
-  /** Inputs of one calibration step; empty without calibration. */
-  readonly inputs: readonly SizedInput[];
-  /** Hash of the user's data; null for random data. */
-  readonly dataSha256: string | null;
-}
-
-async function readBase(variant: PlannedVariant): Promise<Base | ConversionFailure> {
+async function readBase(variant: PlannedVariant) {
   const { calibration, onnxPath } = variant;
   const shown = printable(onnxPath);
   const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
@@ -135,9 +109,12 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionFailu
     });
     return { facts, sha256, inputs: [], dataSha256: data.sha256 };
   }
+  /** Inputs of one calibration step; empty without calibration. */
   const inputs = calibration === null ? [] : calibrationInputs(facts, variant, shown);
   return 'evidence' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
 }
+
+type Base = Exclude<Awaited<ReturnType<typeof readBase>>, ConversionFailure>;
 
 /** Hash of everything that determines the bytes of a variant, but no names or paths of the user's files. */
 export function variantKey(
@@ -185,7 +162,7 @@ async function makeVariant(
     const process = await convert(job);
     const judged = await judge(job, process);
     if ('failure' in judged) {
-      const folder = await cache.keepFailure(key, work, judged.failure);
+      const folder = await cache.keepLog(key, work);
       if (judged.lacks) throw new EnvironmentLackingError(problemOf(judged.failure));
       return { kind: 'failed', failure: judged.failure, process, folder };
     }
@@ -211,36 +188,30 @@ async function copyModel({ base, variant: { onnxPath }, work }: Job): Promise<vo
 }
 
 /** Must change when the same seed gives other values. Part of a variant's identity. */
-const RANDOM_CALIBRATION_VERSION = 1;
+const RANDOM_CALIBRATION_VERSION = 2;
 
-const ARRAYS = { script: 'read_arrays.py', needs: 'numpy', answer: z.object({ arrays: z.array(arrayFactsSchema) }) };
+const CALIBRATION = { script: 'calibration.py', needs: 'numpy', answer: z.object({}) };
 
 async function bringCalibration(job: Job): Promise<CalibrationUsed | ConversionFailure | null> {
   const { by, calibration, timeoutS } = job.variant;
-  const { dataSha256, facts, inputs } = job.base;
-  const { work } = job;
   if (calibration === null) return null;
-  const target = join(work, calibrationFile(calibration));
-  const helper: HelperContext = { ...job, cwd: work, timeoutMs: timeoutS * 1000 };
-  const { interpreter } = job.python;
-  if (calibration.kind === 'random') {
-    // Drawn here, because ModelOpt's own values differ each time.
-    const { samples, seed } = calibration;
-    const drawn = inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
-    const script = join(packageFolder(), 'python', 'draw_calibration.py');
-    const argv = [interpreter, script, String(seed), String(samples), JSON.stringify(drawn), target];
-    const answer = await runProgram(argv, work, helper, 'numpy');
-    if ('problem' in answer) {
-      return conversionFailure('conversionFailed', `no random calibration data: ${answer.problem}`);
-    }
-    return { kind: 'random', seed, sha256: (await sha256OfFile(target)).sha256 };
+  const { dataSha256, facts, inputs } = job.base;
+  const target = join(job.work, calibrationFile(calibration));
+  // Drawn here, because ModelOpt's own values differ each time.
+  const wanted =
+    calibration.kind === 'random'
+      ? { inputs, seed: calibration.seed, samples: calibration.samples }
+      : { inputs: facts.inputs, path: calibration.path, steps: by === 'autocast' ? {} : calibration.shapes };
+  const helper = { ...job, cwd: job.work, timeoutMs: timeoutS * 1000 };
+  const answer = await askHelper(CALIBRATION, job.python.interpreter, { ...wanted, target }, job.work, helper);
+  const { kind } = calibration;
+  if ('problem' in answer) {
+    const what = kind === 'file' ? printable(calibration.path) : 'random calibration data';
+    return conversionFailure(kind === 'file' ? 'inputInvalid' : 'conversionFailed', `${what}: ${answer.problem}`);
   }
-  const answer = await askHelper(ARRAYS, interpreter, { path: calibration.path }, work, helper);
-  const shapes = by === 'autocast' ? {} : calibration.shapes;
-  const problem = 'problem' in answer ? answer.problem : checkCalibration(answer.arrays, facts, shapes);
-  if (problem !== null) return conversionFailure('inputInvalid', `${printable(calibration.path)}: ${problem}`);
-  await copyFile(calibration.path, target);
-  return { kind: 'file', sha256: dataSha256 ?? '' };
+  return kind === 'file'
+    ? { kind, sha256: dataSha256 ?? '' }
+    : { kind, seed: calibration.seed, sha256: (await sha256OfFile(target)).sha256 };
 }
 
 async function convert({ env, python, signal, spawn, variant: { args, timeoutS }, work }: Job): Promise<ProcessResult> {

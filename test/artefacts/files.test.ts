@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { compressFolder, scrubFolder } from '../../src/artefacts/keep.ts';
-import { RunFiles } from '../../src/artefacts/run-files.ts';
+import { runFilesOf, runFilesIn } from '../../src/artefacts/run-files.ts';
 import { readWhole } from '../../src/files/files.ts';
 import { isInside } from '../../src/files/layout.ts';
 import { zipped } from '../../src/files/zip.ts';
@@ -36,18 +36,16 @@ describe.for(FORMATS)('a file that ends in .%s', ([format, pack]) => {
     const packed = pack(LINES);
     writeFileSync(path, packed.subarray(0, packed.length - 6));
     await expect(readWhole(path)).rejects.toThrow('unexpected end of file');
-    writeFileSync(path, '');
-    await expect(readWhole(path)).rejects.toThrow('unexpected end of file');
   });
 });
 
 test('of a folder that was read before, what was read is what counts', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'stdout.log.br'), brotliCompressSync('another one'));
-  const files = RunFiles.read(folder, new Map([['stdout.log.br', brotliCompressSync(LINES)]]));
+  const files = runFilesOf(folder, new Map([['stdout.log.br', brotliCompressSync(LINES)]]));
   expect(files.names).toEqual(['stdout.log']);
   for (const _ of [1, 2]) expect((await files.whole('stdout.log')).equals(LINES)).toBe(true);
-  expect((await (await RunFiles.of(folder)).whole('stdout.log')).toString()).toBe('another one');
+  expect((await (await runFilesIn(folder)).whole('stdout.log')).toString()).toBe('another one');
 });
 
 test('compresses what a run wrote; run.json stays readable, and twice changes nothing', async () => {

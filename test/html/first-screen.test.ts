@@ -87,8 +87,9 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     expect(shown).toMatch(/4 slower 0 faster 4 same \+2\.\d % geometric mean/);
     const box = await (await page.$('.first-chart .trend'))?.boundingBox();
     expect((box?.y ?? 900) + (box?.height ?? 0)).toBeLessThan(900);
-    await page.click('.commands li:nth-child(2) code');
-    expect(await page.evaluate('String(getSelection())')).toMatch(/^bench \w+ [0-9a-f]{8}$/);
+    await page.evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`);
+    await page.click('.commands li:nth-child(2) button');
+    await expect.poll(() => page.evaluate('window.copied')).toMatch(/^bench \w+ [0-9a-f]{8}$/);
     expect(faults).toEqual([]);
   });
 

@@ -24,19 +24,8 @@ describe('which cells get one more run', () => {
   });
 
   test('not those whose change is called', () => {
-    expect(
-      repeated(
-        [
-          cell(
-            'a',
-            NOISY,
-            NOISY.map((value) => 2 * value),
-          ),
-        ],
-        1,
-        goal,
-      ),
-    ).toEqual([]);
+    const doubled = NOISY.map((value) => 2 * value);
+    expect(repeated([cell('a', NOISY, doubled)], 1, goal)).toEqual([]);
   });
 
   test('by deviations a noisy cell is asked for less', () => {

@@ -110,14 +110,6 @@ test('a word and its flag are the same cell', () => {
   expect(key('memPoolSize: "workspace:1G"')).toBe(key('"--memPoolSize": "workspace:1024"'));
 });
 
-test('pools of build: and of the axis are limited together', () => {
-  const pools = 'build: {memoryPoolsMib: {dlaSRAM: 4}, optimizationLevel: 2}';
-  const { builds } = planFor('10.6', withAxis('memPoolSize: "workspace:512M"', pools));
-  expect(builds[0]?.args).toEqual(
-    expect.arrayContaining(['--builderOptimizationLevel=2', '--memPoolSize=dlaSRAM:4,workspace:512']),
-  );
-});
-
 test('labels and filters say the word', () => {
   const axes = 'runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]';
   expect(planFor('10.6', withAxis(axes)).cells.map(({ label }) => label)).toContain(

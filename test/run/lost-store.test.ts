@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -103,15 +103,6 @@ describe('the store, while bench run works', () => {
     },
     120_000,
   );
-
-  test('may no longer be written', async () => {
-    const it = night();
-    const stderr = line('can no longer be read and written', String.raw`allow it again \(chmod u\+rw \S+\)`);
-    expect(await it.hurt((db) => chmodSync(db, 0o444))).toMatchObject({ code: 3, stderr });
-    chmodSync(it.db, 0o644);
-    const resumed = await bench(['run', '--resume', '--db', it.db]);
-    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining('resuming sweep')]);
-  }, 120_000);
 
   test('is written by others and packed anew: nothing is wrong with that', async () => {
     const it = night();

@@ -50,7 +50,7 @@ test('a trtexec that hangs is ended by the limit of its part, with all that it s
         'in warm-up or the timed part by the limit of 3 s for this part; its last line: [11/21/2026-07:33:53] [I] Starting inference',
       ),
     },
-    { batch: 4, ...timeout('while setting up by the limit of 3 s for this part; its last line: [11/21/') },
+    { batch: 4, ...timeout('before its first inference by the limit of 3 s for this part; its last line: [11/21/') },
   ]);
   expect(pidsIn(folder)).toHaveLength(2);
   for (const pid of pidsIn(folder)) await untilGone(pid);

@@ -7,7 +7,6 @@ import { describe, expect, test } from 'vitest';
 
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
-import { NOTHING_STATED, readSource } from '../../src/artefacts/read/read-source.ts';
 import { type CommandSettings, readCommand } from '../../src/harnesses/command.ts';
 import { findRuns } from '../../src/selection/find-runs.ts';
 import { parseLayerInfo, parseOrigins } from '../../src/trtexec/exports/layer-info.ts';
@@ -114,24 +113,6 @@ describe('a matrix', () => {
     symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
     expect((await bench(['plan', 'zero.yaml'], { cwd })).stderr).toBe('bench: zero.yaml: not a regular file\n');
   });
-});
-
-test('a signal ends the search for what a large document is, and its reading', async () => {
-  const path = join(temporaryFolder(), 'a.json');
-  writeFileSync(path, `[${' '.repeat(2 * MIB)}`);
-  const report = { kind: 'report' as const, path, driver: 'google-benchmark' };
-  const layers = { kind: 'layers' as const, path, format: 'trtexec' as const };
-  const standalone = { ...NOTHING_STATED, stated: { model: 'm' } };
-  for (const work of [
-    (signal: AbortSignal) => discoverRuns(path, undefined, { signal }),
-    (signal: AbortSignal) => readSource(report, standalone, { signal }),
-    (signal: AbortSignal) => readSource(layers, standalone, { signal }),
-  ]) {
-    const abort = new AbortController();
-    const working = work(abort.signal);
-    abort.abort(new Error('SIGTERM'));
-    await expect(working).rejects.toThrow('SIGTERM');
-  }
 });
 
 test('a signal ends the search for logs in a folder', async () => {

@@ -20,9 +20,6 @@ await spawnProcess(
     locks: [lock.descriptor],
   },
   signal,
-  (pid) => {
-    lock.noteHolder(pid);
-    process.stdout.write(`${pid}\n`);
-  },
+  (pid) => void process.stdout.write(`${pid}\n`),
 );
 lock.release();

@@ -2,10 +2,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { TooLargeError } from '../../errors.ts';
-import { headOfFile, plainName, readWhole, unpackedHead } from '../../files/files.ts';
+import { TooLargeError, UsageError } from '../../errors.ts';
+import { headOfFile, plainName, readChunks, readWhole } from '../../files/files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../../files/layout.ts';
-import { lackingUnpacker } from '../../files/recode.ts';
 import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
@@ -42,24 +41,20 @@ const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
 const EXPLORER_GRAPH = /\.graph\.json$/;
 const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
 const TRACE = /"ph"\s*:\s*"X"/;
-const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
 const HEAD_BYTES = 1 << 20;
-const MAGIC_BYTES = 16;
-/** First bytes of each format; Brotli has none. */
-const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 
 export interface ImportHints {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
   /** Marks the metric in a line, such as `latency: {ms} ms`. */
-  readonly pattern?: string | null;
+  readonly pattern: string | null;
 }
 
 export interface OnTheWay {
   readonly signal?: AbortSignal;
   readonly link?: (path: string) => void;
-  readonly damaged?: (path: string) => void;
-  readonly archive?: (path: string, program: string, from: string) => void;
+  /** Called with a line about an archive that no program here unpacks. */
+  readonly packed?: (problem: string) => void;
   /** Called for a file whose name is that of a log, but that holds nothing readable. */
   readonly leftOut?: (path: string, kind: LeftOutKind) => void;
 }
@@ -82,23 +77,29 @@ interface Head {
   readonly isWhole: boolean;
 }
 
-function isForeign(path: string, { archive }: OnTheWay): boolean {
-  const found = lackingUnpacker(headOfFile(path, MAGIC_BYTES));
-  if (found !== null) archive?.(path, found.program, found.from);
-  return found !== null;
-}
-
-/** Null if not even the beginning of an archive can be read; a truncated one has no text. */
-async function headOf(path: string, { damaged, signal }: OnTheWay): Promise<Head | null> {
-  const stored = headOfFile(path, MAGIC_BYTES);
-  const found = await unpackedHead(path, HEAD_BYTES, signal);
-  const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : [];
-  if (found === null && magic.some((byte, index) => stored[index] !== byte)) {
-    damaged?.(path);
-    return null;
+/**
+ * A truncated archive has no text.
+ * @throws UsageError that names the program which an archive needs
+ */
+async function headOf(path: string): Promise<Head> {
+  const copies: Buffer[] = [];
+  const head = (isWhole: boolean): Head => {
+    const text = Buffer.concat(copies).toString('utf8', 0, HEAD_BYTES);
+    return { path, name: plainName(basename(path)), text, isWhole };
+  };
+  let bytes = 0;
+  try {
+    for await (const chunk of readChunks(path)) {
+      copies.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= HEAD_BYTES) return head(false);
+    }
+    return head(true);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    copies.length = 0;
+    return head(false);
   }
-  const { head, isWhole } = found ?? { head: '', isWhole: false };
-  return { path, name: plainName(basename(path)), text: head.toString('utf8'), isWhole };
 }
 
 /**
@@ -109,15 +110,14 @@ async function headOf(path: string, { damaged, signal }: OnTheWay): Promise<Head
  */
 export async function discoverRuns(
   path: string,
-  hints: ImportHints = { as: null, metric: null },
+  hints: ImportHints = { as: null, metric: null, pattern: null },
   onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
   const info = await stat(path);
   if (info.isDirectory()) return discoverFolder(path, hints, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
-  const head = isForeign(path, onTheWay) ? null : await headOf(path, onTheWay);
-  const found = head === null ? null : await sourceOf(head, hints, true, onTheWay.signal);
+  const found = await sourceOf(await headOf(path), hints, true);
   return found === null ? [] : [found];
 }
 
@@ -134,12 +134,17 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
-    if (!entry.isFile() || (FOREIGN_NAME.test(entry.name) && isForeign(path, onTheWay)) || isRun) continue;
-    const head = await headOf(path, onTheWay);
-    const source = head === null ? null : await sourceOf(head, hints, false, onTheWay.signal);
-    if (source !== null) found.push(source);
-    else if (head !== null && isDmon(head.text)) watched.push(path);
-    else if (head !== null && LOG_NAME.test(head.name)) onTheWay.leftOut?.(path, leftOutKind(path));
+    if (!entry.isFile() || isRun) continue;
+    try {
+      const head = await headOf(path);
+      const source = await sourceOf(head, hints, false);
+      if (source !== null) found.push(source);
+      else if (isDmon(head.text)) watched.push(path);
+      else if (LOG_NAME.test(head.name)) onTheWay.leftOut?.(path, leftOutKind(path));
+    } catch (error) {
+      if (!(error instanceof UsageError) || error instanceof TooLargeError) throw error;
+      onTheWay.packed?.(error.message);
+    }
   }
   // With several logs it is unknown during which one nvidia-smi ran.
   const [log, ...logs] = found.filter(({ kind, path }) => kind === 'log' && dirname(path) === folder);
@@ -156,12 +161,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
  * them.
  * @param isNamed true for a file that the user named
  */
-async function sourceOf(
-  head: Head,
-  hints: ImportHints,
-  isNamed: boolean,
-  signal?: AbortSignal,
-): Promise<RunSource | null> {
+async function sourceOf(head: Head, hints: ImportHints, isNamed: boolean): Promise<RunSource | null> {
   const { name, path, text } = head;
   const { as } = hints;
   const isTrtexec = as === null || as === TRTEXEC;
@@ -170,7 +170,7 @@ async function sourceOf(
     if (isNamed && isOld) return null;
     if (await isLog(head, isNamed)) return isOld ? null : { kind: 'log', path };
   }
-  const report = isNamed || REPORT_NAME.test(name) ? await reportIn(head, hints, signal) : null;
+  const report = isNamed || REPORT_NAME.test(name) ? await reportIn(head, hints) : null;
   if (report !== null) return report;
   const layers = isNamed || EXPLORER_GRAPH.test(name) || !isTrtexec ? layersIn(head, as) : null;
   if (layers !== null || !isNamed || !isTrtexec) return layers;
@@ -185,26 +185,18 @@ async function isLog({ name, path, text, isWhole }: Head, isNamed: boolean): Pro
   return !isNamed && STAMP.test(text) && (await readBareLog(path)).length > 0;
 }
 
-/**
- * The harness whose reports a file holds; null if none.
- * @throws the reason of `signal` once it is aborted
- */
-async function reportIn({ isWhole, name, path, text }: Head, hints: ImportHints, signal?: AbortSignal) {
-  const { as, metric, pattern = null } = hints;
+/** The harness whose reports a file holds; null if none. */
+async function reportIn({ isWhole, name, path, text }: Head, hints: ImportHints) {
+  const { as, metric, pattern } = hints;
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const candidates = knownDrivers().filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
     // Tries drivers without a mark only on small JSON files.
     return mark === null ? as !== null || (isWhole && /^\s*[[{]/.test(text)) : mark.test(text);
   });
-  const whole = candidates.length === 0 || isWhole ? text : await wholeText(path, signal);
-  for (const { kind, reports } of candidates) {
-    // Each driver parses the whole text; let a signal arrive in between.
-    await nextTurn();
-    signal?.throwIfAborted();
-    if (reports(whole, name, metric, pattern).length > 0) return { kind: 'report' as const, path, driver: kind };
-  }
-  return null;
+  const whole = candidates.length === 0 || isWhole ? text : await wholeText(path);
+  const driver = candidates.find(({ reports }) => reports(whole, name, metric, pattern).length > 0);
+  return driver === undefined ? null : { kind: 'report' as const, path, driver: driver.kind };
 }
 
 function layersIn({ name, path, text }: Head, as: string | null): RunSource | null {
@@ -220,11 +212,10 @@ function layersIn({ name, path, text }: Head, as: string | null): RunSource | nu
 }
 
 /** Empty if the file cannot be read to its end. */
-async function wholeText(path: string, signal: AbortSignal | undefined): Promise<string> {
+async function wholeText(path: string): Promise<string> {
   try {
-    return (await readWhole(path, signal)).toString('utf8');
+    return (await readWhole(path)).toString('utf8');
   } catch (error) {
-    signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     return '';
   }

@@ -17,7 +17,7 @@ import { silentRun, type TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
-import { folderFiles, RunFiles } from '../run-files.ts';
+import { folderFiles, type RunFiles, runFilesIn } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
 import { readExports, readStandaloneLayers } from './read-exports.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
@@ -55,10 +55,10 @@ const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
  * @throws TooLargeError for a foreign run with a file larger than any real one
  */
 export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
-  const files = await RunFiles.of(folder, options.signal);
+  const files = await runFilesIn(folder, options.signal);
   const { manifest, notes } = await readManifest(files);
   const runs = await readStatedRun(files, manifest, notes, options);
-  if (options.isForeign === true && files.tooLarge !== null) throw files.tooLarge;
+  if (options.isForeign === true && files.tooLarge() !== null) throw files.tooLarge();
   return runs;
 }
 

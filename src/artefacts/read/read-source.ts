@@ -9,27 +9,23 @@ import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
 import type { CellHarness } from '../../records/harness.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { parseExplorerMetadata } from '../../trtexec/exports/layer-info.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
-import { RunFiles } from '../run-files.ts';
+import { runFilesOf } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
-import type { RunSource } from './discover.ts';
+import type { ImportHints, RunSource } from './discover.ts';
 import { LAYER_NAMES } from './read-exports.ts';
 import { readBareLog, type ReadOptions, type ReadRun, readRunFolder, readStatedRun } from './read-run.ts';
 
-export interface StandaloneReading {
+export interface StandaloneReading extends ImportHints {
   readonly stated: StatedCell;
   /** False if unknown fields may stay open, because nothing is stored. */
   readonly isStrict: boolean;
   /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;
-  readonly as: string | null;
-  readonly metric: CustomMetricId | null;
-  readonly pattern: string | null;
   /** File with the output of nvidia-smi for the only log. */
   readonly watched?: string | undefined;
 }
@@ -64,9 +60,9 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
     case 'log':
       return readBareLog(source.path, options, undefined, standalone.watched ?? source.watched);
     case 'report':
-      return readReportFile(source, standalone, options.signal);
+      return readReportFile(source, standalone);
     case 'layers':
-      return readLayersFile(source, standalone, options.signal);
+      return readLayersFile(source, standalone);
   }
 }
 
@@ -78,11 +74,10 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
 async function readLayersFile(
   { path, format }: Extract<RunSource, { kind: 'layers' }>,
   reading: StandaloneReading,
-  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
-  const bytes = await contentOf(path, signal);
+  const bytes = await contentOf(path);
   const runs = isTrace ? parsedIn(path, bytes, (text) => parseTraceEvents(text, reading.runs).iterations) : null;
   const ofTrtexec = bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
   const name = format === 'trtexec' ? ofTrtexec : LAYER_NAMES[format];
@@ -169,11 +164,10 @@ const FIELDS = {
 async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
   reading: StandaloneReading,
-  signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const driver = findDriver(kind);
   if (driver === null) throw new UsageError(`this version of bench has no driver ${printable(kind)}`);
-  const bytes = await contentOf(path, signal);
+  const bytes = await contentOf(path);
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
   const runs: ReadRun[] = [];
@@ -209,7 +203,7 @@ async function readKeptFiles(
   for (const [source, name] of sources) {
     contents.set(name, source === path && bytes !== undefined ? bytes : await contentOf(source));
   }
-  const files = RunFiles.read(dirname(path), contents);
+  const files = runFilesOf(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
     // Replaces the name under which the file would be kept, which the user does not know.
@@ -220,11 +214,10 @@ async function readKeptFiles(
 }
 
 /** @throws UsageError when the file cannot be read to its end */
-async function contentOf(path: string, signal?: AbortSignal): Promise<Buffer> {
+async function contentOf(path: string): Promise<Buffer> {
   try {
-    return await readWhole(path, signal);
+    return await readWhole(path);
   } catch (error) {
-    signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
     throw new UsageError(`${printable(path)} cannot be read to its end: ${errorText(error)}`);
   }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 import { errorText } from '../../errors.ts';
 import { readWhole } from '../../files/files.ts';
-import { RunFiles } from '../run-files.ts';
+import { type RunFiles, runFilesOf } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import { NOT_WATCHED, parseGpuSamples, samplesOf, summariseTelemetry } from '../../tools/nvidia-smi/gpu-samples.ts';
 import type { GpuSamples } from '../../tools/nvidia-smi/gpu-samples.ts';
@@ -34,7 +34,7 @@ export async function telemetryNextTo(path: string, log: TrtexecRun) {
   const bytes = await readWhole(path);
   const name = isDmon(bytes.toString('utf8')) ? 'dmon.txt' : 'nvidia-smi.csv';
   const artefact = { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
-  const files = RunFiles.read(dirname(path), new Map([[name, bytes]]));
+  const files = runFilesOf(dirname(path), new Map([[name, bytes]]));
   return { artefact, ...(await readTelemetry(files, emptyManifest(), log)) };
 }
 

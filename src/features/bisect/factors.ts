@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Io } from '../../cli/io.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { UsageError, throwMistakes } from '../../errors.ts';
-import { runCommand } from '../../run/checkout/commit-checkout.ts';
+import { runCommand } from '../../run/run-command.ts';
 import { readingProblem } from '../../selection/find-runs.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
@@ -56,7 +56,7 @@ export async function factorSearch(settings: Settings, file: string, io: Io): Pr
   const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
     throw new UsageError(`${printable(file)}: ${readingProblem(error)}`, { cause: error });
   });
-  const factors = readFactors(file, text, { cwd: io.cwd, isThere: existsSync });
+  const factors = readFactors(file, text, io.cwd);
   const names = factors.map(({ name }) => name);
   const git = await readGitState(io.cwd);
   const valuesAt = (bad: readonly string[]): FactorSetting[] =>
@@ -84,8 +84,7 @@ export async function factorSearch(settings: Settings, file: string, io: Io): Pr
         new EngineCache(program.recordings === null ? join(folder, 'engines', hashOf(values).slice(0, 16)) : shared),
       beforeRun: async () => {
         for (const [index, { before: command = [] }] of values.entries()) {
-          const log = join(folder, 'logs', `before-${index + 1}`);
-          if (command.length > 0) await runCommand({ command, cwd: io.cwd, log }, there);
+          await runCommand(command, io.cwd, join(folder, 'logs', `before-${index + 1}`), there);
         }
       },
     };
@@ -139,11 +138,6 @@ interface Factor {
   readonly bad: FactorSetting;
 }
 
-interface FactorFiles {
-  readonly cwd: string;
-  readonly isThere: (path: string) => boolean;
-}
-
 const PATHS = ['trtexec', 'matrix'] as const;
 
 /**
@@ -152,10 +146,10 @@ const PATHS = ['trtexec', 'matrix'] as const;
  * @param file path as the user gave it, for messages
  * @throws MatrixError with every mistake
  */
-function readFactors(file: string, content: string, files: FactorFiles): Factor[] {
+function readFactors(file: string, content: string, cwd: string): Factor[] {
   const root = readYaml(file, content);
   const table = readSchema(root, factorsSchema);
-  const list = new MistakeList(root, files.cwd);
+  const list = new MistakeList(root, cwd);
   const factors = Object.entries(table.factors).map(([name, factor]): Factor => {
     const settingOf = (side: Side): FactorSetting => {
       const all = Object.entries(factor).map(([kind, both]) => [kind, both?.[side]] as const);
@@ -164,7 +158,7 @@ function readFactors(file: string, content: string, files: FactorFiles): Factor[
         if (stated === undefined) return [];
         const at = ['factors', name, kind, side];
         const absolute = list.pathFrom(list.at(at), stated);
-        if (!files.isThere(absolute)) list.add(at, `${name}.${kind}.${side}: ${stated}: file not found`);
+        if (!existsSync(absolute)) list.add(at, `${name}.${kind}.${side}: ${stated}: file not found`);
         return [[kind, absolute] as const];
       });
       return Object.fromEntries([...all, ...paths]);

@@ -5,7 +5,7 @@ import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
-import { peekIntoStore } from '../../store/sweeps/find-sweeps.ts';
+import { peekIntoStore } from '../../store/file/open.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';

@@ -1,4 +1,4 @@
-import { statSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { statSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve, basename, dirname } from 'node:path';
 import { mkdir, rename } from 'node:fs/promises';
 
@@ -8,14 +8,13 @@ import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated, withStore } from '../../cli/with-store.ts';
-import { BenchError, StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
-import { copyInto, mayWriteStore, readFrom } from '../../store/file/open-to-read.ts';
-import { openStore, type OpenStore, refuseForeign, backupStore } from '../../store/file/open.ts';
+import { copyInto, mayWriteStore } from '../../store/file/open-to-read.ts';
+import { openStore, type OpenStore, openUnchanged, backupStore } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
-import { sqliteRefusal } from '../../store/file/store-file.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -86,14 +85,11 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
 
 /** @throws StoreError if it is not a store of this program, or is newer than this program */
 function refuseOther(path: string, ownPath: string): void {
-  inOneLine(path, () => {
-    if (!existsSync(path)) throw new StoreError(`${path}: store not found`);
-    const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
-    if (other?.dev === own?.dev && other?.ino === own?.ino) {
-      throw new UsageError(`${path} is the store itself; name another store to merge`);
-    }
-    isCurrent(path);
-  });
+  const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
+  if (other !== undefined && other.dev === own?.dev && other.ino === own.ino) {
+    throw new UsageError(`${path} is the store itself; name another store to merge`);
+  }
+  openUnchanged(path, migrationsFolder()).close();
 }
 
 /**
@@ -101,42 +97,24 @@ function refuseOther(path: string, ownPath: string): void {
  * where there should be room.
  */
 function openOther(path: string, ownPath: string) {
-  return inOneLine(path, () => {
-    if (mayWriteStore(path) && isCurrent(path)) return { readable: path, close: () => {} };
-    const folder = temporaryPath(`${ownPath}.merging`);
-    const close = (): void => rmSync(folder, { recursive: true, force: true });
-    try {
-      close();
-      mkdirSync(folder);
-      const copy = join(folder, basename(path));
-      readFrom(path, (client) => copyInto(client, copy));
-      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
-      return { readable: copy, close };
-    } catch (error) {
-      close();
-      throw error;
-    }
-  });
-}
-
-function inOneLine<Result>(path: string, work: () => Result): Result {
+  const client = openUnchanged(path, migrationsFolder());
+  const folder = temporaryPath(`${ownPath}.merging`);
+  const close = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    return work();
+    const isCurrent = appliedMigration(client) === newestMigration(migrationsFolder());
+    if (mayWriteStore(path) && isCurrent) return { readable: path, close };
+    close();
+    mkdirSync(folder);
+    const copy = join(folder, basename(path));
+    copyInto(client, copy);
+    openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+    return { readable: copy, close };
   } catch (error) {
-    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
-    if (refusal === null) throw error;
-    throw new StoreError(`${path} ${refusal.replace('; give another with --db', '')}`, { cause: error });
+    close();
+    throw error;
+  } finally {
+    client.close();
   }
-}
-
-/** False for a store of an older version. */
-function isCurrent(path: string): boolean {
-  return readFrom(path, (client) => {
-    refuseForeign(client, path, migrationsFolder());
-    const applied = appliedMigration(client);
-    if (applied === 0) throw new StoreError(`${path} is empty, not a store of bench`);
-    return applied === newestMigration(migrationsFolder());
-  });
 }
 
 export function backup(file: string | undefined, options: BackupOptions, io: Io): Promise<ExitCode> {

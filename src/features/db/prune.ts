@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { folderSize, isLink, refuseLink, type FolderSize } from '../../files/folders.ts';
-import { artefactsFolderOf, runFolderOf, sweepFolderOf, temporaryPath } from '../../files/layout.ts';
-import { writePrunedNote } from '../../artefacts/sweep-notes.ts';
+import { folderSize, refuseLink, type FolderSize } from '../../files/folders.ts';
+import { artefactsFolderOf, sweepFolderOf, temporaryPath } from '../../files/layout.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
@@ -21,7 +19,6 @@ import {
   LEAST_KEPT_SWEEPS,
   type PrunableSweep,
   prunableSweeps,
-  prunedRunsOf,
   pruneSweep,
   runFoldersOf,
   type SiblingStores,
@@ -99,7 +96,6 @@ async function pruneAll(pruning: Pruning, rules: readonly KeepRules[], options: 
     else sweeps.push(await pruneOne(pruning, sweep, rule));
   }
   const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
-  if (!isDryRun) await removeLeftFolders(db, artefacts);
   const vacuumed = !isDryRun && options.vacuum === true;
   if (vacuumed) vacuum(db);
   return {
@@ -125,8 +121,8 @@ async function pruneAttachments(
   if (isDryRun) return own;
   for (const each of own) {
     await yieldToEventLoop(io);
-    markPruned(db, each, io.now().toISOString());
     await removeAttached(attachedPathOf(artefacts, each));
+    markPruned(db, each, io.now().toISOString());
   }
   return own;
 }
@@ -140,28 +136,16 @@ async function pruneOne(
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
   const known = siblings.runsOf(sweepId);
   const shared = new Set(own.filter((runId) => rule.artefacts && known.has(runId)));
-  if (!isDryRun) {
-    refuseLink(folder);
-    pruneSweep(db, sweepId, rule, rule.artefacts ? shared : new Set(own), io.now().toISOString());
-    const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
-    if (gone.length > 0) await writePrunedNote(folder, { sweepId, runIds: gone.map(({ runId }) => runId) });
-  }
+  if (!isDryRun) refuseLink(folder);
   let artefactBytes = 0;
   const there = runFoldersIn(folder);
   for (const runId of own.filter((id) => rule.artefacts && there.has(id) && !shared.has(id))) {
     const path = join(folder, runId);
     artefactBytes += (await (isDryRun ? folderSize(path) : removeFolder(path))).bytes;
   }
+  // After a kill before this, the next prune completes it.
+  if (!isDryRun) pruneSweep(db, sweepId, rule, rule.artefacts ? shared : new Set(own), io.now().toISOString());
   return { sweepId, startedAt, runs, sampleBytes, layerBytes, artefactBytes, sharedFolders: shared.size };
-}
-
-/** Removes the leftovers of a killed prune. */
-async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<void> {
-  for (const { sweepId, runId } of prunedRunsOf(db)) {
-    const folder = runFolderOf(artefacts, sweepId, runId);
-    const isOwn = ![sweepFolderOf(artefacts, sweepId), folder].some(isLink);
-    if (isOwn && existsSync(folder)) await removeFolder(folder);
-  }
 }
 
 const SHOWN = 20;

@@ -64,8 +64,7 @@ function standingOf(db: StoreDatabase): Measured | null {
   const sweep = newestOfBranch(db, DOCTOR_BRANCH);
   if (sweep === null) return null;
   const { sweepId } = sweep;
-  const environmentsOf = sweepEnvironments(db);
-  const machineOf = (id: SweepId) => environmentsOf(id)[0] ?? UNKNOWN_ENVIRONMENT;
+  const machineOf = (id: SweepId) => sweepEnvironments(db, id)[0] ?? UNKNOWN_ENVIRONMENT;
   const { gpuName, gpuUuid, host } = machineOf(sweepId);
   const sweeps = seriesUntil(db, sweep, MOST_SWEEPS).filter(({ sweepId: id }) => {
     const machine = machineOf(id);

@@ -1,5 +1,4 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { setFlagsFromString } from 'node:v8';
 
 import { plainName } from '../../files/files.ts';
 import { keepRun, restateKept } from '../../artefacts/keep.ts';
@@ -66,8 +65,7 @@ const PEEKED_RUNS = 200;
 /** Waiting for files takes longer than parsing them. */
 const READ_AT_ONCE = 8;
 /** Artefacts are compressed in parallel, and their runs are stored in one transaction. */
-const STORED_AT_ONCE = 64;
-const WAITING_BYTES = 16 << 20;
+const STORED_AT_ONCE = 16;
 
 export class GroupImport {
   private readonly context: ImportContext;
@@ -80,7 +78,6 @@ export class GroupImport {
   private readonly unnamed: string[] = [];
   private readonly impossibleDates: string[] = [];
   private readonly waiting = new Map<RunId, { readonly record: RunRecord; readonly kept: Promise<void> }>();
-  private waitingBytes = 0;
 
   constructor(context: ImportContext, name: string) {
     this.context = context;
@@ -88,7 +85,6 @@ export class GroupImport {
   }
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
-    if (sources.length > PEEKED_RUNS) keepHeapSmall();
     const peeked: ReadRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
@@ -226,21 +222,18 @@ export class GroupImport {
     const { role, repeat, cell, provenance } = record;
     const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
     const stated = { ...manifest, omitted: [...run.exports.omitted] };
-    const isContent = run.manifest.runId === null;
-    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated, isContent);
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated);
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
     // A rejection is thrown later, in order.
     kept.catch(() => {});
     this.waiting.set(runId, { record, kept });
-    this.waitingBytes += run.artefacts.reduce((sum, { bytes }) => sum + bytes, 0);
-    if (this.waiting.size >= STORED_AT_ONCE || this.waitingBytes >= WAITING_BYTES) await this.storeKept();
+    if (this.waiting.size >= STORED_AT_ONCE) await this.storeKept();
   }
 
   /** Stores a run only after its artefacts are kept and the runs before it are stored. */
   private async storeKept(): Promise<void> {
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
-    this.waitingBytes = 0;
     const results = await Promise.allSettled(waiting.map(({ kept }) => kept));
     const refused = results.findIndex(({ status }) => status === 'rejected');
     this.context.writer.saveRuns(waiting.slice(0, refused < 0 ? undefined : refused).map(({ record }) => record));
@@ -325,13 +318,4 @@ async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   const files = await folderFiles(run.path);
   files.delete(RUN_MANIFEST);
   return new Map([...files].map(([name, file]) => [join(run.path, file), name]));
-}
-
-/**
- * Makes V8 collect the heap when it exceeds the used part by half, and keeps the young generation small. Otherwise a
- * loop over many files uses several times the memory that it needs.
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=50');
 }

@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
-import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/discover.ts';
+import { ENGINE_EXPLORER, TRTEXEC } from '../../artefacts/read/discover.ts';
 import { artefactsFolderOf, isInside, removedFolderOf } from '../../files/layout.ts';
 import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
-import { readPrunedNotes } from '../../artefacts/sweep-notes.ts';
 import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
@@ -25,7 +24,7 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
-import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
+import { findSweepsByPrefix } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/engines-of-cells.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, leftOutOutput, nothingIn, readNamed, readingProblem } from '../../selection/find-runs.ts';
@@ -44,10 +43,10 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   const isOne = options.into === undefined || options.sweep === undefined;
   ensure(isOne, '--sweep names a new sweep, --into an existing one: give only one');
   checkOwner(options.as);
-  const hints = hintsOf(options);
+  const standalone = standaloneOf(options, io);
   const leftOut: LeftOut = {};
   const isWhole = await readNamed(paths, leftOut, io, async (path) => {
-    const all = await findRuns(path, io, hints, leftOut);
+    const all = await findRuns(path, io, standalone, leftOut);
     const found = withoutOwnArtefacts(path, all, artefactsFolder);
     const planned = withoutOwnArtefacts(path, findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
@@ -57,12 +56,10 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
         const folder = all.every((one) => isInside(removed, one.path)) ? removed : artefactsFolder;
         return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${shellQuote(folder)}`;
       }
-      const { as } = hints;
+      const { as } = standalone;
       const runs =
         findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
-      const words = as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
-      const lost = 'the artefacts of these runs were pruned; only their original store has their results';
-      return readPrunedNotes(path).length === 0 ? words : `${printable(path)}: ${lost} (bench db merge copies them)`;
+      return as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${path}: can be read only once; save it to a file first`);
@@ -70,9 +67,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     sources.push(...nameSources(path, found));
     return null;
   });
-  const watched = options.telemetry === undefined ? undefined : resolve(io.cwd, options.telemetry);
-  const standalone = { ...standaloneOf(options, hints), watched };
-  await checkStandalone(sources, standalone, io);
+  if (standalone.watched !== undefined) await checkWatched(sources, standalone);
   const git = await gitOf(options, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
@@ -88,10 +83,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
     await takeFindings(store.db, sweeps, artefactsFolder);
-    for (const path of paths) {
-      await takeAttached({ db: store.db, artefactsFolder }, path);
-      prunedNotes(path, store).forEach(note);
-    }
+    for (const path of paths) await takeAttached({ db: store.db, artefactsFolder }, path);
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
   await usingStore(store, work);
@@ -133,12 +125,12 @@ function contextOf(db: StoreDatabase, artefactsFolder: string, io: Io, stated: P
  * @param folders folders of sweeps, within the artefacts folder
  */
 export async function restoreArtefacts({ db }: OpenStore, artefactsFolder: string, folders: readonly string[], io: Io) {
-  const hints = hintsOf({});
-  const unkept = { standalone: standaloneOf({}, hints), onNote: () => {}, keeps: false };
+  const standalone = standaloneOf({}, io);
+  const unkept = { standalone, onNote: () => {}, keeps: false };
   const context = contextOf(db, artefactsFolder, io, unkept);
   const found: FoundSweep[] = [];
   for (const folder of folders) {
-    const sources = await findRuns(folder, { ...io, err: () => {} }, hints, {});
+    const sources = await findRuns(folder, { ...io, err: () => {} }, standalone, {});
     const sweeps = findSweepFolders(folder, sources);
     const imported = await new GroupImport(context, folder).import(nameSources(folder, sources));
     await restoreOthers(context, sweeps, imported);
@@ -229,29 +221,21 @@ function metricOfPattern(pattern: string): CustomMetricId {
 }
 
 /** @throws UsageError if a metric is required but missing, or given but not needed */
-function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
+function standaloneOf(options: ImportOptions, { cwd }: Io): StandaloneReading {
+  const { as, metric: named, pattern, model, precision, shapes, cudaGraph, timer, runs, telemetry } = options;
   const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
   const isOwn = as === undefined || as === OWN_NUMBERS;
   ensure(isOwn || metric === undefined, `--metric is for files of your own: reports of ${as} name their metrics`);
   const example = '--metric NAME:lower|higher:UNIT, as e2e:lower:ms';
   ensure(as !== OWN_NUMBERS || metric !== undefined, `which metric do they contain? Add ${example}`);
-  return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
-}
-
-function standaloneOf(options: ImportOptions, hints: ImportHints): StandaloneReading {
-  const { model, precision, shapes, cudaGraph, timer, runs } = options;
+  const hints = {
+    as: metric === undefined ? (as ?? null) : OWN_NUMBERS,
+    metric: metric ?? null,
+    pattern: pattern ?? null,
+  };
+  const watched = telemetry === undefined ? undefined : resolve(cwd, telemetry);
   const stated = { model, precision, shapes, cudaGraph, timer };
-  return { stated, isStrict: true, runs: runs ?? null, ...hints, pattern: hints.pattern ?? null };
-}
-
-/** Checked before anything is stored, so that a mistake in one of many files leaves the store unchanged. */
-async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
-  if (standalone.watched !== undefined) await checkWatched(sources, standalone);
-  for (const { source } of sources) {
-    io.signal.throwIfAborted();
-    if (!['report', 'layers'].includes(source.kind)) continue;
-    await readSource(source, standalone, { signal: io.signal });
-  }
+  return { stated, isStrict: true, runs: runs ?? null, watched, ...hints };
 }
 
 /** @throws UsageError unless the telemetry belongs to a single log and to the GPU of that log */
@@ -278,15 +262,6 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   if (sweep !== undefined) return sweep;
   const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
   throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
-}
-
-/** Notes on pruned runs, which cannot be rebuilt from artefacts. The user must learn of this. */
-function prunedNotes(path: string, { db }: OpenStore): string[] {
-  return readPrunedNotes(path).flatMap(({ sweepId, runIds }) => {
-    const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
-    const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;
-    return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: only their original store has them`];
-  });
 }
 
 /**

@@ -4,7 +4,6 @@ import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.
 import { isId, type SweepId } from '../../records/scalars.ts';
 import { isLink, namesIn, readJson } from '../../files/folders.ts';
 import {
-  readPrunedNotes,
   writeSweepManifest,
   sweepManifestSchema,
   type SweepManifest,
@@ -45,9 +44,7 @@ export function findSweepFolders(path: string, sources: readonly RunSource[]) {
   const folders = [path, ...inner.filter((folder) => !isLink(folder))];
   return folders.flatMap((folder) => {
     const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
-    if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
-    // A sweep with pruned artefacts exists only in its store.
-    return readPrunedNotes(folder).length > 0 ? [] : [{ manifest, path: folder }];
+    return manifest?.sweep.sweepId === basename(resolve(folder)) ? [{ manifest, path: folder }] : [];
   });
 }
 
@@ -73,8 +70,7 @@ export async function restoreSweep(
     if (!isOwn && there === null) await writeSweepManifest(artefactsFolder, { sweep, plan, importedAt });
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
-  // It is unknown whether pruned runs were measured.
-  if (known !== undefined && readPrunedNotes(path).length === 0) {
+  if (known !== undefined) {
     const cells = known.cells.map(({ cell }) => keyedCell(cell));
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
   }

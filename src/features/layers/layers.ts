@@ -1,4 +1,4 @@
-import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
@@ -54,7 +54,6 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const found = stored?.found ?? required(await profiledPath(name, io, options.runs), name);
   const known = stored?.known ?? statedCircumstances(found, model);
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
-  await yieldToEventLoop(io);
   const all = layerFactsOf(found.layers);
   const chosen = selectLayers(all, options.select, options.regex === true).toSorted(ORDERS[options.sort]);
   if (chosen.length === 0) {
@@ -86,11 +85,8 @@ async function showDiff(name: string | undefined, refs: readonly [string, string
         return [profiledPoint(db, base), profiledPoint(db, head)];
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
-  await yieldToEventLoop(io);
   const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
-  await yieldToEventLoop(io);
   const diff = diffLayers(...facts);
-  await yieldToEventLoop(io);
   const output = layersDiffOutput(base, withGraphNote(head, base), diff);
   const top = options.all === true ? Infinity : options.top;
   return printResult(io, options, output, (_, look) => layersDiffText(output, top, look));

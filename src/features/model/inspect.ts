@@ -5,7 +5,8 @@ import { UsageError, type ExitCode } from '../../errors.ts';
 import { onnxProblem } from '../../selection/find-runs.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { type OnnxDimension, type OnnxFacts, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
+import type { OnnxDimension, OnnxFacts } from '../../tools/onnx/facts.ts';
+import { isDynamic, openShapes, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import type { InspectOptions } from './command.ts';
 import type { InspectOutput } from './output.ts';
@@ -47,15 +48,12 @@ function inspectWarnings(facts: OnnxFacts): string[] {
 }
 
 function suggestedShapes({ inputs }: OnnxFacts) {
-  const dynamic = inputs.flatMap(({ name, shape }) =>
-    shape === null || shape.every((dimension) => typeof dimension === 'number') ? [] : [{ name, shape }],
-  );
+  const dynamic = inputs.filter((input) => input.shape !== null && isDynamic(input));
   if (dynamic.length === 0) return { shapes: 'static', trtexecFlag: null };
-  const templates = dynamic.map(({ name, shape }) => `${yamlKey(name)}: [${shape.map(matrixDimension).join(', ')}]`);
-  const filled = dynamic.map(
-    ({ name, shape }) => `${name}:${shape.map((size) => (typeof size === 'number' ? size : 1)).join('x')}`,
+  const templates = dynamic.map(
+    ({ name, shape }) => `${yamlKey(name)}: [${(shape ?? []).map(matrixDimension).join(', ')}]`,
   );
-  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`) };
+  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${openShapes(inputs)}`) };
 }
 
 /** A valid axis name for a dimension. An unnamed first dimension is most likely the batch. */

@@ -10,10 +10,9 @@ import type { Shapes } from '../../records/cell.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote, yamlText } from '../../text/shell-quote.ts';
-import { type OnnxTensorInfo, fixedSize, shapeFits, shapeText, type SizedInput } from '../../tools/onnx/facts.ts';
+import { noInput, openShapes, type OnnxTensorInfo, sizedInput, type SizedInput } from '../../tools/onnx/facts.ts';
 import { ELEMENT_CODINGS, type InputRecipe, makeInputs as writeInputs } from '../../variants/make-inputs.ts';
 import type { MakeDatasetOptions, MakeInputsOptions } from './command.ts';
 import { readModelFile } from './inspect.ts';
@@ -46,27 +45,17 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
 /** The inputs with complete shapes, with stated sizes for open ones. */
 function wantedInputs(model: string, inputs: readonly OnnxTensorInfo[], stated: Shapes): SizedInput[] {
   const refuse = (problem: string) => new UsageError(printable(`${model}: ${problem}`));
-  const names = inputs.map(({ name }) => name);
-  const unknown = Object.keys(stated).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw refuse(`the model has no input ${unknown} (it has ${names.join(', ')})${didYouMean(unknown, names)}`);
-  }
-  const wanted = inputs.map(({ elementType, name, shape }) => {
+  const unknown = Object.keys(stated).find((name) => inputs.every((input) => input.name !== name));
+  if (unknown !== undefined) throw refuse(`the model ${noInput(unknown, inputs)}`);
+  return inputs.map((input) => {
+    const { elementType, name } = input;
     if (ELEMENT_CODINGS[elementType] === undefined)
       throw refuse(`input ${name} is ${elementType}, which bench cannot write`);
-    const given = stated[name];
-    if (given !== undefined && !(shapeFits(shape, given) && given.every((size) => size > 0))) {
-      throw refuse(`input ${name} is ${shapeText(shape)}, not ${given.join('x')}`);
-    }
-    const sizes: readonly (number | null)[] = given ?? shape?.map((size) => fixedSize(size)) ?? [null];
-    return { name, elementType, sizes };
+    const sized = sizedInput(input, stated[name]);
+    if (sized === null) throw refuse(`the model leaves sizes open: add --shapes ${openShapes(inputs, stated)}`);
+    if (typeof sized === 'string') throw refuse(`input ${name} is ${sized}`);
+    return sized;
   });
-  if (wanted.some(({ sizes }) => sizes.includes(null))) {
-    const shown = wanted.filter(({ name, sizes }) => name in stated || sizes.includes(null));
-    const flags = shown.map(({ name, sizes }) => `${name}:${sizes.map((size) => size ?? 1).join('x')}`);
-    throw refuse(`the model leaves sizes open: add --shapes ${flags.join(',')}`);
-  }
-  return wanted.map(({ sizes, ...input }) => ({ ...input, shape: sizes.filter((size) => size !== null) }));
 }
 
 function makeInputsText(made: MakeInputsOutput, look: Look): string[] {

@@ -4,19 +4,10 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreIfAny } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
 import { totalEstimateS } from '../../matrix/plan/assign-gpus.ts';
-import { PRECISIONS } from '../../records/cell.ts';
-import {
-  type OutputOf,
-  cell as cellSchema,
-  count as countSchema,
-  id,
-  output as outputSchema,
-  provenance as provenanceSchema,
-  role as roleSchema,
-} from '../../records/output-parts.ts';
+import * as parts from '../../records/output-parts.ts';
 import { filledArgs } from '../../engines/engine-state.ts';
 import { timeEstimates } from '../../store/runs/time-estimates.ts';
-import { NO_TENSORRT } from '../../records/plan.ts';
+import { buildSchema, NO_TENSORRT, runSchema, variantSchema } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
@@ -25,7 +16,6 @@ import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
-import { CONVERTERS } from '../../records/conversion.ts';
 import { boundTo, type NumaPolicy } from '../../machine/requests.ts';
 import type { PlanOptions } from './command.ts';
 import { type Prepared, prepare } from './prepare.ts';
@@ -157,58 +147,37 @@ function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {
   );
 }
 
-const shapes = z.record(z.string(), z.array(z.number()).readonly());
+const argv = z.array(z.string());
+const shownCommand = { buildRef: true, timeoutS: true } as const;
+const plannedRun = runSchema.pick({ ...shownCommand, role: true, cellKey: true, repeat: true, estimateS: true });
 
-const plannedVariant = z.strictObject({
-  variantRef: id,
-  label: z.string(),
-  by: z.enum(CONVERTERS),
-  precision: z.enum(PRECISIONS),
-  onnxPath: z.string(),
-  calibration: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('random'), seed: z.number(), samples: z.number(), shapes }),
-      z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
-    ])
-    .nullable(),
-  argv: z.array(z.string()),
-  timeoutS: z.number(),
-});
-
-const variables = z.record(z.string(), z.string().nullable());
-
-const plannedCommand = { buildRef: id, argv: z.array(z.string()).nullable(), timeoutS: z.number() };
-export const planOutput = outputSchema('bench plan --json', {
+export const planOutput = parts.output('bench plan --json', {
   matrix: z.string(),
   tensorrt: z.string(),
-  provenance: provenanceSchema,
-  seed: countSchema,
-  repeats: countSchema,
+  provenance: parts.provenance,
+  seed: parts.count,
+  repeats: parts.count,
   estimateS: z.number(),
-  cells: z.array(cellSchema.extend({ label: z.string(), buildRef: id })),
-  variants: z.array(plannedVariant),
+  cells: z.array(parts.cell.extend({ label: z.string(), buildRef: parts.id })),
+  variants: z.array(variantSchema.omit({ opTypes: true, args: true }).extend({ argv }).strict()),
   builds: z.array(
-    z.strictObject({
-      ...plannedCommand,
-      label: z.string(),
-      variantRef: id.nullable(),
-      enginePath: z.string().nullable(),
-    }),
+    buildSchema
+      .pick({ ...shownCommand, label: true, variantRef: true, enginePath: true })
+      .extend({ argv: argv.nullable() })
+      .strict(),
   ),
   runs: z.array(
-    z.strictObject({
-      ...plannedCommand,
-      position: countSchema,
-      role: roleSchema,
-      cellKey: id,
-      repeat: countSchema,
-      env: variables.describe('Environment variables of the axes; null removes one'),
-      estimateS: z.number(),
-      neighborArgv: z.array(z.string()).exactOptional().describe('Command that runs on the same GPU at the same time'),
-    }),
+    plannedRun
+      .extend({
+        position: parts.count,
+        argv: argv.nullable(),
+        env: runSchema.shape.env.describe('Environment variables of the axes; null removes one'),
+        neighborArgv: argv.exactOptional().describe('Command that runs on the same GPU at the same time'),
+      })
+      .strict(),
   ),
-  merged: z.array(z.strictObject({ label: z.string(), times: countSchema })),
+  merged: z.array(z.strictObject({ label: z.string(), times: parts.count })),
   notes: z.array(z.string()),
 });
 
-type PlanOutput = OutputOf<typeof planOutput>;
+type PlanOutput = parts.OutputOf<typeof planOutput>;

@@ -13,7 +13,9 @@ import {
   throwMistakes,
 } from '../../errors.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { onnxOf, type MatrixCell, type Placed, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
+import { type MatrixCell, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
+import { onnxOf } from '../../matrix/models/models.ts';
+import type { Placed } from '../../matrix/yaml/yaml-source.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../files/layout.ts';
-import { RunFiles } from '../../artefacts/run-files.ts';
+import { type RunFiles, runFilesIn } from '../../artefacts/run-files.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
 import { zipped } from '../../files/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -76,7 +76,7 @@ export class BundleFiles {
 
   /** Adds the logs, manifests and exports of a run. @param to its folder in the bundle */
   async addRun(to: string, folder: string, signal: AbortSignal): Promise<void> {
-    const run = await RunFiles.of(folder, signal).catch(() => null);
+    const run = await runFilesIn(folder, signal).catch(() => null);
     if (!run?.names.length) return this.leaveOut(`${to}/`, 'the files of this run are no longer kept');
     for (const name of run.names.toSorted()) {
       await this.#addFile(run, name, `${to}/${name}`).catch((error: unknown) =>

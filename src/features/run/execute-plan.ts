@@ -1,28 +1,27 @@
 import { relative } from 'node:path';
 
-import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
+import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { InterruptedError, UnfitSweepError, EXIT_CODES, type ExitCode, failOn } from '../../errors.ts';
+import { InterruptedError, StoreLostError, UnfitSweepError, EXIT_CODES, type ExitCode, failOn } from '../../errors.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf } from '../../run/planned-sweep.ts';
-import { requireStore } from '../../run/requirements.ts';
 import { recordedOf, runSweep, saveState, withLockedClocks } from '../../run/run-sweep.ts';
 import { UnfitRoundError } from '../../run/measure-in-turns.ts';
 import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
 import { abText, abReport } from '../experiment/index.ts';
 import { sweepReport, sweepText } from '../sweep/index.ts';
 import { lastGoodBuilds } from '../../store/builds/builds.ts';
 import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
+import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, type TimeEstimates, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
@@ -45,7 +44,7 @@ export async function executePlan(
 ): Promise<ExitCode> {
   const { machines, program, stored, sweep } = prepared;
   const { plan, search: wanted } = stored;
-  const recorded = recordedOf(stored.plan, program);
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const search = wanted && new SearchRuns({ db: store.db, plan, search: wanted, sweep, recorded });
   if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
     return showFound(search, { ...sweep, sweepId: null }, options, io);
@@ -68,7 +67,9 @@ type TimedSweep = PreparedSweep & { readonly known: TimeEstimates };
 function startText(store: OpenStore, { sweep, stored, program, known }: TimedSweep, io: Io): string {
   const { plan } = stored;
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
-  const { measured, built } = withReused(numbersOf(store, sweep));
+  const { measured, built } = withReused(
+    sweepNumbers(store.db, [sweep.sweepId]).get(sweep.sweepId) ?? NO_SWEEP_NUMBERS,
+  );
   const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${printable(relative(io.cwd, store.path))}: `;
   if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
@@ -87,9 +88,8 @@ async function doSweep(
   // A search chooses its runs one by one.
   const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
   const progress = new LiveProgress(begun, program, io, prepared.known);
-  const artefactsFolder = artefactsFolderOf(store.path);
-  const recorded = recordedOf(stored.plan, program);
   const { more: wanted, plan } = stored;
+  const recorded = recordedOf(plan, program.recordings?.folder);
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
   const more = wanted === null ? null : moreRuns({ ...given, wanted });
   const cache = new EngineCache(enginesFolderOf(store.path));
@@ -121,12 +121,8 @@ async function doSweep(
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;
-    if (!io.signal.aborted && !isUnfit) throw error;
-    requireStore({ artefactsFolder, db: store.db, storeFile: store.file, sweep });
-    const interrupted = { ...sweep, state: 'interrupted' as const };
-    // Includes the pairs that were chosen in the meantime.
-    const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
-    await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
+    const isStopped = (io.signal.aborted || isUnfit) && !(error instanceof StoreLostError);
+    if (!isStopped || findSweep(store.db, sweep.sweepId) === null) throw error;
     const left = `continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     if (isUnfit) {
       if (search === null) await show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
@@ -161,10 +157,6 @@ function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   if (!isAll || name === undefined || name === null || names.includes(null)) return false;
   io.err(`bench: trtexec: ${printable(missingLibraryText(name))}\n`);
   return true;
-}
-
-function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
-  return sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
 }
 
 /** Returns the failures that `bench check` reports, and whether an experiment is unclear. */

@@ -21,6 +21,7 @@ import { printable, shortList } from '../../text/printable.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { Io } from '../../cli/io.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
 import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { fitBudget } from '../../matrix/plan/assign-gpus.ts';
@@ -30,14 +31,10 @@ import type { CellKey } from '../../records/scalars.ts';
 /** The detectable effect to aim at when only a budget is given; depends on the noise of the cell. */
 const WORTH_TELLING = { percent: 1.5, deviations: 4 };
 
-export interface MoreRunsContext {
-  readonly db: StoreDatabase;
-  readonly sweep: Sweep;
-  readonly plan: Plan;
+interface MoreRunsContext extends Pick<SweepContext, 'db' | 'now' | 'plan' | 'sweep'> {
   readonly wanted: MoreRunsWanted;
-  /** Runs available per cell; null for a real trtexec. */
-  readonly recorded: ((cellKey: CellKey) => number) | null;
-  readonly now: () => Date;
+  /** Runs available per cell. */
+  readonly recorded: (cellKey: CellKey) => number;
 }
 
 /**
@@ -54,10 +51,9 @@ export function moreRuns({ db, now, plan, recorded, sweep, wanted }: MoreRunsCon
     const base = baseRuns(db, wanted);
     const cells = plan.cells.flatMap(({ cell }): GrowingRuns<CellRun>[] => {
       const head = made.get(cell.key) ?? [];
-      const capacity = recorded?.(cell.key) ?? Number.POSITIVE_INFINITY;
       const isOver = newestRun(head)?.outcome.kind !== 'measured';
       const runs = { base: base.get(cell.key)?.filter(isMeasured) ?? [], head, rounds: highestRepeat(head) };
-      return [{ cell, ...runs, capacity, roundS: plannedRunS(plan, cell.key), isOver }];
+      return [{ cell, ...runs, capacity: recorded(cell.key), roundS: plannedRunS(plan, cell.key), isOver }];
     });
     const earlier = earlierSweeps(db, sweep, [sweep.sweepId, ...baseSweepIds]);
     const compared = cells.map(({ cell, base: before, head }) => ({ cell, runs: [...before, ...head] }));
@@ -130,10 +126,10 @@ export async function withinBudget(
   store: OpenStore,
   plan: Plan,
   provenance: Provenance,
-  budgetS: number | null,
+  budgetS: number | undefined,
   { gpus = 1, sides = 1 }: { readonly gpus?: number; readonly sides?: number },
 ): Promise<{ readonly plan: Plan; readonly note: string | null }> {
-  if (budgetS === null) return { plan, note: null };
+  if (budgetS === undefined) return { plan, note: null };
   const known = await timeEstimates(store, plan, provenance);
   const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
   if (leftOut.length === 0) return { plan: fitted, note: null };

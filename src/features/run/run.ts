@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../files/files.ts';
@@ -28,10 +27,6 @@ import type { Executor, RunOptions, SweepOptions } from './command.ts';
 import { type SearchRequest, wantedSearch } from './search/search-runs.ts';
 
 export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
-  // `--resume matrix.yaml`: the option consumed the argument.
-  if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
-    return run(options.resume, { ...options, resume: true }, io, slurm);
-  }
   refuseOptions(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
   if (options.executor === 'slurm') return slurm.submit(required(path), options, io);
@@ -130,8 +125,8 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const { budget = null } = options;
-    const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, budget, { gpus: machines.length });
+    const { length: gpus } = machines;
+    const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, options.budget, { gpus });
     if (note !== null) io.err(`note: ${note}\n`);
     const keys = plan.cells.map(({ cell }) => cell.key);
     const previous = options.rebalance === true ? new Map<string, string>() : lastGpusOf(store.db, keys);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { makeOwnFolder, readJson } from '../../files/folders.ts';
+import { readJson } from '../../files/folders.ts';
 import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layout.ts';
 import { InterruptedError, type ExitCode, failOn } from '../../errors.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
@@ -13,12 +13,12 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { type CollectOutput, changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
 import { finishedShards, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { lockSweep } from '../../run/planned-sweep.ts';
-import { saveState } from '../../run/run-sweep.ts';
+import { openSweep, saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
-import { findSweep, savePlannedCells, sweepSpan } from '../../store/sweeps/sweeps.ts';
+import { findSweep, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
@@ -139,11 +139,7 @@ function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
 /** Saves the sweep unless the store has it. */
 export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: OpenStore): Promise<void> {
   if (findSweep(db, sweep.sweepId) !== null) return;
-  const artefactsFolder = artefactsFolderOf(path);
-  await makeOwnFolder(artefactsFolder);
-  await saveState({ artefactsFolder, db }, stored, sweep);
-  const cells = stored.plan.cells.map(({ cell }) => cell);
-  savePlannedCells({ db, writer: new RunWriter(db) }, sweep.sweepId, cells, stored.plan.repeats);
+  await openSweep({ artefactsFolder: artefactsFolderOf(path), db, sweep, writer: new RunWriter(db) }, stored);
 }
 
 /** Imports the runs of finished shards that the store lacks. Safe to repeat. */

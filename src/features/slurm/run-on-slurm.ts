@@ -7,35 +7,23 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
-import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
-import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { leftOutOf, plannedSweep, gitStateOf } from '../../run/planned-sweep.ts';
-import { storedPlanSchema } from '../../run/stored-plan.ts';
+import { leftOutOf, plannedSweep, gitStateOf, storedPlanOf } from '../../run/planned-sweep.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf } from './sbatch-args.ts';
 import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
 import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slurm/states.ts';
-import { type PrepareOptions, type Prepared, prepare } from '../plan/index.ts';
+import { type Prepared, prepare } from '../plan/index.ts';
+import type { Executor } from '../run/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
-import type { CollectOptions, ResumeOptions, SettingsOptions } from './command.ts';
+import type { ResumeOptions } from './command.ts';
 import { readJobs, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 
-export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
-  readonly runDir?: string;
-  readonly collectJob?: boolean;
-  readonly commit?: string;
-  readonly branch?: string;
-  readonly lockClocks?: ClockRequest;
-  readonly coolDown?: CoolDown;
-  readonly numa?: NumaPolicy;
-  readonly python?: string;
-  readonly telemetry?: boolean;
-}
+export type SlurmRunOptions = Parameters<Executor['submit']>[1];
 
 const DEFAULT_SHARD_MINUTES = 15;
 
@@ -50,29 +38,33 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   const settings = settingsOf(made.matrix.slurm, options, io);
   const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;
-  const recordings = made.program?.recordings ?? null;
-  const { python } = options;
-  const { plan, shards } = shardPlan(made.plan, shardS, recordings === null);
-  const sweep = await submittedSweep(made, options, io);
+  const { python, trtexec } = options;
+  // Each node searches for a bare name.
+  const file = trtexec === undefined ? (made.matrix.trtexec ?? 'trtexec') : resolve(io.cwd, trtexec);
+  const program = made.program ?? { ...noTrtexec(io), file };
+  const { plan, shards } = shardPlan(made.plan, shardS, program.recordings === null);
+  // Each run has its own host.
+  const sweep = plannedSweep(plan, program, {
+    ...(await gitStateOf(options, io)),
+    sweepId: randomBytes(16).toString('hex'),
+    startedAt: io.now().toISOString(),
+    host: null,
+  });
+  const converter =
+    python === undefined ? null : { interpreter: python.includes('/') ? resolve(io.cwd, python) : python };
   const store = openStore(storePath(options.db, io), migrationsFolder());
   let folder: RunFolder;
   try {
     folder = runFolderFor(options.runDir, store, sweep, io);
-    const stored = storedPlanSchema.parse({
-      plan,
-      program: {
-        trtexec: recordings === null ? programOf(made, options, io) : null,
-        replayFolder: recordings?.folder ?? null,
-        python: python?.includes('/') === true ? resolve(io.cwd, python) : (python ?? null),
-      },
+    // Files and GPUs are unknown, because nodes have their own files and Slurm chooses the GPUs.
+    const stored = storedPlanOf(plan, program, converter, {
       telemetry: options.telemetry !== false,
-      lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
+      lockClocks: program.recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
       gate: made.matrix.gate,
       leftOut: leftOutOf(made.matrix, plan),
       excluded: made.matrix.excluded,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
-      // Files and GPUs are unknown, because nodes have their own files and Slurm chooses the GPUs.
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
     });
@@ -112,37 +104,10 @@ async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): 
   }
 }
 
-function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: Io): string {
-  if (program !== null) return program.file;
-  const stated = options.trtexec === undefined ? matrix.trtexec : resolve(io.cwd, options.trtexec);
-  // A bare name is resolved on each node.
-  return stated ?? 'trtexec';
-}
-
-/** The sweep has no host; each run has one. */
-async function submittedSweep({ matrix, plan, program }: Prepared, options: SlurmRunOptions, io: Io): Promise<Sweep> {
-  const sweep = plannedSweep(plan, program ?? noTrtexec(io), {
-    ...(await gitStateOf(options, io)),
-    sweepId: randomBytes(16).toString('hex'),
-    startedAt: io.now().toISOString(),
-    host: null,
-  });
-  if (program !== null) return sweep;
-  const trtexec = plan.tensorrt === NO_TENSORRT ? null : (options.trtexec ?? matrix.trtexec);
-  return { ...sweep, trtexec };
-}
-
-/** @throws UsageError when the folder is not empty, or cannot be passed to Slurm */
+/** @throws UsageError when the folder is not empty */
 function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
-  // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
-  // oxlint-disable-next-line no-control-regex -- these end lines and strings
-  if (/[\u0000-\u001f\u007f\\]/.test(path)) {
-    throw new UsageError(
-      `${printable(path)}: Slurm takes no path with a line break, a control character or a backslash; name another --run-dir`,
-    );
-  }
   if (existsSync(path) && readdirSync(path).length > 0) {
     throw new UsageError(
       `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,

@@ -55,9 +55,22 @@ function showFirstChart(): void {
   if (cell !== undefined) figure?.append(trendChart(data, cell));
 }
 
+/** Folds the commands on a narrow page, and adds copy buttons. */
+function showCommands(): void {
+  document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
+  for (const code of document.querySelectorAll('.commands code')) {
+    const copy = (): void => {
+      // If the browser forbids copying, select the text.
+      getSelection()?.selectAllChildren(code);
+      void navigator.clipboard.writeText(code.textContent).then(() => made.replaceChildren('Copied'));
+    };
+    const made = button('Copy', `Copy ${code.textContent}`, copy);
+    code.after(made);
+  }
+}
+
 showFirstChart();
-// Folded on a narrow page.
-document.querySelector('details.commands')?.toggleAttribute('open', matchMedia('(width >= 760px)').matches);
+showCommands();
 byId('pareto-chart')?.append(...paretoChart(data));
 listenToFilter();
 listenToSorting();

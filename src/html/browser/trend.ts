@@ -143,21 +143,34 @@ function levelLines(cell: PageCell, from: number, x: Scale, y: Scale): SVGElemen
   );
 }
 
-/** Vertical lines at sweeps with changes. The newest change has a label, on the side with more room. */
+/** Largest width of a letter of a label in pixels. */
+const LETTER = 8.6;
+const LONGEST = 32;
+
+/** Vertical lines at sweeps with changes. Labels go to the newest changes first while there is room. */
 function markLines({ sweeps }: PageData, cell: PageCell, from: number, plot: Plot, x: Scale): SVGElement[] {
+  /** By row, where the label to the right begins. */
+  const free = new Map<number, number>();
   const shown = cell.marks.filter(({ step }) => step >= from);
-  const newest = shown.findLast(isChange);
-  return shown.flatMap((mark) => {
-    const { step, kind, text } = mark;
+  return shown.toReversed().flatMap((mark) => {
+    const { step, kind, text: words } = mark;
     const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
     const top = plot.top - (isChange(mark) ? 22 : 4);
     const line = svgLine(`mark ${kind}`, [at, top], [at, plot.bottom]);
-    if (mark !== newest) return [line];
-    const { commit = '', start = '' } = sweeps[step] ?? {};
-    const change = `${directionWord(kind, cell.unit)} ${text.split(',', 1).join('')}`;
-    const label = [change, commit.slice(0, 8), dayText(start)].filter(Boolean).join(' · ');
-    const anchor = at > (plot.left + plot.right) / 2 ? 'end' : 'start';
-    return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, label)];
+    const { commit = '', start: date = '' } = sweeps[step] ?? {};
+    const change = `${directionWord(kind, cell.unit)} ${words.split(',', 1).join('')}`;
+    const more = [change, commit.slice(0, 8), dayText(date)].filter(Boolean).join(' · ');
+    const texts = isChange(mark) ? [more, change] : [words.length > LONGEST ? `${words.slice(0, LONGEST)}…` : words];
+    const room = free.get(top) ?? plot.right;
+    for (const text of texts) {
+      const width = text.length * LETTER;
+      const start = at + width > room ? at - width : at;
+      if (start < plot.left || start + width > room) continue;
+      free.set(top, start);
+      const anchor = start < at ? 'end' : 'start';
+      return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 5, 'text-anchor': anchor }, text)];
+    }
+    return [line];
   });
 }
 

@@ -15,6 +15,9 @@ export class JudgedCell {
   held: Level | null = null;
   isOnlyRunFarOff = false;
   #sweeps = 1;
+  /** Distance of the last sweep from home, and the largest one from which a cell returned at once. */
+  #away = 0;
+  #returned = 0;
   #isDrifting = false;
   #driftReported = 0;
 
@@ -50,6 +53,9 @@ export class JudgedCell {
     this.isOnlyRunFarOff = false;
     this.#sweeps += 1;
     const off = sweep.log - this.recent.mean;
+    const away = Math.abs(sweep.log - this.home.mean);
+    if (this.#away > 2 * away) this.#returned = Math.max(this.#returned, this.#away);
+    this.#away = away;
     return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
   }
 
@@ -97,11 +103,9 @@ export class JudgedCell {
   #judgeFar(sweep: CellSweep, off: number): Reported | null {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
-    // One run against one run shows no noise.
-    const isOneAgainstOne = this.home.count === 1 && noise.degrees === 0;
-    const isOnlyRun = sweep.runs === 1 && (isOneAgainstOne || this.#mayBeOffRun(sweep, off));
-    const isSure = !isOnlyRun && this.#isFar(off, sweep, this.home.count);
-    const needed = Math.max(known.sweepsToReport(sweep.log, off), isSure ? 1 : 2);
+    const ofRun = this.#sweepsOfRun(sweep, off);
+    const isSure = ofRun === 1 && this.#isFar(off, sweep, this.home.count);
+    const needed = Math.max(known.sweepsToReport(sweep.log, off), ofRun, isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
     if (this.held === null) this.held = new Level(sweep.place, sweep.log);
     else {
@@ -110,7 +114,7 @@ export class JudgedCell {
       this.held.add(sweep.place, sweep.log);
     }
     const level = this.held;
-    this.isOnlyRunFarOff = isOnlyRun && level.count < 2;
+    this.isOnlyRunFarOff = level.count < ofRun;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
     this.pending = level;
@@ -122,11 +126,15 @@ export class JudgedCell {
     return this.noise.tail(mean - this.home.mean, 1 / count + 1 / this.home.count, commonVariance / count);
   }
 
-  /** Whether a single run may be an accident, which is likelier with fewer quiet sweeps. */
-  #mayBeOffRun({ log }: CellSweep, off: number): boolean {
+  /** Sweeps that must agree, because a single run may be an accident, which is likelier with fewer quiet sweeps. */
+  #sweepsOfRun({ log, runs }: CellSweep, off: number): number {
+    if (runs > 1) return 1;
+    // One run against one run shows no noise.
+    if (this.home.count === 1 && this.noise.degrees === 0) return 2;
     const size = Math.abs(off);
-    if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return false;
-    return this.known.hasExcursions || this.#sweeps < RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1);
+    if (size < RULES.offRunLeast || size > RULES.offRunMost || this.known.hasLasted(log)) return 1;
+    if (this.#returned > Math.max(RULES.offRunLeast, 4 * this.noise.sd)) return RULES.lastingSweeps;
+    return this.#sweeps < RULES.offRunQuiet + RULES.offRunGrowth * Math.log(size / 0.1) ? 2 : 1;
   }
 
   #release(): void {
@@ -144,6 +152,7 @@ export class JudgedCell {
     this.known.leave(this.home.mean, this.home.count);
     this.home = this.pending;
     this.pending = null;
+    this.#away = 0;
     this.#isDrifting = false;
   }
 

@@ -165,10 +165,6 @@ export class KnownLevels {
     return 3 * this.#noise.sd + 0.003;
   }
 
-  get hasExcursions(): boolean {
-    return this.#down.count + this.#up.count > 0;
-  }
-
   #near(log: number): KnownLevel | undefined {
     const tolerance = this.#tolerance;
     return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);

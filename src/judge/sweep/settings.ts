@@ -35,9 +35,9 @@ export const RULES = {
   /** A single run off by a log ratio in this range may be an accident, until the cell had this many quiet sweeps. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 15,
+  offRunQuiet: 18,
   /** Additional sweeps for a run that is e times as far off. */
-  offRunGrowth: 18,
+  offRunGrowth: 6,
   /** The end of a level is reported if it lasted this many sweeps; a single sweep is an excursion. */
   lastingSweeps: 3,
   /** A second level is known after this many reports, and is then reported only when it lasts longer than before. */

@@ -1,11 +1,19 @@
 import type { BuildShape } from '../../records/cell.ts';
 import { type Mistake, formatMistake } from '../../errors.ts';
-import { type MatrixCell, onnxOf, type Placed } from '../matrix.ts';
-import { elementsBytes, fixedSize, shapeFits, shapeText, opCountsText } from '../../tools/onnx/facts.ts';
+import type { MatrixCell } from '../matrix.ts';
+import type { Placed } from '../yaml/yaml-source.ts';
 import type { OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
+import {
+  elementsBytes,
+  fixedSize,
+  isDynamic,
+  noInput,
+  opCountsText,
+  shapeFits,
+  shapeText,
+} from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { didYouMean } from '../../text/nearest.ts';
-import { isDynamic } from './models.ts';
+import { onnxOf } from './models.ts';
 
 type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
@@ -29,7 +37,7 @@ function shapeMistakes({ cell, shapesAt: at }: MatrixCell, { inputs }: OnnxFacts
   const names = Object.keys(cell.shapes);
   const unknown = names.filter((name) => !inputs.some((input) => isMeant(name, input)));
   const problems = [
-    ...unknown.map((name) => unknownInput(cell.model, name, inputs)),
+    ...unknown.map((name) => `model "${cell.model}" ${noInput(name, inputs)}`),
     ...inputs.flatMap((input) => {
       const name = names.find((candidate) => isMeant(candidate, input));
       if (name !== undefined) return misfit(input, cell.shapes[name] ?? [], 'here');
@@ -71,7 +79,8 @@ function misfit(input: OnnxTensorInfo, sizes: readonly number[], where: string):
 function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return Object.entries(inputFiles).flatMap(([name, file]) => {
     const input = inputs.find((candidate) => candidate.name === name);
-    if (input === undefined) return [{ at: file.at, problem: `inputs: ${unknownInput(cell.model, name, inputs)}` }];
+    if (input === undefined)
+      return [{ at: file.at, problem: `inputs: model "${cell.model}" ${noInput(name, inputs)}` }];
     const sizes = cell.shapes[name] ?? (input.shape ?? [null]).map((dimension) => fixedSize(dimension));
     const elements = sizes.reduce<number | null>((all, size) => (all === null || size === null ? null : all * size), 1);
     const bytes = elements === null ? null : elementsBytes(input.elementType, elements);
@@ -80,14 +89,6 @@ function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxF
     const problem = `inputs.${printable(name)}: the file has ${file.bytes} bytes; ${sizes.join('x')} of ${input.elementType} takes ${bytes}`;
     return isKnown && bytes !== file.bytes ? [{ at: file.at, problem }] : [];
   });
-}
-
-const LISTED_NAMES = 8;
-
-function unknownInput(model: string, name: string, inputs: readonly OnnxTensorInfo[]): string {
-  const names = inputs.map((input) => printable(input.name));
-  const listed = [...names.slice(0, LISTED_NAMES), ...(names.length > LISTED_NAMES ? ['…'] : [])].join(', ');
-  return `model "${model}" has no input "${name}" (it has ${listed || 'none'})${didYouMean(name, names)}`;
 }
 
 /** As in trtexec, one star in a name matches any text. */

@@ -1,15 +1,14 @@
-import type { SourcePosition } from '../../errors.ts';
+import type { Mistake, SourcePosition } from '../../errors.ts';
 import { type CellInputs, DEFAULT_ROUTE, type Precision, type PrecisionRoute } from '../../records/cell.ts';
 import { calibrationShapes, CONVERTED_PRECISIONS, METHODS_BY_PRECISION } from '../../records/conversion.ts';
 import type { Conversion } from '../../records/conversion.ts';
 import { foldedNote } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
-import type { EngineSource, HashedFiles, Placed } from '../matrix.ts';
+import { isDynamic, type OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { readAxes } from '../points/axes.ts';
-import { readHarness } from '../schema/harness.ts';
+import { type HashedFiles, readHarness } from '../schema/harness.ts';
 import type { MatrixFile, ModelFile, PrecisionSource, ShapeSet } from '../schema/schema.ts';
-import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
+import type { MistakeList, Placed, SourcePath } from '../yaml/yaml-source.ts';
 
 export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList) {
   return Object.entries(file.models).map(([name, model]) => {
@@ -72,6 +71,17 @@ function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList
 
 function noteOf({ note }: { readonly note?: string | undefined }): string | null {
   return note === undefined ? null : foldedNote(note);
+}
+
+export type EngineSource =
+  /** No source: another harness names its model in its settings, or the model lacks something for the precision. */
+  | { readonly kind: 'none'; readonly lacks: Mistake | null }
+  | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
+  | { readonly kind: 'engine'; readonly engine: Placed<string> }
+  | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Conversion };
+
+export function onnxOf(source: EngineSource): Placed<string> | null {
+  return 'onnx' in source ? source.onnx : null;
 }
 
 interface Reached {
@@ -180,8 +190,4 @@ function shapesOfModel(inputs: ReturnType<ReadInputs>): ShapeSet | null | undefi
     return rest.length + 1 === shape?.length ? ([name, ['batch', ...rest]] as const) : null;
   });
   return shapes.includes(null) ? undefined : Object.fromEntries(shapes.filter((each) => each !== null));
-}
-
-export function isDynamic({ shape }: OnnxTensorInfo): boolean {
-  return shape === null || shape.some((size) => typeof size !== 'number');
 }

@@ -1,7 +1,9 @@
 import { cellLabel } from '../../records/cell-label.ts';
 import { type Mistake, throwMistakes } from '../../errors.ts';
 import type { Matrix } from '../load.ts';
-import { type MatrixCell, type MatrixHarness, onnxOf, type RunMethod } from '../matrix.ts';
+import type { MatrixCell, MatrixHarness } from '../matrix.ts';
+import { onnxOf } from '../models/models.ts';
+import type { RunMethod } from '../schema/settings.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, runArgs, type SpelledArgs } from '../../trtexec/arguments/spell-args.ts';
@@ -131,7 +133,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
-    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : []), ...coarselyTimed(cells)],
+    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : [])],
     retries: matrix.retries,
   };
 }
@@ -149,16 +151,6 @@ function notProfiled(cells: readonly MatrixCell[]): string[] {
   if (length === 0) return [];
   const which = length === 1 ? '1 cell has' : `${length} cells have`;
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
-}
-
-/** From 2^13 ms on, float32 milliseconds since the start, whose differences trtexec reports, are 2^-10 ms apart. */
-const FINE_S = 8;
-
-function coarselyTimed(cells: readonly MatrixCell[]): string[] {
-  const { length } = cells.filter((entry) => isOfTrtexec(entry) && entry.method.durationS > FINE_S);
-  if (length === 0) return [];
-  const what = `${length === 1 ? '1 cell has' : `${length} cells have`} durationS above ${FINE_S}`;
-  return [`${what}: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer`];
 }
 
 /** Items measured consecutively: both sides of an experiment with the same build. */

@@ -1,11 +1,10 @@
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
-import type { Placed } from '../matrix.ts';
 import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
 import { MATRIX_DEFAULTS } from '../../records/matrix-defaults.ts';
-import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
+import type { MistakeList, Placed, SourcePath } from '../yaml/yaml-source.ts';
 import { AXIS_NAMES, type AxesFile, type ShapeSet } from '../schema/schema.ts';
 
 /** A word, a number, on or off, or a set of shapes. */

@@ -1,10 +1,12 @@
 import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
-import type { Flags, Placed } from '../matrix.ts';
-import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
+import type { MistakeList, Placed, SourcePath } from '../yaml/yaml-source.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { SourcePosition } from '../../errors.ts';
 import { namedAxis, NEIGHBOR } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
+
+/** Values per option, usually one; `''` for an option without a value. Paths are absolute. */
+export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
 
 /** Options that the plan writes, with the setting to use instead. */
 const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(

@@ -1,32 +1,30 @@
 import { ENV_AXIS, keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/redact.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
-import type { Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from '../points/axes.ts';
-import type { HashedFiles } from '../matrix.ts';
 import { symbolsOf } from '../points/shapes.ts';
 import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
 import type { ModelFile } from './schema.ts';
 
-export interface ModelHarness {
-  readonly driver: Driver;
-  /** Settings as in the file, with names of axes. */
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly path: SourcePath;
-  /** Axes named in the settings, such as `{concurrency}`. */
-  readonly parameters: ReadonlySet<string>;
-}
+/** Hashes of files that cells depend on, by absolute path; unreadable ones are absent. */
+export type HashedFiles = ReadonlyMap<
+  string,
+  { readonly sha256: string; readonly bytes: number; readonly isConstant?: boolean }
+>;
 
 /** Placeholders that are filled in when the run starts. */
 const RUN_PLACES = ['runFolder'];
 const PLACE = /\{([A-Za-z_]\w*)\}/g;
 
-export function readHarness(stated: ModelFile['harness'], path: SourcePath): ModelHarness | null {
+export function readHarness(stated: ModelFile['harness'], path: SourcePath) {
   const driver = stated === undefined ? null : findDriver(String(stated['kind']));
   if (stated === undefined || driver === null) return null;
+  /** `parameters` are axes named in the settings, such as `{concurrency}`. */
   return { driver, settings: stated, path, parameters: namesIn(stated) };
 }
+
+export type ModelHarness = NonNullable<ReturnType<typeof readHarness>>;
 
 function namesIn(value: unknown): Set<string> {
   if (typeof value === 'string') {

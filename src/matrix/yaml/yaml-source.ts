@@ -10,6 +10,11 @@ import { isRecord } from '../../text/unknown-values.ts';
 
 export type SourcePath = readonly PropertyKey[];
 
+export interface Placed<Value> {
+  readonly value: Value;
+  readonly at: SourcePosition;
+}
+
 interface Place {
   readonly at: SourcePosition;
   /** For an element of a list, the element. */
@@ -27,12 +32,6 @@ function placeKey(path: SourcePath): string {
   return JSON.stringify(path.map(String));
 }
 
-/** Keys of a map that cannot be used together: stated ones of one list replace those of the other in the base. */
-const ALTERNATIVES: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
-  run: [['capture'], ['warmUpMs', 'durationS', 'iterations']],
-  build: [['profiles'], ['min', 'opt', 'max']],
-};
-
 /** Merges maps by key and replaces other values; null takes a value away, but unsets a variable on an axis. */
 export function mergeSources(base: Source, over: Source): Source {
   return { value: merged(base.value, over.value), places: new Map([...base.places, ...over.places]) };
@@ -40,16 +39,12 @@ export function mergeSources(base: Source, over: Source): Source {
 
 function merged(base: unknown, over: unknown, name = ''): unknown {
   if (!isRecord(base) || !isRecord(over)) return over;
-  const isStated = (key: string): boolean => (over[key] ?? null) !== null;
-  const [one = [], other = []] = ALTERNATIVES[name] ?? [];
-  const gone = [...(one.some(isStated) ? other : []), ...(other.some(isStated) ? one : [])];
-  const kept = Object.entries(base).filter(([key]) => !gone.includes(key));
   const own = Object.entries(over).map(([key, value]) => [
     key,
     Object.hasOwn(base, key) ? merged(base[key], value, key) : value,
   ]);
   const isLeft = ([key, value]: [string, unknown]): boolean => value !== null || name === 'env' || !(key in base);
-  return Object.fromEntries(Object.entries({ ...Object.fromEntries(kept), ...Object.fromEntries(own) }).filter(isLeft));
+  return Object.fromEntries(Object.entries({ ...base, ...Object.fromEntries(own) }).filter(isLeft));
 }
 
 /** Collects mistakes with their positions. */
@@ -226,23 +221,8 @@ function problemOf({ path, issue, key }: Fault, listed: Set<string>): string {
   const shown = Array.isArray(input) ? 'a list' : isRecord(input) ? 'a map' : JSON.stringify(input);
   const words = allowedWords(issue);
   return words.length > 0
-    ? `${name}: ${shown} is not one of ${words.join(', ')}${guessOf(String(input), words)}`
+    ? `${name}: ${shown} is not one of ${words.join(', ')}${words.includes('off') ? '' : didYouMean(String(input), words)}`
     : `${name}: ${shown}: ${expectation(issue)}`;
-}
-
-/** By its letters, `no` is closer to `on` than to `off`. */
-const SWITCH_WORDS: Readonly<Record<string, string>> = {
-  yes: 'on',
-  y: 'on',
-  enabled: 'on',
-  no: 'off',
-  n: 'off',
-  disabled: 'off',
-};
-
-function guessOf(text: string, words: readonly string[]): string {
-  const meant = SWITCH_WORDS[text.toLowerCase()];
-  return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
 }
 
 function allowedWords(issue: $ZodIssue): string[] {

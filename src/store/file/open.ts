@@ -69,28 +69,53 @@ export function openStoreToRead(
 ): OpenStore {
   refuseMissing(path);
   if (mayWrite(path) && fullDisk(dirname(path)) === null) return openStore(path, migrationsFolder);
+  const stored = openUnchanged(path, migrationsFolder, mayWrite);
+  const client =
+    appliedMigration(stored) === newestMigration(migrationsFolder) ? stored : updated(stored, migrationsFolder);
+  const db = drizzle(client, { schema });
+  return { db, path, isReadOnly: true, copyBefore: null, file: new StoreFile(path), close: () => client.close() };
+}
+
+/** Opens a store of this or an older version for reading, without migrating it. @throws StoreError if it is none */
+export function openUnchanged(
+  path: string,
+  migrationsFolder: string,
+  mayWrite: (path: string) => boolean = mayWriteStore,
+): Database.Database {
+  refuseMissing(path);
   try {
-    const client = currentClient(path, migrationsFolder, mayWrite);
-    const db = drizzle(client, { schema });
-    const file = new StoreFile(path);
-    return { db, path, isReadOnly: true, copyBefore: null, file, close: () => client.close() };
+    const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
+    try {
+      refuseForeign(client, path, migrationsFolder);
+      if (appliedMigration(client) > 0) return client;
+      throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
   } catch (error) {
     throw asStoreError(path, error);
   }
 }
 
-function currentClient(path: string, migrationsFolder: string, mayWrite: (path: string) => boolean): Database.Database {
-  const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
+/** A migrated private copy. Closes the store. */
+function updated(client: Database.Database, migrationsFolder: string): Database.Database {
   try {
-    refuseForeign(client, path, migrationsFolder);
-    if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
-    const current = privateCopy((copy) => copyInto(client, copy), update);
+    return privateCopy((copy) => copyInto(client, copy), update);
+  } finally {
     client.close();
-    return current;
-  } catch (error) {
-    client.close();
-    throw error;
+  }
+}
+
+const PEEK_TIMEOUT_MS = 200;
+
+/** Reads a store without creating or migrating it. Null if it is missing, busy, or of another version. */
+export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
+  try {
+    return readFrom(path, (client) => read(drizzle(client, { schema })), PEEK_TIMEOUT_MS);
+  } catch {
+    return null;
   }
 }
 
@@ -161,7 +186,7 @@ function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string,
 }
 
 /** @throws StoreError for a file that this program must not write */
-export function refuseForeign(client: Database.Database, path: string, migrationsFolder: string): void {
+function refuseForeign(client: Database.Database, path: string, migrationsFolder: string): void {
   if (appliedMigration(client) > newestMigration(migrationsFolder)) {
     throw new StoreError(`${path} was written by a newer version of bench; update this one to open it`);
   }

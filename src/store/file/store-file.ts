@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 
 import type Database from 'better-sqlite3';
 
@@ -8,21 +8,19 @@ import { appliedMigration, newestMigration } from './migrations.ts';
 import { readFrom } from './open-to-read.ts';
 
 export interface StoreLoss {
-  readonly kind: 'deleted' | 'replaced' | 'damaged' | 'forbidden';
+  readonly kind: 'deleted' | 'replaced' | 'damaged';
   /** Predicate for a message about the file, such as `was deleted`. */
   readonly what: string;
 }
 
 /** The first bytes of every file of SQLite (https://www.sqlite.org/fileformat.html, section 1.3). */
 const MAGIC = 'SQLite format 3\0';
-const OWNER_MAY = 0o600;
 
 /** Checks that the path still leads to the opened store, because SQLite keeps writing to a deleted file. */
 export class StoreFile {
   private readonly path: string;
   private readonly inode: string | null;
   private readonly walInode: string | null;
-  private readonly wasOwners: boolean;
   /** Never closed, because that would drop SQLite's locks on the same file (POSIX, `man 2 fcntl`). */
   private file: number | null = null;
 
@@ -30,15 +28,13 @@ export class StoreFile {
     this.path = path;
     this.inode = inodeOf(path);
     this.walInode = inodeOf(`${path}-wal`);
-    this.wasOwners = mayOwner(path);
   }
 
-  /** The loss of the file, judged by name, permission and first bytes; null if it is intact. */
+  /** The loss of the file, judged by name and first bytes; null if it is intact. */
   loss(): StoreLoss | null {
     const inode = inodeOf(this.path);
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
     if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
-    if (this.isForbidden()) return { kind: 'forbidden', what: 'can no longer be read and written' };
     this.file ??= openSync(this.path, 'r');
     const magic = Buffer.alloc(MAGIC.length);
     readSync(this.file, magic, 0, MAGIC.length, 0);
@@ -49,16 +45,6 @@ export class StoreFile {
   dropWal(): void {
     if (this.walInode === null || inodeOf(`${this.path}-wal`) !== this.walInode) return;
     for (const ending of ['-wal', '-shm']) rmSync(this.path + ending, { force: true });
-  }
-
-  private isForbidden(): boolean {
-    try {
-      accessSync(this.path, constants.R_OK | constants.W_OK);
-      // Root may write anything, so check the mode of the file.
-      return this.wasOwners && !mayOwner(this.path);
-    } catch {
-      return true;
-    }
   }
 }
 
@@ -72,13 +58,8 @@ function inodeOf(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-function mayOwner(path: string): boolean {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-  return (mode & OWNER_MAY) === OWNER_MAY;
-}
-
 const PROBLEMS: Readonly<Record<string, string>> = {
-  SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
+  SQLITE_NOTADB: 'is not a SQLite file; name a store of bench',
   SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
   SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
   SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',

@@ -1,4 +1,4 @@
-import { type SQL, and, eq, or } from 'drizzle-orm';
+import { type SQL, and, eq, or, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
@@ -50,30 +50,22 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
 }
 
 const MOST = 200;
+const NO_LIMIT = -1;
 
 /** @param sweepIds null for any sweep */
 export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
   return select(db, and(ofSweep, eq(runs.cellKey, cellKey), isAmongOrAny(runs.sweepId, sweepIds)));
 }
 
-/**
- * Like `layerRunsOfCell` for many cells, in one pass over the runs of the sweeps, because the runs of a cell are spread
- * over the whole file.
- */
 export function layerRunsOfCells(
   db: StoreDatabase,
   cellKeys: readonly CellKey[],
   sweepIds: readonly SweepId[],
 ): Map<CellKey | null, LayerRun[]> {
-  const ids = db.$client
-    .prepare<[string, string], string>(
-      `SELECT r.run_id FROM json_each(?) e CROSS JOIN runs r ON r.sweep_id = e.value
-       CROSS JOIN layer_profiles p ON p.run_id = r.run_id
-       WHERE r.role <> 'pair' AND r.cell_key IN (SELECT value FROM json_each(?))`,
-    )
-    .pluck()
-    .all(JSON.stringify(sweepIds), JSON.stringify(cellKeys));
-  return Map.groupBy(select(db, isAmong(runs.runId, ids), ids.length), ({ cellKey }) => cellKey);
+  // `+` bypasses the index of cells, because the runs of a cell are spread over the whole file.
+  const isOfCell = sql`+${isAmong(runs.cellKey, cellKeys)}`;
+  const all = select(db, and(ofSweep, isOfCell, isAmong(runs.sweepId, sweepIds)), NO_LIMIT);
+  return Map.groupBy(all, ({ cellKey }) => cellKey);
 }
 
 /** @param pairs true to include engines that were measured in pairs */

@@ -162,7 +162,6 @@ export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAtta
   return placed(db, lt(attachedAt, before)).orderBy(asc(attachedAt), asc(runId), asc(name)).all();
 }
 
-/** Recorded before the file is removed, so that a kill leaves only files known to be obsolete. */
 export function markPruned(
   db: StoreDatabase,
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,

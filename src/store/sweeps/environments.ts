@@ -38,18 +38,10 @@ export function runsByEnvironment(
   return db.select(columns).from(runs).where(which).groupBy(sweepId, environmentId).all();
 }
 
-/** Returns the environments of the runs of a sweep, in order of appearance. */
-export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Environment[] {
-  const known = new Map<string, Environment>();
-  const ids = db.$client
-    .prepare<[SweepId], string>("SELECT DISTINCT environment_id FROM runs WHERE sweep_id = ? AND role <> 'pair'")
-    .pluck();
-  return (sweepId) => {
-    const own = ids.all(sweepId);
-    const others = own.filter((one) => !known.has(one));
-    for (const [id, found] of findEnvironments(db, others)) known.set(id, found);
-    return own.flatMap((id) => known.get(id) ?? []);
-  };
+/** The environments of the runs of a sweep. */
+export function sweepEnvironments(db: StoreDatabase, sweepId: SweepId): Environment[] {
+  const ids = textsIn(db, runs.environmentId, and(eq(runs.sweepId, sweepId), ofSweep));
+  return [...findEnvironments(db, ids).values()];
 }
 
 export function builtModelsOf(db: StoreDatabase, sweepId: SweepId): Map<string, Set<string>> {

@@ -1,15 +1,10 @@
-import { existsSync } from 'node:fs';
-
-import Database from 'better-sqlite3';
 import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
 import { equalOrNull, isAmong, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import * as schema from '../schema.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
 import { newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
@@ -233,23 +228,6 @@ export function baselineSweep(db: StoreDatabase, name: string): string | null {
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
   const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
   return rows.map(({ name }) => name);
-}
-
-const BUSY_TIMEOUT_MS = 200;
-
-/** Reads a store without creating, migrating or waiting for it. Null if it is missing, busy, or of another version. */
-export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
-  if (!existsSync(path)) return null;
-  try {
-    const client = new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
-    try {
-      return read(drizzle(client, { schema }));
-    } finally {
-      client.close();
-    }
-  } catch {
-    return null;
-  }
 }
 
 export function storedBranches(db: StoreDatabase): string[] {

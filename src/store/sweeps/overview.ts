@@ -1,4 +1,4 @@
-import { and, countDistinct, eq, max, ne, sql } from 'drizzle-orm';
+import { and, countDistinct, eq, max, sql } from 'drizzle-orm';
 
 import { PROVENANCES } from '../../records/sweep.ts';
 import { isAmong, ofSweep, ON } from '../conditions.ts';
@@ -14,6 +14,9 @@ const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and $
 const engines = sql<number>`count(distinct case
   when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
   when ${runs.engineKey} is not null and ${sweeps.source} = 'run' then ${runs.buildId} end)`;
+
+const flagged = sql<number>`sum(exists (select 1 from ${runFlags}
+  where ${runFlags.runId} = ${runs.runId} and ${runFlags.effect} <> 'explained'))`;
 
 export const NO_SWEEP_NUMBERS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, engines: 0, flagged: 0 };
 
@@ -34,21 +37,14 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
       builds: sql<number>`sum(${runs.role} = 'build')`,
       built: builtRuns,
       engines,
+      flagged,
     })
     .from(runs)
     .innerJoin(sweeps, ON.sweep)
     .where(which)
     .groupBy(runs.sweepId)
     .all();
-  const flagged = db
-    .select({ sweepId: runs.sweepId, runs: countDistinct(runs.runId) })
-    .from(runs)
-    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(and(which, ne(runFlags.effect, 'explained')))
-    .groupBy(runs.sweepId)
-    .all();
-  const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
-  return new Map(rows.map(({ sweepId: id, ...numbers }) => [id, { ...numbers, flagged: flaggedOf.get(id) ?? 0 }]));
+  return new Map(rows.map(({ sweepId: id, ...numbers }) => [id, numbers]));
 }
 
 /** Numbers for `runsAndBuilds`, as in a plan: an engine counts as built regardless of the sweep. */
@@ -65,7 +61,7 @@ export function importNotes(db: StoreDatabase, sweepIds: readonly SweepId[]): st
   return stated.size === 0 ? [] : [`note of the import: ${shortList([...stated], 3, '; ')}`];
 }
 
-/** The number of measurements of each cell, the time of the last one, and the kinds of its results. */
+/** The number of measurements of each cell, the time of the last one, and the kinds of its results; omits cells without runs. */
 export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
   const rows = db
     .select({
@@ -79,13 +75,10 @@ export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
     .where(and(isAmong(runs.cellKey, cellKeys), ofSweep))
     .groupBy(runs.cellKey)
     .all();
-  const found = new Map(rows.map(({ cellKey, ...numbers }) => [cellKey, numbers]));
   return new Map(
-    cellKeys.map((key) => {
-      const { provenances = '', ...numbers } = found.get(key) ?? NO_RUNS;
-      return [key, { ...numbers, provenances: PROVENANCES.filter((name) => provenances.split(',').includes(name)) }];
+    rows.map(({ cellKey, provenances, ...numbers }) => {
+      const names = provenances.split(',');
+      return [cellKey, { ...numbers, provenances: PROVENANCES.filter((name) => names.includes(name)) }];
     }),
   );
 }
-
-const NO_RUNS = { measured: 0, sweeps: 0, lastAt: null, provenances: '' };

@@ -1,13 +1,11 @@
 import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
-import { BenchError, StoreError, errorCode } from '../../errors.ts';
+import { StoreError, errorCode } from '../../errors.ts';
 import { count } from '../../records/output-parts.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
-import { openToRead } from '../file/open-to-read.ts';
-import { refuseForeign } from '../file/open.ts';
-import { sqliteRefusal } from '../file/store-file.ts';
+import { openUnchanged } from '../file/open.ts';
 import { brokenReferences, differencesIn, MERGED_TABLES, sameKeys, shapeOf } from '../merge/tables.ts';
 import type { MergeConflict } from '../merge/tables.ts';
 
@@ -47,16 +45,12 @@ export type VerifiedStore = Database.Database;
 export function openToVerify(path: string, migrationsFolder: string, isQuick: boolean) {
   let client: VerifiedStore | null = null;
   try {
-    client = openToRead(path);
-    refuseForeign(client, path, migrationsFolder);
-    if (appliedMigration(client) > 0) return { client, found: checked(client, path, migrationsFolder, isQuick) };
-    throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
+    client = openUnchanged(path, migrationsFolder);
+    return { client, found: checked(client, path, migrationsFolder, isQuick) };
   } catch (error) {
     client?.close();
-    const refusal = error instanceof BenchError ? null : sqliteRefusal(error);
-    if (refusal === null) throw error;
-    const isDamage = /^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(error));
-    if (!isDamage) throw new StoreError(`${path} ${refusal}`, { cause: error });
+    const cause = error instanceof StoreError ? error.cause : error;
+    if (!/^SQLITE_(?:CORRUPT|ERROR|IOERR_SHORT_READ)/.test(errorCode(cause))) throw error;
     const found: StoreDamage[] = [{ kind: 'file', where: path, what: 'SQLite cannot read it', advice: RESTORE }];
     return { client: null, found };
   }

@@ -114,7 +114,7 @@ export async function addWorktree(repository: string, folder: string, commit: st
   return answer.kind === 'answered' ? null : problemOf(answer);
 }
 
-export async function removeWorktree(repository: string, folder: string): Promise<void> {
+async function removeWorktree(repository: string, folder: string): Promise<void> {
   await askGit(repository, ['worktree', 'remove', '--force', '--force', folder]);
   await rm(folder, { recursive: true, force: true });
 }

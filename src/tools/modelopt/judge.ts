@@ -62,16 +62,6 @@ const FAILURE_RULES: readonly FailureRule[] = [
     reason: 'diskFull',
   },
   {
-    pattern: /Unsupported op types in (?<mode>\w+) mode: '?\{(?<what>[^}]*)\}'?/,
-    problem: ({ mode, what }) => `${mode} cannot quantize the operator ${what}`,
-  },
-  {
-    pattern: /Invalid input shape: \{(?<what>[^}]*)\}/,
-    problem: ({ what }) =>
-      `a dynamic dimension was calibrated as 1 (shape ${what}): state calibration: {shapes: {INPUT: 1x3x224x224}}`,
-    reason: 'shapeInvalid',
-  },
-  {
     pattern: /Found custom operators: \{(?<what>[^}]*)\}[\s\S]*NameError: name 'trt' is not defined/,
     problem: ({ what }) => `the model has the custom operator ${what}: its conversion needs TensorRT's Python package`,
     reason: 'operatorUnsupported',

@@ -102,8 +102,12 @@ function textIn(row: Row, names: readonly string[]): string | null {
   return name === undefined ? null : textOrNull(row.get(name));
 }
 
-const DOTTED_OR_ID = new Set(['timestamp', 'index', 'uuid', 'gpu_uuid']);
-const KNOWN: ReadonlySet<string> = new Set(Object.values(SAMPLE_COLUMNS).flat());
+/** Names of columns that dmon does not have. */
+const OF_QUERY: ReadonlySet<string> = new Set(
+  ['timestamp', 'index', 'uuid', 'gpu_uuid'].concat(
+    Object.values(SAMPLE_COLUMNS).flatMap((names) => names.filter((name) => name.includes('.'))),
+  ),
+);
 
 /** The column names of a query, without units such as that of `clocks.current.sm [MHz]`; null for another line. */
 function queryHeader(line: string): string[] | null {
@@ -113,11 +117,7 @@ function queryHeader(line: string): string[] | null {
       .trim()
       .toLowerCase(),
   );
-  return names.some(isQueryColumn) ? names : null;
-}
-
-function isQueryColumn(name: string): boolean {
-  return DOTTED_OR_ID.has(name) || (name.includes('.') && KNOWN.has(name)) || isReasonField(name);
+  return names.some((name) => OF_QUERY.has(name) || isReasonField(name)) ? names : null;
 }
 
 /** The first line with `#` names the columns, the second one has their units. */

@@ -1,5 +1,8 @@
 import * as z from 'zod';
+import type { Shapes } from '../../records/cell.ts';
 import { count, type OutputOf } from '../../records/output-parts.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import { printable, shortList } from '../../text/printable.ts';
 
 /** A dimension: its size, the name of a dynamic one, or null for a dynamic one without a name. */
 const onnxDimension = z.union([z.number().int(), z.string()]).nullable();
@@ -71,6 +74,44 @@ export function shapeFits(shape: readonly OnnxDimension[] | null, sizes: readonl
     (shape.length === sizes.length &&
       shape.every((dimension, place) => place < from || [null, sizes[place]].includes(fixedSize(dimension))))
   );
+}
+
+export function isDynamic({ shape }: Pick<OnnxTensorInfo, 'shape'>): boolean {
+  return shape === null || shape.some((size) => typeof size !== 'number');
+}
+
+/**
+ * An input with the stated sizes, else with those of the model. A text if the two differ; null if a size is open.
+ * @param first size of an open first dimension
+ */
+export function sizedInput(
+  { shape, ...input }: OnnxTensorInfo,
+  stated?: readonly number[],
+  first: number | null = null,
+): SizedInput | string | null {
+  const isPossible = stated === undefined || (shapeFits(shape, stated) && stated.every((size) => size > 0));
+  if (!isPossible) return `${shapeText(shape)}, not ${stated.join('x')}`;
+  const sizes = stated ?? (shape ?? [null]).map((size, place) => fixedSize(size) ?? (place === 0 ? first : null));
+  const known = sizes.filter((size) => size !== null);
+  return known.length < sizes.length ? null : { ...input, shape: known };
+}
+
+/** Shapes for trtexec of the inputs with open sizes, where 1 represents an unknown one. */
+export function openShapes(inputs: readonly OnnxTensorInfo[], stated: Shapes = {}): string {
+  return inputs
+    .filter(isDynamic)
+    .map(
+      ({ name, shape }) => `${name}:${(stated[name] ?? shape ?? [null]).map((size) => fixedSize(size) ?? 1).join('x')}`,
+    )
+    .join(',');
+}
+
+const LISTED_NAMES = 8;
+
+/** Words about an input that the model does not have. */
+export function noInput(name: string, inputs: readonly OnnxTensorInfo[]): string {
+  const names = inputs.map((input) => printable(input.name));
+  return `has no input "${name}" (it has ${shortList(names, LISTED_NAMES) || 'none'})${didYouMean(name, names)}`;
 }
 
 /** Returns `[batch, 3, 224, 224]`, with `?` for a dimension without a name. */

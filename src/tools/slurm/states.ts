@@ -68,6 +68,7 @@ export function reconcileShard(shard: ShardFacts): Conclusion {
       : { state: 'running', reason: SETTLING.ended };
   }
   if (state === 'FAILED') return { state: 'failed', reason: failureText(row, shard.endedWith) };
+  if (['DEADLINE', 'BOOT_FAIL', 'REVOKED'].includes(state)) return { state: 'failed', reason: state };
   // A state that is not in the tables may not be final.
   return ENDINGS[state] ?? { state: 'running', reason: state };
 }
@@ -76,9 +77,6 @@ const ENDINGS: Readonly<Record<string, Conclusion>> = {
   TIMEOUT: { state: 'timeout', reason: 'time limit' },
   OUT_OF_MEMORY: { state: 'failed', reason: 'out of memory' },
   CANCELLED: { state: 'cancelled', reason: '' },
-  DEADLINE: { state: 'failed', reason: 'DEADLINE' },
-  BOOT_FAIL: { state: 'failed', reason: 'BOOT_FAIL' },
-  REVOKED: { state: 'failed', reason: 'REVOKED' },
 };
 
 /** The reason of a shard while the controller cannot be asked. */
@@ -120,17 +118,12 @@ export function isHopeless(reason: string): boolean {
 }
 
 /** What squeue or accounting says of a task; null for what it does not report. */
-export interface TaskRow {
+export interface TaskRow extends Pick<ShardStatus, 'exitCode' | 'node' | 'restarts' | 'signal'> {
   /** Such as `8_3`. */
   readonly task: string;
   /** In capitals, such as `RUNNING`. */
   readonly state: string;
   readonly reason: string | null;
-  readonly node: string | null;
-  readonly exitCode: number | null;
-  /** Such as `SIGKILL`. */
-  readonly signal: string | null;
-  readonly restarts: number | null;
   /** True for a row of accounting; squeue lists active tasks, and ended ones for some minutes. */
   readonly isPast: boolean;
 }

@@ -1,6 +1,9 @@
 import type { Mistake } from '../../errors.ts';
-import type { BuildRequest, EngineSource, Flags, MatrixCell, Placed } from '../../matrix/matrix.ts';
-import { onnxOf } from '../../matrix/matrix.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import { type EngineSource, onnxOf } from '../../matrix/models/models.ts';
+import type { Flags } from '../../matrix/points/flags.ts';
+import type { BuildRequest } from '../../matrix/schema/settings.ts';
+import type { Placed } from '../../matrix/yaml/yaml-source.ts';
 import { namedAxis, namedWords, profilingVerbosity } from '../../records/axis.ts';
 import { type KeyedCell, profileFor, type Shapes } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';

@@ -66,15 +66,10 @@ export class TimesReader {
   }
 }
 
-/** Whole rows with commas in between. trtexec writes `nan` and `inf` as C++ does, which is not JSON. */
+/** Whole rows with commas in between. */
 function rowsIn(text: string, before: number): readonly unknown[] {
-  try {
-    return JSON.parse(`[${text}]`);
-  } catch {
-    const mended = text.replace(/:\s*-?(?:nan|inf)\b/gi, ': null');
-    const rows = parseJson(`[${mended}]`, `not JSON after row ${before}: ${text.slice(0, 60)}`);
-    return Array.isArray(rows) ? rows : [];
-  }
+  const rows = parseJson(`[${text}]`, `not JSON after row ${before}: ${text.slice(0, 60)}`);
+  return Array.isArray(rows) ? rows : [];
 }
 
 type LoggedQueries = Pick<TrtexecRun, 'measurement' | 'queries' | 'tensorrtVersion'>;

@@ -1,6 +1,5 @@
 import { constants } from 'node:os';
 
-import type { Excerpt } from '../../records/harness.ts';
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import { timeLimitText } from '../../records/time-limit.ts';
@@ -121,7 +120,7 @@ function unfinished({ run, process }: JudgedParts, cause: FailureReason | null, 
   const { measurement, startedByMarker } = run;
   // An excerpt is copied from a log. A process that bench started has an exit code.
   if (cause === null && run.excerpt !== null && process.exitCode === null) {
-    return unfitFor('excerpt', `an excerpt: no ${lackingIn(run.excerpt)}, not a measurement`);
+    return unfitFor('excerpt', 'an excerpt without a whole summary, not a measurement');
   }
   const said = saidBy(run);
   if (run.closingMarker !== 'PASSED') {
@@ -136,15 +135,6 @@ function unfinished({ run, process }: JudgedParts, cause: FailureReason | null, 
   const broken = measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
   if (!broken || process.exitCode !== 0 || !run.build.inferenceStarted) return null;
   return failed(cause ?? 'inferenceFailed', ...(evidence.length > 0 ? evidence : said));
-}
-
-/** The first line that a measurement needs and this excerpt lacks. */
-function lackingIn({ gpuComputeMs, gpuTotalS, hostWalltimeS, latencyMs, throughputQps }: Excerpt): string {
-  if (hostWalltimeS === null) return 'walltime';
-  if (throughputQps === null) return 'throughput';
-  if (latencyMs === null || latencyMs.median === null) return 'whole latency';
-  if (gpuComputeMs === null) return 'GPU compute time';
-  return gpuTotalS === null ? 'total GPU compute time' : 'whole GPU compute time';
 }
 
 /** Hints that the run was not what was requested. */

@@ -1,13 +1,13 @@
-import type { PhaseLimits, RunPhase, TimeLimit } from '../../records/time-limit.ts';
+import type { PhaseLimits, TimeLimit } from '../../records/time-limit.ts';
 
 interface Phase {
-  readonly phase: RunPhase;
+  readonly phase: string;
   readonly limit: keyof PhaseLimits;
   readonly texts: readonly string[];
 }
 
 const BEFORE_OUTPUT: Phase = { phase: 'before its first output', limit: 'firstOutputS', texts: [] };
-const SETTING_UP: Phase = { phase: 'while setting up', limit: 'loadS', texts: [] };
+const BEFORE_INFERENCE: Phase = { phase: 'before its first inference', limit: 'loadS', texts: [] };
 
 /**
  * The phases with the output at their start, for 8.x to 11.x. Without these lines the previous phase continues, and only
@@ -15,10 +15,7 @@ const SETTING_UP: Phase = { phase: 'while setting up', limit: 'loadS', texts: []
  */
 const PHASES: readonly Phase[] = [
   BEFORE_OUTPUT,
-  SETTING_UP,
-  { phase: 'while parsing the model', limit: 'loadS', texts: ['] Start parsing network model'] },
-  { phase: 'while building', limit: 'loadS', texts: ['] Finished parsing network model'] },
-  { phase: 'while loading the engine', limit: 'loadS', texts: ['] Engine built in ', '] Created engine with size'] },
+  BEFORE_INFERENCE,
   { phase: 'in warm-up or the timed part', limit: 'timedPartS', texts: ['] Starting inference'] },
   { phase: 'after the timed part', limit: 'endS', texts: ['] Warmup completed ', '] Skipped inference phase'] },
 ];
@@ -32,7 +29,6 @@ export class PhaseWatch {
   private readonly wholeS: number | null;
   private current = BEFORE_OUTPUT;
   private since = 0;
-  private partSince = 0;
   private readonly open = { stdout: '', stderr: '' };
   private lastLine: string | null = null;
 
@@ -43,7 +39,7 @@ export class PhaseWatch {
 
   read(text: string, stream: 'stdout' | 'stderr', elapsedS: number): void {
     if (text === '') return;
-    if (this.current === BEFORE_OUTPUT) this.enter(SETTING_UP, elapsedS);
+    if (this.current === BEFORE_OUTPUT) this.enter(BEFORE_INFERENCE, elapsedS);
     const whole = this.open[stream] + text;
     const end = whole.lastIndexOf('\n');
     this.open[stream] = whole.slice(end + 1).slice(-MAX_LINE_CHARACTERS);
@@ -59,7 +55,7 @@ export class PhaseWatch {
   passed(elapsedS: number): TimeLimit | null {
     if (this.wholeS !== null && elapsedS >= this.wholeS) return this.whole(elapsedS);
     const limitS = this.limits[this.current.limit];
-    if (limitS === null || elapsedS - this.partSince < limitS) return null;
+    if (limitS === null || elapsedS - this.since < limitS) return null;
     return { ...this.at(elapsedS), of: 'phase', limitS };
   }
 
@@ -68,9 +64,7 @@ export class PhaseWatch {
   }
 
   private at(elapsedS: number): Omit<TimeLimit, 'of' | 'limitS'> {
-    const open = this.open.stdout.trim() || this.open.stderr.trim();
-    const lastLine = this.lastLine ?? (open === '' ? null : open);
-    return { phase: this.current.phase, inPhaseS: elapsedS - this.since, lastLine };
+    return { phase: this.current.phase, inPhaseS: elapsedS - this.since, lastLine: this.lastLine };
   }
 
   private findMarks(text: string, elapsedS: number): void {
@@ -80,8 +74,6 @@ export class PhaseWatch {
   }
 
   private enter(phase: Phase, elapsedS: number): void {
-    // Setup, parsing, building and loading share one limit, from the first output on.
-    if (phase.limit !== this.current.limit) this.partSince = elapsedS;
     this.current = phase;
     this.since = elapsedS;
   }

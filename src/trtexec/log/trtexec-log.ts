@@ -40,7 +40,7 @@ export class TrtexecLogParser {
   }
 
   private readStdout(message: LogMessage): void {
-    const start = message.severity === null ? markerStart(message.text) : -1;
+    const start = markerStart(message.text);
     if (start === -1) {
       this.currentFor(message).read(message);
       return;

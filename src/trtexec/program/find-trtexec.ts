@@ -125,20 +125,13 @@ export async function askPlanVersion(program: TrtexecProgram, signal: AbortSigna
 }
 
 /**
- * Whether one version of TensorRT loads an engine of another. Usually only the exact version that built it does. A
+ * Whether a version of TensorRT may load an engine of another: usually only the exact version that built it does. A
  * version-compatible engine also loads in later versions of the same major one, but its header does not show that.
- */
-type Loading = 'loads' | 'maybe' | 'never';
-
-/**
  * @param built as trtexec prints it: `10.3.0.26`
  * @param running such as `10.6.0`
  */
-export function loadingOf(built: string, running: string): Loading {
+export function mayLoad(built: string, running: string): boolean {
   const a = parseTensorrtVersion(built);
   const b = parseTensorrtVersion(running);
-  if (a === null || b === null) return 'maybe';
-  const order = compareTensorrtVersions(a, b);
-  if (order === 0) return 'loads';
-  return a.major === b.major && order < 0 ? 'maybe' : 'never';
+  return a === null || b === null || (a.major === b.major && compareTensorrtVersions(a, b) <= 0);
 }

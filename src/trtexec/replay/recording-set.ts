@@ -4,9 +4,10 @@ import { basename, join } from 'node:path';
 import * as z from 'zod';
 
 import { type Mistake, UsageError } from '../../errors.ts';
-import { type MatrixCell, onnxOf } from '../../matrix/matrix.ts';
+import type { MatrixCell } from '../../matrix/matrix.ts';
+import { onnxOf } from '../../matrix/models/models.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
-import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
+import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { CellKey, Immutable } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { flagsOf } from '../flags/flag-table.ts';
@@ -111,62 +112,49 @@ function sortedShapes(shapes = ''): string {
   return shapes.split(',').toSorted().join(',');
 }
 
-/**
- * The parts of a plan that were never recorded, and inputs that the recorded model
- * lacks.
- */
+/** The parts of a plan that were never recorded, and inputs that the recorded model lacks. */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
-  const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
-  const mistakes: Mistake[] = [];
   // The matrix has a fixed order; that of the runs is random.
-  for (const { cell, label } of plan.cells) {
+  const mistakes = plan.cells.flatMap(({ cell, label }): Mistake[] => {
     const entry = entries.get(cell.key);
-    if (entry === undefined) continue;
+    if (entry === undefined) return [];
     // A problem of a model is reported once, not for each of its cells.
     const ofModel = inputProblem(set, entry);
-    if (ofModel !== null) {
-      mistakes.push({ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` });
-      continue;
-    }
-    for (const role of ['timed', 'profile'] as const) {
-      const run = plan.runs.find((each) => each.role === role && each.cellKey === cell.key);
-      const problem = run && runProblem(set, run, plan, builds.get(run.buildRef));
-      if (problem) mistakes.push({ at: entry.at, problem: `${label}: ${problem}` });
-    }
-  }
+    if (ofModel !== null) return [{ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` }];
+    const runs = plan.runs.filter(({ cellKey, repeat }) => cellKey === cell.key && repeat === 1);
+    const problems = runs.flatMap((run) => recordedFor(set, plan, run).problem ?? []);
+    return problems.map((problem) => ({ at: entry.at, problem: `${label}: ${problem}` }));
+  });
   return [...new Map(mistakes.map((mistake) => [mistake.problem, mistake])).values()];
 }
 
 /** Number of runs of a cell that a set can answer: no recording is used twice. */
 export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): number {
   const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
-  const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
-  const meaning = run === undefined ? null : meaningOf(run.args);
-  if (build === undefined || meaning === null) return 0;
-  return findRecordings(set, meaning, checkBuild(set, build).build).length;
+  return run === undefined ? 0 : recordedFor(set, plan, run).runs;
 }
 
-function checkBuild(set: RecordingSet, build: PlannedBuild): { build: string | null; problem: string | null } {
-  const meaning = meaningOf(build.args);
-  if (meaning === null) return { build: null, problem: 'recordings have no answer for a given engine' };
-  const found = findRecordings(set, meaning, null);
-  const there = `"${set.name}" has ${found.length} recorded build${found.length === 1 ? '' : 's'} of this engine`;
-  if (found.length >= build.of) return { build: found[0]?.build ?? null, problem: null };
-  const problem = found.length === 0 ? notRecorded(set, meaning) : `${there}, ${build.of} were asked for`;
-  return { build: null, problem };
+/** Number of recordings of a run with the first build of its engine, and why they are too few. */
+function recordedFor(set: RecordingSet, plan: Plan, run: PlannedRun): { runs: number; problem: string | null } {
+  const build = plan.builds.find(({ buildRef }) => buildRef === run.buildRef);
+  const [built, meaning] = [build && meaningOf(build.args), meaningOf(run.args)];
+  if (!built || !meaning) return { runs: 0, problem: 'recordings have no answer for a given engine' };
+  const builds = findRecordings(set, built, null);
+  const runs = findRecordings(set, meaning, builds[0]?.build ?? '').length;
+  const [wantedBuilds, wanted] = [build?.of ?? 1, run.role === 'profile' ? 1 : plan.repeats];
+  const lacking =
+    builds.length < wantedBuilds
+      ? lackOf(set, built, builds.length, wantedBuilds)
+      : runs < wanted && lackOf(set, meaning, runs, wanted);
+  return { runs, problem: lacking || null };
 }
 
-function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked?: ReturnType<typeof checkBuild>) {
-  const meaning = meaningOf(run.args);
-  if (checked === undefined || meaning === null) return null;
-  if (checked.build === null) return checked.problem;
-  const there = findRecordings(set, meaning, checked.build).length;
-  const wanted = run.role === 'profile' ? 1 : plan.repeats;
-  if (there >= wanted) return null;
+function lackOf(set: RecordingSet, meaning: Meaning, there: number, wanted: number): string {
   if (there === 0) return notRecorded(set, meaning);
-  const recorded = `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell`;
-  return `${recorded}, ${wanted} were asked for: use --repeats ${there}`;
+  const recorded = `${there} recorded ${meaning.kind === 'build' ? 'build' : 'run'}${there === 1 ? '' : 's'}`;
+  const remedy = meaning.kind === 'build' ? '' : `: use --repeats ${there}`;
+  return `"${set.name}" has ${recorded} of this ${meaning.kind === 'build' ? 'engine' : 'cell'}, ${wanted} were asked for${remedy}`;
 }
 
 /** Axes that replay ignores: as part of a cell they would be wrong. */

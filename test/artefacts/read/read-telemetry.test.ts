@@ -5,7 +5,7 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { readTelemetry } from '../../../src/artefacts/read/read-telemetry.ts';
-import { RunFiles } from '../../../src/artefacts/run-files.ts';
+import { runFilesOf } from '../../../src/artefacts/run-files.ts';
 import { emptyManifest } from '../../../src/artefacts/run-manifest.ts';
 import { silentRun } from '../../../src/trtexec/log/run-builder.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
@@ -44,7 +44,7 @@ test('of GPUs that another harness used together its own speaks for the run', as
     sample(uuids[1] ?? '', second, 1755, 698),
   ]);
   const header = 'timestamp, uuid, clocks.current.sm [MHz], power.draw [W], utilization.gpu [%]';
-  const files = RunFiles.read('/run', new Map([['telemetry.csv', Buffer.from(`${[header, ...lines].join('\n')}\n`)]]));
+  const files = runFilesOf('/run', new Map([['telemetry.csv', Buffer.from(`${[header, ...lines].join('\n')}\n`)]]));
   const manifest = { ...emptyManifest(), environment: { gpuUuid: uuids[1] ?? '' } };
   const { notes, telemetry } = await readTelemetry(files, manifest, silentRun());
   expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 1755, powerW: 698 });

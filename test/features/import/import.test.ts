@@ -86,18 +86,6 @@ describe('bare logs', () => {
     expect((await bench(['import', folder, '--db', db])).stdout).toContain('3 already stored');
   });
 
-  test.each(['e.gz', 'e.log.zst'])('%s, which is no archive, is no run', async (name) => {
-    const folder = temporaryFolder();
-    const path = join(folder, name);
-    writeFileSync(path, 'garbage');
-    const db = join(folder, 'b.sqlite');
-    const line = `${path}: damaged archive: nothing in it can be read`;
-    expect(await bench(['import', path, '--db', db])).toEqual(refusal(`bench: ${line}\n`));
-    writeFileSync(join(folder, 'good.log'), log);
-    expect(await bench(['import', folder, '--db', db])).toMatchObject({ code: 0, stderr: `note: ${line}\n` });
-    expect(queryStore(db, `SELECT count(*) AS n FROM runs WHERE outcome = 'failed'`)).toEqual([{ n: 0 }]);
-  });
-
   test('a run that only the artefacts know is taken as it is, as equal content has an equal id', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'a', 'good.log');

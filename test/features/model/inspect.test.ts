@@ -157,7 +157,7 @@ describe('bench model make-inputs', () => {
     [['--shapes', 'image:2x3x4'], 'the model leaves sizes open: add --shapes image:2x3x4,tokens/ids:1x8'],
     [
       ['--shapes', 'imag:2x3x4,tokens/ids:2x8'],
-      'the model has no input imag (it has image, tokens/ids, mask); did you mean "image"?',
+      'the model has no input "imag" (it has image, tokens/ids, mask); did you mean "image"?',
     ],
     [['--shapes', 'image:2x3,tokens/ids:2x8'], 'input image is [batch, 3, 4], not 2x3'],
     [['--shapes', 'image:2x3x5,tokens/ids:2x8'], 'input image is [batch, 3, 4], not 2x3x5'],

@@ -108,14 +108,16 @@ it('moves the reference down to a faster level of three sweeps, so that losing i
   expect([reported(scene, 0), scene[23]?.[0]?.verdict]).toEqual([['10 faster', '20 slower'], 'slower']);
 });
 
-it('is unclear about one run far off until a second sweep agrees', () => {
-  const time = (length: number) => (cell: number, sweep: number) =>
-    cell === 0 && sweep >= 8 && sweep < 8 + length ? 1.2 : 1;
-  const once = judgeScene(10, { seed: 7, repeats: 1, time: time(1) });
+it('is unclear about one run far off until a second sweep agrees, after an earlier accident a third', () => {
+  const sceneOf = (slow: readonly number[]) =>
+    judgeScene(11, { seed: 7, repeats: 1, time: (cell, sweep) => (cell === 0 && slow.includes(sweep) ? 1.2 : 1) });
+  const once = sceneOf([8]);
   expect([reported(once, 0), once[8]?.[0]]).toMatchObject([[], { verdict: 'unclear', farRuns: 1 }]);
   expect(once[9]?.[0]).toMatchObject({ verdict: 'same', farRuns: 0 });
-  const twice = judgeScene(10, { seed: 7, repeats: 1, time: time(2) });
-  expect(twice[9]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
+  expect(sceneOf([8, 9])[9]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
+  const again = sceneOf([3, 8, 9, 10]);
+  expect(again[9]?.[0]).toMatchObject({ verdict: 'unclear', reported: null });
+  expect(again[10]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
 });
 
 it('reports nothing in quiet histories: 20 of 12 cells with 60 sweeps', () => {

@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
-import * as z from 'zod';
 
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
-import type { OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 import { problemOf } from '../../../src/records/conversion.ts';
 import type { PlannedVariant } from '../../../src/records/plan.ts';
-import {
-  arrayFactsSchema,
-  calibrationInputs,
-  checkBase,
-  checkCalibration,
-} from '../../../src/tools/modelopt/check-base.ts';
+import { calibrationInputs, checkBase } from '../../../src/tools/modelopt/check-base.ts';
 import { ROOT, temporaryFolder } from '../../support/bench.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 
@@ -87,21 +80,20 @@ describe('what is refused before ModelOpt is started', () => {
   });
 });
 
-const INPUT: OnnxTensorInfo = { name: 'input', elementType: 'float32', shape: ['batch', 3, 4, 4] };
+const INPUT = { name: 'input', elementType: 'float32', shape: ['batch', 3, 4, 4] };
+const MASK = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
 
-/** As `python/read_arrays.py` says it. */
-function arraysOf(file: string) {
-  const job = join(temporaryFolder(), 'job.json');
-  writeFileSync(job, JSON.stringify({ path: join(DATA, file) }));
-  const printed = execFileSync(TEST_PYTHON ?? '', [join(ROOT, 'python', 'read_arrays.py'), job], { encoding: 'utf8' });
-  return z
-    .union([z.object({ arrays: z.array(arrayFactsSchema) }), z.object({ problem: z.string() })])
-    .parse(JSON.parse(printed));
+/** Runs `python/calibration.py`: its problem, or the file that it writes. */
+function brought(job: object): { readonly problem: string | null; readonly path: string } {
+  const folder = temporaryFolder();
+  const [file, path] = [join(folder, 'job.json'), join(folder, 'calibration.npz')];
+  writeFileSync(file, JSON.stringify({ target: path, ...job }));
+  const args = [join(ROOT, 'python', 'calibration.py'), file];
+  const answer = JSON.parse(execFileSync(TEST_PYTHON ?? '', args, { encoding: 'utf8' }));
+  return { problem: answer.problem ?? null, path };
 }
 
-describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTHON})`, () => {
-  const STEP = { input: [4, 3, 4, 4] };
-
+describe.skipIf(TEST_PYTHON === null)(`calibration data (${NEEDS_PYTHON})`, () => {
   test.for([
     ['good.npz', null],
     ['single.npy', null],
@@ -114,20 +106,27 @@ describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTH
     ['nan.npz', 'input: 2 values are not finite (NaN or infinity)'],
     ['objects.npz', 'input: it holds Python objects: save plain arrays of numbers'],
     ['make.py', 'it is no npz file (numpy.savez writes them) and no npy file, or it is damaged'],
-  ] as const)('%s', ([file, expected]) => {
-    const read = arraysOf(file);
-    expect('problem' in read ? read.problem : checkCalibration(read.arrays, { inputs: [INPUT] }, STEP)).toBe(expected);
+  ] as const)('%s is checked, and copied', ([file, expected]) => {
+    const data = join(DATA, file);
+    const { path, problem: found } = brought({ path: data, inputs: [INPUT], steps: { input: [4, 3, 4, 4] } });
+    expect(found).toBe(expected);
+    if (expected === null) expect(readFileSync(path)).toEqual(readFileSync(data));
   });
-});
 
-test('an npy for a model of two inputs, an input without data, different numbers of samples', () => {
-  const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
-  const array = { name: 'input', descr: '<f4', shape: [8, 3, 4, 4], notFinite: 0 };
-  const both = { inputs: [INPUT, mask] };
-  const line = 'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each';
-  expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(line);
-  expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
-  expect(checkCalibration([array, { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 }], both, {})).toBe(
-    'the inputs have different numbers of samples: input 8, mask 7',
-  );
+  test('an npy for a model of two inputs, an input without data, another step', () => {
+    const both = (file: string) => brought({ path: join(DATA, file), inputs: [INPUT, MASK], steps: {} }).problem;
+    expect(both('single.npy')).toBe('an npy file holds one array, and the model has 2 inputs: save an npz with all');
+    expect(both('good.npz')).toBe('there is no array for the input "mask"');
+    const step = { path: join(DATA, 'good.npz'), inputs: [INPUT], steps: { input: [4, 3, 8, 4] } };
+    expect(brought(step).problem).toBe('input: it is [8, 3, 4, 4], and one step is [4, 3, 8, 4]');
+  });
+
+  test('random data: the same bytes for the same seed, whole steps of every type', () => {
+    const types = ['float32', 'float16', 'float64', 'int64', 'bool'];
+    const inputs = types.map((elementType) => ({ name: `${elementType} $x`, elementType, shape: [2, 8] }));
+    const drawn = (seed: number, samples = 5) => readFileSync(brought({ seed, samples, inputs }).path);
+    expect(drawn(1).equals(drawn(1))).toBe(true);
+    expect(drawn(1).equals(drawn(2))).toBe(false);
+    expect(drawn(1).length).toBe(drawn(1, 6).length);
+  });
 });

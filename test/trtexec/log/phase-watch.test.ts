@@ -18,8 +18,7 @@ describe('a recorded run of 10.6, in which the process stops', () => {
   });
 
   test.each([
-    ['&&&& RUNNING', 'while setting up', 20],
-    ['Loading standard plugins', 'while setting up', 20],
+    ['Loading standard plugins', 'before its first inference', 20],
     ['Starting inference', 'in warm-up or the timed part', 30],
     ['Successfully captured CUDA graph', 'in warm-up or the timed part', 30],
     ['Warmup completed', 'after the timed part', 40],
@@ -34,21 +33,13 @@ describe('a recorded run of 10.6, in which the process stops', () => {
   });
 });
 
-test('parts before the first inference share a limit: it runs on from the first output', () => {
-  const watch = new PhaseWatch(LIMITS, null);
-  watch.read('&&&& RUNNING x\n', 'stdout', 1);
-  watch.read('[11/21/2026-07:32:29] [I] Start parsing network model.\n', 'stdout', 15);
-  expect(watch.passed(20.9)).toBeNull();
-  expect(watch.passed(21)).toMatchObject({ phase: 'while parsing the model', inPhaseS: 6 });
-});
-
 test('a silent build is limited as a whole only', () => {
   const watch = new PhaseWatch({ ...NO_PHASE_LIMITS, firstOutputS: 10 }, 3600);
   watch.read('&&&& RUNNING x\n[11/21/2026-07:32:29] [I] Finished parsing network model. Parse time: 1\n', 'stdout', 1);
   expect(watch.passed(3599)).toBeNull();
   const passed = watch.passed(3600);
   expect(passed && timeLimitText(passed)).toBe(
-    'ended while building by the limit of 3600 s for the whole, 3599 s of it there; its last line: [11/21/2026-07:32:29] [I] Finished parsing network model. Parse time: 1',
+    'ended before its first inference by the limit of 3600 s for the whole, 3599 s of it there; its last line: [11/21/2026-07:32:29] [I] Finished parsing network model. Parse time: 1',
   );
 });
 
@@ -57,6 +48,6 @@ test('what the model prints is not taken for a phase, and the last line is cut t
   watch.read('Starting inference of layer "x"\n', 'stdout', 1);
   watch.read(`${'y'.repeat(10_000)}\n`, 'stderr', 2);
   const passed = watch.passed(21);
-  expect(passed?.phase).toBe('while setting up');
+  expect(passed?.phase).toBe('before its first inference');
   expect(passed?.lastLine?.length).toBeLessThanOrEqual(4096);
 });

@@ -1,18 +1,20 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
 import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError, EXIT_CODES } from '../../../errors.ts';
 import type { ExitCode } from '../../../errors.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
-import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commit-checkout.ts';
+import { isInside } from '../../../files/layout.ts';
+import { BrokenSubjectError, runCommand } from '../../../run/run-command.ts';
 import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
-import { mergeBase, readGitState, repositoryFolder, resolveRevision, shallowHint } from '../../../tools/git/git.ts';
+import { defined } from '../../../text/unknown-values.ts';
+import { addWorktree, mergeBase, readGitState, repositoryFolder } from '../../../tools/git/git.ts';
+import { resolveRevision, shallowHint } from '../../../tools/git/git.ts';
 import type { TrtexecProgram } from '../../../trtexec/program/find-trtexec.ts';
-import { recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 export type SideName = 'base' | 'head';
 
@@ -20,14 +22,11 @@ export type SideName = 'base' | 'head';
 export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly io: Io;
   readonly program: TrtexecProgram;
-  /** Available runs of a cell; infinite for a real trtexec. */
-  readonly capacity: (cellKey: CellKey) => number;
 }
 
-export function sidePlanOf({ matrix, plan, program, set }: Prepared, io: Io): SidePlan {
+export function sidePlanOf({ matrix, plan, program }: Prepared, io: Io): SidePlan {
   if (program === null) throw new UsageError('trtexec not found');
-  const capacity = (key: CellKey): number => (set === null ? Infinity : recordedRuns(set, plan, key));
-  return { io, matrix, plan, program, capacity };
+  return { io, matrix, plan, program };
 }
 
 /** One of two sides that are measured in turns. */
@@ -54,18 +53,34 @@ class CommitError extends ProgramError {
   }
 }
 
-/** One of the two commits, with its worktree and its plan. */
+interface CheckoutSource {
+  /** Top folder of the user's checkout, without symbolic links. */
+  readonly repository: string;
+  /** Folder for worktrees and logs of the command. */
+  readonly folder: string;
+  /** Command that builds a commit, run in the worktree's counterpart of the current folder; empty for none. */
+  readonly command: readonly string[];
+  /** As the user named it. */
+  readonly matrix: string;
+  readonly trtexec: string | null;
+}
+
+/** One of the two commits, in a separate worktree, so that the checkout of the user stays unchanged. */
 export class CommitSide implements TurnSide {
   readonly name: SideName;
   readonly named: NamedCommit;
-  private readonly checkout: CommitCheckout;
   private readonly source: CheckoutSource;
+  private readonly io: Io;
+  private readonly worktree: string;
+  private readonly short: string;
 
   constructor(name: SideName, named: NamedCommit, source: CheckoutSource, io: Io) {
     this.name = name;
     this.named = named;
     this.source = source;
-    this.checkout = new CommitCheckout(named.commit, source, io);
+    this.io = io;
+    this.short = named.commit.slice(0, 16);
+    this.worktree = join(worktreesOf(source.folder), this.short);
   }
 
   get text(): string {
@@ -76,35 +91,68 @@ export class CommitSide implements TurnSide {
     return { commit: this.named.commit, dirty: false };
   }
 
-  /** @returns true if the commit has no matrix, and that of the working tree was copied */
+  /** Adds the worktree. @returns true if the commit has no matrix, and that of the working tree was copied */
   async add(): Promise<boolean> {
     return this.explained(async () => {
-      await this.checkout.add();
-      return (await this.checkout.matrix()).isCopied;
+      const problem = await addWorktree(this.source.repository, this.worktree, this.named.commit);
+      if (this.io.signal.aborted) throw new InterruptedError('interrupted');
+      if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
+      const { cwd } = this.there;
+      if (!existsSync(cwd)) {
+        const inside = printable(relative(this.worktree, cwd));
+        const isNeeded = this.source.command.length > 0;
+        if (isNeeded) throw new BrokenSubjectError(`the folder ${inside} is not in this commit`);
+        await mkdir(cwd, { recursive: true });
+      }
+      const [stated, own] = [resolve(this.io.cwd, this.source.matrix), this.placed(this.source.matrix)];
+      if (existsSync(own) || !existsSync(stated)) return false;
+      await mkdir(dirname(own), { recursive: true });
+      await copyFile(stated, own);
+      return true;
     });
   }
 
   async build(): Promise<void> {
-    await this.explained(() => this.checkout.build());
+    const log = join(this.source.folder, 'logs', this.short);
+    await this.explained(() => runCommand(this.source.command, this.there.cwd, log, this.io));
   }
 
   /** @throws CommitError with all mistakes in its matrix, model or trtexec */
   async plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan> {
     return this.explained(async () => {
-      const { trtexec } = this.checkout;
-      const placed = { ...options, ...(trtexec === null ? {} : { trtexec }) };
-      const { path } = await this.checkout.matrix();
+      const { there, trtexec } = this;
+      const path = this.placed(this.source.matrix);
       if (!existsSync(path)) {
         throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
-      return sidePlanOf(await prepare(path, placed, models, this.checkout.there), this.checkout.there);
+      return sidePlanOf(await prepare(path, { ...options, ...defined({ trtexec }) }, models, there), there);
     });
   }
 
   /** If the commit contains or built trtexec, the cache of its engines belongs to this commit alone. */
   cacheFor({ program }: SidePlan, shared: string): EngineCache {
-    const isOwn = program.recordings === null && this.checkout.holds(program.file);
-    return new EngineCache(isOwn ? join(ownEnginesOf(this.source.folder), this.named.commit.slice(0, 16)) : shared);
+    const isOwn = program.recordings === null && isInside(this.worktree, program.file);
+    return new EngineCache(isOwn ? join(ownEnginesOf(this.source.folder), this.short) : shared);
+  }
+
+  /** The Io of bench as if it was started in the worktree. */
+  private get there(): Io {
+    return { ...this.io, cwd: this.placed('.') };
+  }
+
+  /** trtexec in the repository: that of this commit, or the one built in its worktree. */
+  private get trtexec(): string | undefined {
+    const { trtexec } = this.source;
+    if (trtexec === null) return undefined;
+    const own = this.placed(trtexec);
+    return existsSync(own) ? own : resolve(this.io.cwd, trtexec);
+  }
+
+  /** The counterpart in the worktree of a path in the checkout; another path stays. */
+  private placed(path: string): string {
+    const stated = resolve(this.io.cwd, path);
+    const inside = pathInside(this.source.repository, stated);
+    return inside === null ? stated : join(this.worktree, inside);
   }
 
   private async explained<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -112,7 +160,7 @@ export class CommitSide implements TurnSide {
       return await work();
     } catch (error) {
       if (!(error instanceof BenchError) || error instanceof InterruptedError) throw error;
-      const inWorktree = `${this.checkout.there.cwd}/`;
+      const inWorktree = `${this.there.cwd}/`;
       const [first = '', ...others] = error.lines.map((line) => line.replaceAll(inWorktree, ''));
       const isLacking = error instanceof MatrixError && error.lines.some((line) => line.endsWith('file not found'));
       const [command] = this.source.command;
@@ -120,9 +168,8 @@ export class CommitSide implements TurnSide {
         command === undefined ? 'add --build CMD, which makes it there' : `${printable(command)} did not make it`;
       const hint = `a worktree contains only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
-      const { trtexec } = this.checkout;
       // A broken trtexec of the commit itself is like a failing build.
-      const isOwn = trtexec !== null && this.checkout.holds(trtexec) && error.name === 'EnvironmentLackingError';
+      const isOwn = isInside(this.worktree, this.trtexec ?? '/') && error.name === 'EnvironmentLackingError';
       throw new CommitError(lines, error, isOwn ? EXIT_CODES.incomplete : error.exitCode);
     }
   }
@@ -192,4 +239,23 @@ async function parted(from: NamedCommit, to: NamedCommit, io: Io): Promise<Named
   const commit = await mergeBase(io.cwd, from.commit, to.commit);
   if (commit === null) throw new UsageError(`${printable(from.ref)}...${printable(to.ref)}: no common commit`);
   return { ref: from.ref, commit };
+}
+
+export function worktreesOf(folder: string): string {
+  return join(folder, 'worktrees');
+}
+
+/** The path relative to the top folder of the checkout; null outside of it. */
+export function pathInside(repository: string, path: string): string | null {
+  const real = realPath(path);
+  return isInside(repository, real) ? relative(repository, real) : null;
+}
+
+/** Resolves symbolic links of the folders; the file need not exist. */
+function realPath(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), relative(dirname(path), path));
+  } catch {
+    return path;
+  }
 }

@@ -8,18 +8,19 @@ import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
 import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
-import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText, twoCommits } from './commit-side.ts';
-import { type BothPlans, type Pair, bothWithinBudget, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
+import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText } from './commit-side.ts';
+import { pathInside, twoCommits } from './commit-side.ts';
+import { type MeasureOptions, findPair, inPairFolder, isFinished, planBoth } from './pair.ts';
 import type { Enough } from '../../../judge/adaptive-repeats.ts';
-import { cellsOf, costText, measureSides, nextRound, pairedCells } from './turns.ts';
+import { cellsOf, type Comparing, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { failureSentences } from '../../../records/outcome.ts';
 import { isMetric } from '../../../records/metric.ts';
-import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor } from '../../../machine/machine.ts';
 import { shareOut } from '../../../run/gpu-worker.ts';
+import { recordedOf } from '../../../run/run-sweep.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
-import { type OpenStore, openStore } from '../../../store/file/open.ts';
+import { openStore } from '../../../store/file/open.ts';
 import { failedRunsOf } from '../../../store/runs/runs.ts';
 import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
@@ -27,17 +28,9 @@ import { wrapHanging } from '../../../terminal/look.ts';
 import { printable } from '../../../text/printable.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
 import { isInCommit } from '../../../tools/git/git.ts';
-import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 const DEFAULT_PERCENT = 1;
 const DEFAULT_MAX_REPEATS = 20;
-
-interface Comparing {
-  readonly store: OpenStore;
-  readonly pair: Pair;
-  readonly options: MeasureOptions;
-  readonly io: Io;
-}
 
 /**
  * Checks out two commits, builds and measures both in turns, stores the results, and compares them. A repeated call
@@ -60,15 +53,13 @@ export async function compareRun(base: string | undefined, head: string | undefi
   return printReport(compared, options, io);
 }
 
-export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
-
 /** Compares two commits, after measuring whatever the store lacks. */
 export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io) {
   const { base, head, repository } = commits;
   const request = await requestOf(commits, options, io);
   return comparedPair(request, { base: base.ref, head: head.ref }, options, io, (comparing) =>
     inPairFolder(comparing.store.path, comparing.pair, repository, io, async (folder) =>
-      measure(comparing, await preparedCommits(comparing, commits, folder)),
+      measure(comparing, await checkedOut(comparing, commits, folder)),
     ),
   );
 }
@@ -83,8 +74,8 @@ export async function measuredSides(
   options: MeasureOptions,
   io: Io,
 ) {
-  return comparedPair(request, { base: sides.base.text, head: sides.head.text }, options, io, async (comparing) =>
-    measure(comparing, await planBoth(sides, options, 'models needed')),
+  return comparedPair(request, { base: sides.base.text, head: sides.head.text }, options, io, (comparing) =>
+    measure(comparing, sides),
   );
 }
 
@@ -145,8 +136,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   const stored = readStoredPlan(planOf(store.db, pair.head));
   if (stored === null) return false;
   const { plan, program } = stored;
-  const set = program.replayFolder === null ? null : readRecordingSet(program.replayFolder);
-  const cells = cellsOf(store, pair, plan.cells, (key) => (set === null ? Infinity : recordedRuns(set, plan, key)));
+  const cells = cellsOf(store, pair, plan.cells, recordedOf(plan, program.replayFolder));
   // A cell without an engine never gets runs.
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
@@ -156,8 +146,7 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
 }
 
 /** Checks out both commits and builds them. */
-async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder: string): Promise<BothPlans> {
-  const { io, options, pair, store } = comparing;
+async function checkedOut({ io, options }: Comparing, commits: TwoCommits, folder: string) {
   const { build: command = [], matrix, trtexec = null } = options;
   say(`base ${commitText(commits.base)}, head ${commitText(commits.head)}`, io);
   if (commits.isDirty) {
@@ -176,31 +165,23 @@ async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder
     say(`building ${side.name} ${side.text}: ${shellLine(command)}`, io);
     await side.build();
   }
-  const both = await planBoth(sides, options, 'models needed');
-  const { budget = null, gpus } = options;
-  const { base, head } = await bothWithinBudget(store, both, budget);
-  const enough = enoughOf(options, head.planned.plan.repeats);
-  const cells = pairedCells(store, pair, { base, head });
-  say(costText([base, head], cells, enough, gpus?.split(',').length ?? 1, budget), io);
-  return both;
+  return sides;
 }
 
-async function measure({ io, options, pair, store }: Comparing, all: BothPlans): Promise<void> {
-  const both = await bothWithinBudget(store, all, options.budget ?? null);
+async function measure(comparing: Comparing, sides: Readonly<Record<SideName, TurnSide>>): Promise<void> {
+  const { io, options, store } = comparing;
+  const both = await planBoth(store, sides, options);
+  const { program, plan } = both.head;
+  const enough = enoughOf(options, plan.repeats);
+  const cells = pairedCells(comparing, both);
+  say(costText(both, cells, enough, options.gpus?.split(',').length ?? 1, options.budget ?? null), io);
   for (const note of both.notes) say(`note: ${note}`, io);
-  const { program, plan } = both.head.planned;
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
   if (options.metric !== undefined && !isMetric(options.metric) && !hasHarness) metricNamed(store.db, options.metric);
   const machines = await machinesFor(program, options.gpus ?? null, io);
   const keys = plan.cells.map(({ cell }) => cell.key);
-  const settings = {
-    ...enoughOf(options, plan.repeats),
-    budgetS: options.budget ?? null,
-    python: options.python ?? null,
-    telemetry: options.telemetry !== false,
-    gpus: options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io),
-  };
-  await measureSides(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
+  const gpus = options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io);
+  await measureSides(comparing, both, machines, gpus, enough);
 }
 
 function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, planned: number): Enough {

@@ -8,7 +8,6 @@ import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
 import { holderText } from '../../../process/lock.ts';
 import { type SweepId, isId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { worktreesOf } from '../../../run/checkout/commit-checkout.ts';
 import { lockSweep, sweepLockHolder } from '../../../run/planned-sweep.ts';
 import type { OpenStore, StoreDatabase } from '../../../store/file/open.ts';
 import { findSweep } from '../../../store/sweeps/sweeps.ts';
@@ -16,9 +15,11 @@ import { count } from '../../../terminal/numbers.ts';
 import { hashOf } from '../../../text/canonical-json.ts';
 import { defined } from '../../../text/unknown-values.ts';
 import { removeWorktrees } from '../../../tools/git/git.ts';
-import type { ModelsNeeded, PrepareOptions } from '../../plan/index.ts';
 import { withinBudget } from '../../run/index.ts';
-import { type SideName, type SidePlan, type TurnSide, ownEnginesOf } from './commit-side.ts';
+import type { CompareOptions } from '../command.ts';
+import { type SideName, type SidePlan, type TurnSide, ownEnginesOf, worktreesOf } from './commit-side.ts';
+
+export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
 
 interface PairIds {
   readonly pairId: string;
@@ -104,9 +105,9 @@ async function removeLeftovers(all: string, repository: string, io: Io): Promise
   }
 }
 
-export interface PlannedSide {
+/** A side with the cells that are measured. */
+export interface PlannedSide extends SidePlan {
   readonly side: TurnSide;
-  readonly planned: SidePlan;
 }
 
 export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
@@ -115,18 +116,18 @@ export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
 }
 
 /**
- * Plans the cells that both sides have, each with the matrix of its own side.
+ * Plans the cells that both sides have, each with the matrix of its own side, as many as fit into the time budget.
  * @throws UsageError if the sides share no cell
  */
 export async function planBoth(
+  store: OpenStore,
   { base, head }: Readonly<Record<SideName, TurnSide>>,
-  { filter, repeats, replay, untrusted }: PrepareOptions,
-  models: ModelsNeeded,
+  { budget, filter, repeats, replay, untrusted }: MeasureOptions,
 ): Promise<BothPlans> {
   const options = { builds: 1, profile: false, seed: 1, ...defined({ filter, replay, untrusted }) };
-  const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, models);
+  const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, 'models needed');
   // Both sides get the same number of repeats, even if the matrix changed it.
-  const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
+  const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, 'models needed');
   const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
   const common = new Set([...(inHead ?? [])].filter((key) => inBase?.has(key)));
   if (common.size === 0) throw new UsageError(`${base.text} and ${head.text}: their matrices have no cell in common`);
@@ -134,22 +135,18 @@ export async function planBoth(
     const own = plan.cells.length - common.size;
     return own === 0 ? [] : [`${count(own, 'cell')} only in ${place === 0 ? 'base' : 'head'}, not measured`];
   });
-  const cut = (planned: SidePlan): SidePlan => {
-    const plan = planOfCells(planned.plan, common);
-    // A frozen engine would be the same on both sides.
-    return { ...planned, plan: { ...plan, builds: plan.builds.map((build) => ({ ...build, isFrozen: false })) } };
-  };
-  return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
-}
-
-/** Removes cells until both sides fit into the time budget. */
-export async function bothWithinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): Promise<BothPlans> {
-  const { plan, program } = both.head.planned;
-  const fitted = await withinBudget(store, plan, program.provenance, budgetS, { sides: 2 });
+  const { provenance } = ofHead.program;
+  const fitted = await withinBudget(store, planOfCells(ofHead.plan, common), provenance, budget, { sides: 2 });
   const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
-  const cut = ({ side, planned }: PlannedSide): PlannedSide => {
-    return { side, planned: { ...planned, plan: planOfCells(planned.plan, kept) } };
+  const cut = (side: TurnSide, planned: SidePlan): PlannedSide => {
+    const plan = planOfCells(planned.plan, kept);
+    // A frozen engine would be the same on both sides.
+    const builds = plan.builds.map((build) => ({ ...build, isFrozen: false }));
+    return { ...planned, side, plan: { ...plan, builds } };
   };
-  const notes = [...both.notes, ...(fitted.note === null ? [] : [fitted.note])];
-  return { base: cut(both.base), head: cut(both.head), notes };
+  return {
+    base: cut(base, ofBase),
+    head: cut(head, ofHead),
+    notes: [...notes, ...(fitted.note === null ? [] : [fitted.note])],
+  };
 }

@@ -1,10 +1,8 @@
-import { artefactsFolderOf, enginesFolderOf } from '../../../files/layout.ts';
+import { enginesFolderOf } from '../../../files/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../run/live-progress.ts';
-import { InterruptedError } from '../../../errors.ts';
 import { highestRepeat, newestRun, plannedRunS, timeBudget, undecided } from '../../../judge/adaptive-repeats.ts';
 import type { Enough, GrowingRuns } from '../../../judge/adaptive-repeats.ts';
-import { withLockedClocks } from '../../../run/run-sweep.ts';
 import type { Machine } from '../../../machine/machine.ts';
 import { BUILD_ESTIMATE_S } from '../../../matrix/plan/assign-gpus.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';
@@ -13,11 +11,11 @@ import { gateMetric, isOfBuild } from '../../../records/metric.ts';
 import type { PlannedCell } from '../../../records/plan.ts';
 import { isMeasured } from '../../../records/run.ts';
 import type { CellKey } from '../../../records/scalars.ts';
-import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
+import { COMPARE_BRANCH } from '../../../records/sweep.ts';
 import { openWorkers } from '../../../run/gpu-worker.ts';
 import { measureInTurns } from '../../../run/measure-in-turns.ts';
 import { plannedSweep, storedPlanOf } from '../../../run/planned-sweep.ts';
-import { inSweep, saveState } from '../../../run/run-sweep.ts';
+import { inSweep, recordedOf, withLockedClocks } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { Side, Turn } from '../../../run/sweep-context.ts';
 import type { OpenStore } from '../../../store/file/open.ts';
@@ -26,83 +24,70 @@ import { pastRunsOf } from '../../../store/runs/time-estimates.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 import { converterFor } from '../../../variants/converter.ts';
 import type { SideName } from './commit-side.ts';
-import type { BothPlans, Pair, PlannedSide } from './pair.ts';
+import type { BothPlans, MeasureOptions, Pair, PlannedSide } from './pair.ts';
 
-export interface MeasureSettings extends Enough {
-  /** Time for rounds beyond `repeats`, in seconds; null for no limit. */
-  readonly budgetS: number | null;
-  readonly python: string | null;
-  readonly telemetry: boolean;
-  readonly gpus: StoredPlan['gpus'];
+/** How two sides are measured. */
+export interface Comparing {
+  readonly store: OpenStore;
+  readonly pair: Pair;
+  readonly options: MeasureOptions;
+  readonly io: Io;
 }
 
 /**
  * Measures two sides in turns, round by round, until each cell has enough runs.
- * @param cellsNow the cells with their stored runs
- * @throws InterruptedError on Ctrl-C; finished runs are stored, and the same call resumes
+ * After Ctrl-C, the same call resumes.
  */
 export async function measureSides(
-  store: OpenStore,
-  pair: Pair,
-  sides: Readonly<Record<SideName, PlannedSide>>,
+  comparing: Comparing,
+  sides: BothPlans,
   machines: readonly [Machine, ...Machine[]],
-  settings: MeasureSettings,
-  cellsNow: () => PairedCell[],
-  io: Io,
+  gpus: StoredPlan['gpus'],
+  enough: Enough,
 ): Promise<void> {
-  const { matrix, plan, program } = sides.head.planned;
+  const { io, options } = comparing;
+  const { matrix, plan, program } = sides.head;
+  const cellsNow = (): PairedCell[] => pairedCells(comparing, sides);
   const done = new Map(cellsNow().map(({ cell, rounds }) => [cell.key, rounds]));
-  const runs = [sides.base, sides.head].flatMap(({ planned }) => planned.plan.runs);
+  const runs = [sides.base, sides.head].flatMap((side) => side.plan.runs);
   const left = runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
   const progress = new LiveProgress({ ...plan, runs: left }, program, io);
-  const opened: OpenedSide[] = [];
   try {
     await withLockedClocks(matrix.lockClocks, machines, program, io, async (locked) => {
-      const open = async (name: SideName): Promise<OpenedSide> => {
-        const side = await openSide(store, pair, name, sides[name], locked, settings, progress, io);
-        opened.push(side);
-        return side;
-      };
-      const [base, head] = [await open('base'), await open('head')];
+      const base = await openSide(comparing, 'base', sides.base, locked, gpus, progress);
+      const head = await openSide(comparing, 'head', sides.head, locked, gpus, progress);
       const measure = () =>
-        measureInTurns([base, head], settings.gpus?.cells ?? {}, () =>
-          roundsOfSides({ base, head }, settings, cellsNow, io),
+        measureInTurns([base, head], gpus?.cells ?? {}, () =>
+          roundsOfSides({ base, head }, enough, timeBudget(options.budget ?? null, io.now), cellsNow),
         );
       await inSweep(base.workers, base.stored, () => inSweep(head.workers, head.stored, measure));
     });
-  } catch (error) {
-    if (!io.signal.aborted) throw error;
-    const folders = { artefactsFolder: artefactsFolderOf(store.path), db: store.db };
-    for (const { sweep, stored } of opened) await saveState(folders, stored, { ...sweep, state: 'interrupted' });
-    throw new InterruptedError('interrupted', { cause: error });
   } finally {
     progress.end();
   }
 }
 
 interface OpenedSide extends Side {
-  readonly sweep: Sweep;
   readonly stored: StoredPlan;
 }
 
 function* roundsOfSides(
   sides: Readonly<Record<SideName, OpenedSide>>,
-  settings: MeasureSettings,
+  enough: Enough,
+  fitting: ReturnType<typeof timeBudget>,
   cellsNow: () => PairedCell[],
-  { now }: Io,
 ): Generator<Turn[]> {
-  const fitting = timeBudget(settings.budgetS, now);
   // Cells whose round added no run, because their engine cannot be built.
   const stuck = new Set<CellKey>();
   for (;;) {
     const open = cellsNow().filter(({ cell }) => !stuck.has(cell.key));
-    const wanted = nextRound(open, settings);
+    const wanted = nextRound(open, enough);
     const inTime = new Set(fitting(wanted, ({ roundS }) => roundS));
-    const round = wanted.filter((cell) => inTime.has(cell) || cell.rounds < settings.repeats);
+    const round = wanted.filter((cell) => inTime.has(cell) || cell.rounds < enough.repeats);
     if (round.length === 0) return;
     const before = new Map(round.map((cell) => [cell.cell.key, cell.rounds]));
     const turns = turnsOf(sides, before);
-    const beyond = turns.flatMap(({ run }) => (run.repeat > settings.repeats ? [run] : []));
+    const beyond = turns.flatMap(({ run }) => (run.repeat > enough.repeats ? [run] : []));
     if (beyond.length > 0) sides.head.workers[0].onEvent({ kind: 'moreRuns', runs: beyond });
     yield turns;
     for (const cell of cellsNow()) if (before.get(cell.cell.key) === cell.rounds) stuck.add(cell.cell.key);
@@ -127,18 +112,17 @@ function turnsOf(sides: Readonly<Record<SideName, OpenedSide>>, before: Readonly
 }
 
 async function openSide(
-  store: OpenStore,
-  pair: Pair,
+  { io, options, pair, store }: Comparing,
   name: SideName,
-  { side, planned }: PlannedSide,
+  planned: PlannedSide,
   machines: readonly [Machine, ...Machine[]],
-  { gpus, python, telemetry }: MeasureSettings,
+  gpus: StoredPlan['gpus'],
   progress: LiveProgress,
-  io: Io,
 ): Promise<OpenedSide> {
-  const { matrix, plan, program } = planned;
-  const converter = await converterFor(plan, python, planned.io);
+  const { matrix, plan, program, side } = planned;
+  const converter = await converterFor(plan, options.python ?? null, planned.io);
   const { coolDown, gate, lockClocks, numa } = matrix;
+  const telemetry = options.telemetry !== false;
   const stored = storedPlanOf(plan, program, converter, { coolDown, gate, gpus, lockClocks, numa, telemetry });
   const sweep = plannedSweep(plan, program, {
     sweepId: pair[name],
@@ -152,7 +136,7 @@ async function openSide(
   const workers = await openWorkers(store, prepared, cache, planned.io, (event, gpu) =>
     progress.take(event, gpu === null ? name : `${name} · ${gpu}`),
   );
-  return { beforeRun: side.beforeRun, sweep, stored, workers };
+  return { beforeRun: side.beforeRun, stored, workers };
 }
 
 /** A cell with its timed runs of both sides so far. */
@@ -172,13 +156,14 @@ export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedC
 /** A replayed run takes almost no time. */
 const REPLAY_S = 0.1;
 
-export function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
-  const { plan, program } = head.planned;
+export function pairedCells({ pair, store }: Comparing, { base, head }: BothPlans): PairedCell[] {
+  const { plan, program } = head;
   const keys = plan.cells.map(({ cell }) => cell.key);
   const { runS } = pastRunsOf(store.db, keys, program.provenance);
   const secondsOf = (key: CellKey) =>
     program.recordings === null ? (runS.get(key) ?? plannedRunS(plan, key)) : REPLAY_S;
-  const capacityOf = (key: CellKey) => Math.min(base.planned.capacity(key), head.planned.capacity(key));
+  const recorded = [base, head].map((side) => recordedOf(side.plan, side.program.recordings?.folder));
+  const capacityOf = (key: CellKey) => Math.min(...recorded.map((runsOf) => runsOf(key)));
   return cellsOf(store, pair, plan.cells, capacityOf, (key) => 2 * secondsOf(key));
 }
 
@@ -217,7 +202,7 @@ export function pairedCell(
 
 /** The longest time that a measurement may take, estimated from the plans and earlier runs. */
 export function costText(
-  sides: readonly PlannedSide[],
+  { base, head }: BothPlans,
   cells: readonly PairedCell[],
   { maxRepeats, repeats }: Enough,
   gpus: number,
@@ -226,7 +211,7 @@ export function costText(
   const seconds = (rounds: number): number =>
     cells.reduce((sum, cell) => sum + Math.max(0, Math.min(rounds, cell.capacity) - cell.rounds) * cell.roundS, 0) /
     gpus;
-  const toBuild = sides.flatMap(({ planned: { plan, program } }) =>
+  const toBuild = [base, head].flatMap(({ plan, program }) =>
     program.recordings === null ? plan.builds.filter(({ enginePath }) => enginePath === null) : [],
   );
   const least = toBuild.length * BUILD_ESTIMATE_S + seconds(repeats);

@@ -5,7 +5,7 @@ import { scalePercent, sparkline } from '../../../terminal/charts/sparkline.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { type CheckedFinding, sentences, verdictText } from '../../check/index.ts';
 import type { ReportCell, ReportData } from '../html-data.ts';
-import { count } from '../../../terminal/numbers.ts';
+import { shortList } from '../../../text/printable.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 
 type Finding = ReportData['check']['findings'][number];
@@ -95,11 +95,18 @@ export function cellsText(finding: CheckedFinding, page: PageModel): readonly [w
   return [what, size.replaceAll(' %', '\u00a0%')];
 }
 
+/** What the cells have in common: `all fp8 of vit_small and vit_base`, else a few of their names. */
+function whichText({ cells, labels }: CheckedFinding, group: string, page: PageModel): string {
+  if (group !== '') return shortened(group);
+  const own = cells.map((key, place) => shortened(page.names.get(key) ?? labels[place] ?? key, 80));
+  return shortList(own, 2, ', ', ' and ');
+}
+
 /** Which cells a finding is about, since when, and its state. */
 export function aboutText(finding: CheckedFinding, page: PageModel): Markup {
-  const { acknowledged, labels } = finding;
+  const { acknowledged } = finding;
   const { group, span, state } = sentences(finding, page);
-  const which = shortened(group || (labels.length === 1 ? labels.join('') : count(labels.length, 'cell')));
+  const which = whichText(finding, group, page);
   const reason = acknowledged === null ? '' : `: ${shortened(acknowledged.reason)}`;
   return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${span}: ${state}${reason}.`;
 }

@@ -61,7 +61,10 @@ function groupLines(group: Group, { axis, limits, sweepId }: SearchOutput, { col
   }
   const larger = points.filter(({ at }) => at > (highest?.at ?? -Infinity));
   const bound = larger.find(({ state }) => state === 'misses');
-  const measured = points.filter(({ state }) => state !== 'notMeasured').map(pointText);
+  const measured = points.flatMap(({ at, runs, state }) => {
+    if (state === 'notMeasured') return [];
+    return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
+  });
   const none = isComplete ? 'nothing is within the limit' : 'no answer yet';
   return [
     highest === null
@@ -85,10 +88,6 @@ function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: Search
   return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${share < 0 ? 'over' : 'below'} the limit${single}${close}`;
 }
 
-function pointText({ at, runs, state }: Point): string {
-  return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
-}
-
 /** Shows what a search would measure and what is already known. Runs nothing. */
 export async function showSearch(
   path: string,
@@ -104,7 +103,7 @@ export async function showSearch(
     const db = store?.db ?? null;
     const wanted = wantedSearch(db, plan, sweep, null, request);
     showFound(
-      new SearchRuns({ db, plan, search: wanted, sweep, recorded: null }),
+      new SearchRuns({ db, plan, search: wanted, sweep, recorded: () => Infinity }),
       { ...sweep, sweepId: null },
       options,
       io,

@@ -13,6 +13,7 @@ import { anotherRun, highestRepeat } from '../../../judge/adaptive-repeats.ts';
 import { count, id, output as outputSchema, provenance as provenanceSchema } from '../../../records/output-parts.ts';
 import type { OutputOf } from '../../../records/output-parts.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import type { SweepContext } from '../../../run/sweep-context.ts';
 import { median } from '../../../statistics/order-statistics.ts';
 import { earlierSweeps, pastOf } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
@@ -74,15 +75,12 @@ type Group = SearchOutput['groups'][number];
 /** Runs in addition to a bisection: a second one on each side of the limit, and one at the point above. */
 const MORE_THAN_BISECTED = 3;
 
-export interface SearchContext {
+interface SearchContext extends Pick<SweepContext, 'plan' | 'sweep'> {
   /** Null when there is no store yet. */
   readonly db: StoreDatabase | null;
   readonly search: LatencySearch;
-  readonly plan: Plan;
-  /** The sweep of the search; it has not begun if the store lacks it. */
-  readonly sweep: Sweep;
-  /** Runs available per cell; null for a real trtexec. */
-  readonly recorded: ((cellKey: CellKey) => number) | null;
+  /** Runs available per cell. */
+  readonly recorded: (cellKey: CellKey) => number;
 }
 
 /** Groups of cells that differ only in the axis, smallest value first. */
@@ -194,7 +192,7 @@ export class SearchRuns {
   private point({ cell }: PlannedCell, runs: readonly CellRun[]): SearchPoint {
     const { db, recorded, search } = this.given;
     const own = this.ownRuns(runs);
-    const mostRuns = Math.min(search.maxRepeats, recorded?.(cell.key) ?? Infinity);
+    const mostRuns = Math.min(search.maxRepeats, recorded(cell.key));
     const counted = runs.filter((run) => isMeasured(run) && !isIneligible(run.flags));
     const valueOf = valueRule(counted, search.metric);
     const values = counted.flatMap((run) => valueOf(run) ?? []);

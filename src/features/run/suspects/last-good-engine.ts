@@ -4,10 +4,10 @@ import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import type { ConfirmBudget } from '../../../records/gated-metric.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import { recordedOf } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
-import { readRecordingSet, recordedRuns } from '../../../trtexec/replay/recording-set.ts';
 
 /** The build of a cell in a sweep; the first one if there are several. */
 export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, cellKey: CellKey): BuildId | null {
@@ -27,10 +27,8 @@ export async function keptEngine(
 }
 
 /** A recorded run is used once, so that there must be a run for each pair. */
-export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: number): string | null {
-  const folder = stored.program.replayFolder;
-  if (folder === null) return null;
-  const recorded = recordedRuns(readRecordingSet(folder), stored.plan, cellKey);
+export function recordedProblem({ plan, program }: StoredPlan, cellKey: CellKey, needed: number): string | null {
+  const recorded = recordedOf(plan, program.replayFolder)(cellKey);
   return recorded >= needed ? null : `${recorded} runs of it were recorded, and ${needed} are needed`;
 }
 
@@ -49,21 +47,12 @@ export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): nu
 }
 
 /**
- * Suspects in the order of the candidates; those left out before come first. A cell of several candidates is measured
- * once.
- * @param carriedOver cells with an open finding that was never measured in pairs
+ * Suspects in the order of the candidates. A cell of several candidates is measured once.
  * @param runS duration of a run of a cell in seconds
  */
-export function chooseSuspects(
-  candidates: readonly Candidate[],
-  carriedOver: ReadonlySet<CellKey>,
-  budgetS: number,
-  runS: (cellKey: CellKey) => number,
-) {
-  const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
-  const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
+export function chooseSuspects(candidates: readonly Candidate[], budgetS: number, runS: (cellKey: CellKey) => number) {
   const all = new Map<CellKey, Suspect>();
-  for (const { cellKeys, ...candidate } of inOrder) {
+  for (const { cellKeys, ...candidate } of candidates) {
     for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
   }
   let leftS = budgetS;

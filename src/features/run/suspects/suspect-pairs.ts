@@ -1,6 +1,6 @@
 import type { Io } from '../../../cli/io.ts';
 import type { LiveProgress } from '../../../run/live-progress.ts';
-import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
+import type { CachedEngine } from '../../../engines/engine-cache.ts';
 import { isSameLibrary } from '../../../engines/timing-caches.ts';
 import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import { buildOf, chooseSuspects, confirmBudgetS, keptEngine, recordedProblem } from './last-good-engine.ts';
@@ -22,9 +22,8 @@ import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
 import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
-import type { PairEngine, Side, SuspectPairs, SweepContext, Turn } from '../../../run/sweep-context.ts';
+import type { Side, SuspectPairs, SweepContext, Turn } from '../../../run/sweep-context.ts';
 import { pairResultsOf } from '../../../selection/pair-results.ts';
-import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf, pairRunsOf } from '../../../store/runs/cell-runs.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
@@ -35,11 +34,8 @@ import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
 import { profileArgs } from '../../../trtexec/arguments/spell-args.ts';
 
-export interface SuspectsOf {
-  readonly db: StoreDatabase;
-  readonly sweep: Sweep;
+interface SuspectsOf extends Pick<SweepContext, 'cache' | 'db' | 'sweep'> {
   readonly stored: StoredPlan;
-  readonly cache: EngineCache;
   readonly progress: Pick<LiveProgress, 'take'>;
 }
 
@@ -61,12 +57,7 @@ export class SweepSuspects implements SuspectPairs {
     const finished = findSweep(db, sweep.sweepId);
     if (finished === null) return [];
     this.judged = await judgedSweep(db, finished, this.io);
-    const { evidence, verdict } = this.judged;
-    const carriedOver = evidence.findings
-      .filter(
-        ({ pairs, reportedSweepId, state }) => state === 'open' && pairs === null && reportedSweepId !== sweep.sweepId,
-      )
-      .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
+    const { verdict } = this.judged;
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
     // Other programs than trtexec load their models themselves.
     const isOurs = (key: CellKey): boolean => timedRunOf(stored.plan, key)?.harness === null;
@@ -74,7 +65,7 @@ export class SweepSuspects implements SuspectPairs {
       ...candidate,
       cellKeys: candidate.cellKeys.filter(isOurs),
     }));
-    const { chosen, leftOut } = chooseSuspects(candidates, new Set(carriedOver), budgetS, (key) => this.runS(key));
+    const { chosen, leftOut } = chooseSuspects(candidates, budgetS, (key) => this.runS(key));
     const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
     const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
@@ -223,13 +214,14 @@ export class SweepSuspects implements SuspectPairs {
   }
 }
 
-interface EngineTurn extends Omit<PairEngine, 'isCold'> {
+interface EngineTurn {
+  readonly engine: CachedEngine;
   /** A timed run of the cell, as planned for the program that loads the engine. */
   readonly run: PlannedRun;
 }
 
-function turnOf(side: Side, { run, ...pair }: EngineTurn, repeat: number, isCold: boolean): Turn {
-  return { side, run: { ...run, role: 'pair', repeat }, pair: { ...pair, isCold } };
+function turnOf(side: Side, { engine, run }: EngineTurn, repeat: number, isCold: boolean): Turn {
+  return { side, run: { ...run, role: 'pair', repeat }, pair: { engine, isCold } };
 }
 
 /** Whether the program of the newest sweep can run the engine of an earlier one. */
