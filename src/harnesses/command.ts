@@ -1,3 +1,5 @@
+import { Script } from 'node:vm';
+
 import * as z from 'zod';
 
 import { errorText } from '../errors.ts';
@@ -138,6 +140,11 @@ function resultOf(
   return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 
+const PATTERN_MS = 5000;
+const FIND_ALL = new Script(
+  `[...text.matchAll(new RegExp(pattern, 'gm'))].map(([, group = '']) => group.replaceAll(/\\s/g, '')).join('\\n')`,
+);
+
 /** The objects of a text: one per line for JSON lines, otherwise the whole text or its last line that is an object. */
 function objectsIn(text: string, isLines: boolean): object[] | string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
@@ -173,10 +180,19 @@ function at(value: unknown, path: string): unknown {
 /** Matches 12,75, whose comma cannot separate thousands. */
 const DECIMAL_COMMA = /^[-+]?\d+,(?!\d{3}$)\d+$/;
 
-/** The numbers that a pattern finds; a text if something is wrong. */
+/**
+ * The numbers that a pattern finds. Aborts a user's pattern that backtracks without end.
+ * @returns a text if something is wrong
+ */
 function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | string {
-  const found = pattern === undefined ? [] : [...text.matchAll(new RegExp(pattern, 'gm'))];
-  const groups = found.map(([, group = '']) => group.replaceAll(/\s/g, ''));
+  if (pattern === undefined) return [];
+  let groups: string[];
+  try {
+    const found: unknown = FIND_ALL.runInNewContext({ text, pattern }, { timeout: PATTERN_MS });
+    groups = String(found).split('\n');
+  } catch {
+    return `was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
+  }
   const unclear = groups.find((group) => DECIMAL_COMMA.test(group));
   if (unclear !== undefined) return `finds ${unclear}, which is not a number: a decimal point is needed`;
   return groups.flatMap((group) => {

@@ -66,10 +66,15 @@ export class TimesReader {
   }
 }
 
-/** Whole rows with commas in between. */
+/** Whole rows with commas in between. trtexec writes `nan` and `inf` as C++ does, which is not JSON. */
 function rowsIn(text: string, before: number): readonly unknown[] {
-  const rows = parseJson(`[${text}]`, `not JSON after row ${before}: ${text.slice(0, 60)}`);
-  return Array.isArray(rows) ? rows : [];
+  try {
+    return JSON.parse(`[${text}]`);
+  } catch {
+    const mended = text.replace(/:\s*-?(?:nan|inf)\b/gi, ': null');
+    const rows = parseJson(`[${mended}]`, `not JSON after row ${before}: ${text.slice(0, 60)}`);
+    return Array.isArray(rows) ? rows : [];
+  }
 }
 
 type LoggedQueries = Pick<TrtexecRun, 'measurement' | 'queries' | 'tensorrtVersion'>;

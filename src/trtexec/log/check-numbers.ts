@@ -124,15 +124,27 @@ function lackingLine(version: TensorrtVersion | null, found: Statistics): string
   return other === undefined ? null : `its lines have different percentiles: ${first} and ${other}`;
 }
 
-/** The first number of a line that is not between its minimum and its maximum. */
+/** From this percentile on, index n - 1 - trunc((1 - p) n) never gives a value below the median. */
+const UPPER_PERCENT = 75;
+
 function disorder(found: Statistics): string | null {
   for (const metric of TIMED_METRICS) {
-    const { min = 0, max = 0, mean = null, median = 0, percentiles = {} } = found[metric] ?? {};
-    const inner = { median, mean: mean ?? median, ...percentiles };
-    const wrong = Object.entries(inner).find(([, ms]) => ms < min * (1 - PRINTED) || ms > max * (1 + PRINTED));
-    if (wrong === undefined) continue;
-    const name = wrong[0] in percentiles ? `percentile(${wrong[0]}%)` : wrong[0];
-    return `the ${name} of ${METRIC_NAMES[metric]} is ${wrong[1]} ms, its minimum ${min} ms, its maximum ${max} ms`;
+    const one = found[metric];
+    if (one === undefined) continue;
+    const at = (name: 'max' | 'mean' | 'median' | 'min') => ({ name, value: one[name] ?? one.median });
+    const percentiles = Object.entries(one.percentiles)
+      .map(([percent, value]) => ({ percent: Number(percent), name: `percentile(${percent}%)`, value }))
+      .toSorted((a, b) => a.percent - b.percent);
+    const upper = percentiles.filter(({ percent }) => percent >= UPPER_PERCENT);
+    const chains = [[at('min'), at('median'), ...upper, at('max')], percentiles, [at('min'), at('mean'), at('max')]];
+    for (const chain of chains) {
+      const wrong = chain.findIndex(({ value }, index) => value < (chain[index - 1]?.value ?? 0) * (1 - PRINTED));
+      const [low, high] = [chain[wrong - 1], chain[wrong]];
+      if (high === undefined) continue;
+      return low === undefined
+        ? `the ${high.name} of ${METRIC_NAMES[metric]} is ${high.value} ms`
+        : `the ${low.name} of ${METRIC_NAMES[metric]} is ${low.value} ms, its ${high.name} ${high.value} ms`;
+    }
   }
   return null;
 }

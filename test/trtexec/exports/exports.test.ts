@@ -191,7 +191,7 @@ describe('a recorded file', () => {
 });
 
 test.each(['-nan', 'inf', '1e999', '-1e999'])('%s is no time: the file is refused', (value) => {
-  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow(/^not JSON after row 0|^row 1: "h2dMs"/);
+  expect(() => parseTimes(file([['0', '1', value, '0.5', '1', '1']]))).toThrow('row 1: "h2dMs" is not a finite number');
 });
 
 test('any numbers that trtexec can print come back exactly', () => {

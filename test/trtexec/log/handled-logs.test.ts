@@ -19,8 +19,8 @@ describe('a run that was killed in a line, and another that was appended to its 
   test.each([
     ['a plain log', LOG, LOG.lastIndexOf('&&&&'), 331],
     ['a verbose one', VERBOSE, VERBOSE.indexOf('Starting inference'), 4999],
-  ])('%s, cut after its first line', (_name, log, end, step) => {
-    for (let at = 391; at < end; at += step) {
+  ])('%s, cut anywhere', (_name, log, end, step) => {
+    for (let at = 60; at < end; at += step) {
       const { runs } = parseTrtexecLog(log.slice(0, at) + OTHER);
       expect(runs.map(({ closingMarker, overlaps }) => [closingMarker, overlaps])).toEqual([
         [null, false],
