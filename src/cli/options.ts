@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import { parseShapes } from '../records/cell.ts';
-import type { ConfirmBudget } from '../records/gated-metric.ts';
+import { readConfirmBudget } from '../records/gated-metric.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
 import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
@@ -66,12 +66,10 @@ export const positivePercent = percentUpTo(Number.MAX_VALUE);
 const sharePercent = percentUpTo(100);
 
 /** `10%` of a sweep, or a time such as `20m`. */
-export const confirmBudget = parser((text): ConfirmBudget | null => {
-  const share = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
-  if (share !== null) return { kind: 'share', percent: Number(share[1]) };
-  const seconds = readDurationS(text);
-  return seconds === null ? null : { kind: 'time', seconds };
-}, 'must be a share of the sweep such as 10%, or a time such as 20m.');
+export const confirmBudget = parser(
+  readConfirmBudget,
+  'must be a share of the sweep such as 10%, or a time such as 20m.',
+);
 
 /** `90s`, `30m`, `1.5h`: in seconds. */
 export const duration = parser(readDurationS, 'must be a time such as 90s, 30m or 2h.');

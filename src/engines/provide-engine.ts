@@ -11,7 +11,7 @@ import type { SweepContext } from '../run/sweep-context.ts';
 import { COMPARE_BRANCH } from '../records/sweep.ts';
 import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
-import { Variants, storeFailedVariant } from '../variants/sweep-variants.ts';
+import { storeFailedVariant, type Variants, variantsOf } from '../variants/sweep-variants.ts';
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
 import { askPlanVersion, mayLoad } from '../trtexec/program/find-trtexec.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
@@ -25,7 +25,7 @@ export class EnginePool {
 
   constructor(context: SweepContext, onFailure: () => void) {
     this.builds = new Map(context.plan.builds.map((build) => [build.buildRef, build]));
-    this.variants = new Variants(context);
+    this.variants = variantsOf(context);
     this.onFailure = onFailure;
   }
 
@@ -113,7 +113,7 @@ export async function provideEngine(
   if (build.variantRef !== null && earlier.failed !== null) {
     return { kind: 'failed', outcome: earlier.failed };
   }
-  const variant = build.variantRef === null ? null : await variants.provide(build.variantRef);
+  const variant = build.variantRef === null ? null : await variants(build.variantRef);
   if (variant?.kind === 'failed') {
     const outcome = await storeFailedVariant(context, build, earlier.runId, variant);
     return { kind: 'failed', outcome };

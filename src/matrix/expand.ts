@@ -2,14 +2,13 @@ import { basename } from 'node:path';
 
 import type { SourcePosition } from '../errors.ts';
 import { PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
-import { type CoolDown, readCoolDown } from '../machine/requests.ts';
 import { coldStarts, withNeighborCells } from './matrix.ts';
 import type { MatrixCell } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
-import { readGate, readKeptBytes, readNotify } from './gate.ts';
+import { readGate, readNotify } from './gate.ts';
 import { selectCells } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, type HashedFiles, harnessFiles } from './schema/harness.ts';
@@ -69,7 +68,7 @@ export function expandMatrix(
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,
     retries: { ...MATRIX_DEFAULTS.retries, ...defined(file.retries ?? {}) },
-    coolDown: coolDownOf(file, list),
+    coolDown: file.coolDown ?? null,
     numa: file.numa ?? ('off' as const),
     slurm: file.slurm ?? {},
     gate: readGate(file, cells, list),
@@ -78,7 +77,7 @@ export function expandMatrix(
     drivers: modulesOf('drivers', file, list),
     reporters: modulesOf('reporters', file, list),
     /** Space for the last good engines. */
-    keptLastGoodBytes: readKeptBytes(file, list),
+    keptLastGoodBytes: file.engines?.keepLastGood ?? MATRIX_DEFAULTS.keptLastGoodBytes,
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     /** Points that equal an earlier cell. */
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
@@ -252,11 +251,4 @@ function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: rea
         : null,
     ),
   ].filter((note) => note !== null);
-}
-
-function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {
-  if (coolDown === undefined) return null;
-  const request = readCoolDown(coolDown);
-  if (request === null) list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
-  return request;
 }

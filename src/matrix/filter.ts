@@ -14,11 +14,6 @@ import { CELL_FIELDS, type CellFields, cellFields, type FieldValue, type MatrixC
  */
 export type Filter = (cell: CellFields) => boolean;
 
-type FilterReading =
-  | { readonly kind: 'filter'; readonly filter: Filter }
-  /** `offset` in characters, 0-based. */
-  | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
-
 interface Token {
   readonly kind: 'word' | 'quoted' | 'operator' | 'end';
   readonly text: string;
@@ -48,17 +43,14 @@ const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
 const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'].map((name) => [name, SWITCH_WORDS] as const);
 
 /** @param cells all cells; a field or word that none of them has is an error */
-export function readFilter(
-  expression: string,
-  cells: readonly CellFields[],
-  wordsOf: FieldWords = new Map(),
-): FilterReading {
+export function readFilter(expression: string, cells: readonly CellFields[], wordsOf: FieldWords = new Map()) {
   try {
     const filter = parsed(tokenize(expression), cells, new Map([...SWITCHES, ...wordsOf]));
-    return { kind: 'filter', filter };
+    return { kind: 'filter' as const, filter };
   } catch (error) {
     if (!(error instanceof FilterFault)) throw error;
-    return { kind: 'faulty', offset: error.offset, problem: error.message };
+    /** `offset` in characters, 0-based. */
+    return { kind: 'faulty' as const, offset: error.offset, problem: error.message };
   }
 }
 

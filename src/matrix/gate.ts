@@ -1,10 +1,8 @@
 import { findDriver } from '../harnesses/registry.ts';
 import { gatedMetricOf, metricNames, unknownMetric } from '../records/gated-metric.ts';
-import type { ConfirmBudget, GateLimit, GateSettings, GatedMetricId } from '../records/gated-metric.ts';
-import { readByteSize, readDurationS } from '../text/units.ts';
+import type { GateLimit, GateSettings, GatedMetricId } from '../records/gated-metric.ts';
 import { selectCells } from './filter.ts';
 import type { MatrixCell } from './matrix.ts';
-import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import type { MatrixFile } from './schema/schema.ts';
 import type { MistakeList, Placed, SourcePath } from './yaml/yaml-source.ts';
 
@@ -32,22 +30,11 @@ export function readLimit(
   if (metric === undefined) return unknownMetric(name, names);
   const { betterIs, unit: own } = gatedMetricOf(metric);
   const comparison = betterIs === 'lower' ? '<=' : '>=';
-  const scale = unit === '' ? 1 : scaleOf(unit, own);
-  const value = number === '' || scale === null ? Number.NaN : Number(number) * scale;
+  const family: Readonly<Record<string, number>> = UNITS.find((units) => own in units) ?? { [own]: 1 };
+  const scale = (family[unit || own] ?? Number.NaN) / (family[own] ?? 1);
+  const value = number === '' ? Number.NaN : Number(number) * scale;
   if (operator === comparison && Number.isFinite(value) && value >= 0) return { metric, comparison, value };
-  return `"${text}": write ${name} ${comparison} NUMBER, in ${Object.keys(familyOf(own) ?? { [own]: 1 }).join(', ')}`;
-}
-
-function familyOf(unit: string): Readonly<Record<string, number>> | undefined {
-  return UNITS.find((family) => unit in family);
-}
-
-/** Factor from `unit` to `own`; null when they measure different things. */
-function scaleOf(unit: string, own: string): number | null {
-  if (unit === own) return 1;
-  const family = familyOf(own);
-  const [from, to] = [family?.[unit], family?.[own]];
-  return from === undefined || to === undefined ? null : from / to;
+  return `"${text}": write ${name} ${comparison} NUMBER, in ${Object.keys(family).join(', ')}`;
 }
 
 /**
@@ -55,7 +42,7 @@ function scaleOf(unit: string, own: string): number | null {
  * applies to no cell.
  */
 export function readGate({ gate = {} }: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
-  const { confirmBudget, limits = [], minChange = [], owners = [], warn = [] } = gate;
+  const { limits = [], minChange = [], owners = [], warn = [] } = gate;
   const names = metricNames([...new Set(cells.flatMap(measuredBy))]);
   // Only without other mistakes is a filter without matches one.
   const areCellsWhole = list.mistakes.length === 0;
@@ -77,7 +64,7 @@ export function readGate({ gate = {} }: MatrixFile, cells: readonly MatrixCell[]
   };
   return {
     confirm: gate.confirm ?? false,
-    confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
+    confirmBudget: gate.confirmBudget ?? null,
     minChange: [minChange].flat().map((stated, index) => {
       const { filter, metric, percent } = typeof stated === 'object' ? stated : { percent: stated };
       const path = ['gate', 'minChange', index];
@@ -128,20 +115,6 @@ export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<read
   if (program === undefined) return null;
   const at = list.at(['gate', 'notify', 0]);
   return { value: [program.includes('/') ? list.pathFrom(at, program) : program, ...args], at };
-}
-
-/** The value of `engines.keepLastGood` in bytes. */
-export function readKeptBytes({ engines }: MatrixFile, list: MistakeList): number {
-  if (engines?.keepLastGood === undefined) return MATRIX_DEFAULTS.keptLastGoodBytes;
-  const bytes = readByteSize(engines.keepLastGood);
-  if (bytes === null) list.add(['engines', 'keepLastGood'], 'write a size such as 10GB or 512MiB');
-  return bytes ?? MATRIX_DEFAULTS.keptLastGoodBytes;
-}
-
-/** The schema has already checked the form. */
-function budgetOf(text: string): ConfirmBudget {
-  if (text.endsWith('%')) return { kind: 'share', percent: percentOf(text) };
-  return { kind: 'time', seconds: readDurationS(text) ?? 0 };
 }
 
 function percentOf(stated: number | string): number {

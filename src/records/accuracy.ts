@@ -26,8 +26,6 @@ export type CustomMetric = NonNullable<Accuracy['custom']>;
 
 export const INPUT_DISTRIBUTIONS = ['normal', 'uniform'] as const;
 
-export type InputDistribution = (typeof INPUT_DISTRIBUTIONS)[number];
-
 /** The inputs for both models. Accuracies on different inputs are not comparable. */
 export const accuracyInputsSchema = z.discriminatedUnion('kind', [
   z.strictObject({

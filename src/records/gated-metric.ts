@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { didYouMean } from '../text/nearest.ts';
+import { readDurationS } from '../text/units.ts';
 import { keysOf } from '../text/unknown-values.ts';
 import type { BoundBy } from './bound.ts';
 import { METRIC_IDS, type Metric, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
@@ -104,6 +105,14 @@ const confirmBudgetSchema = z.discriminatedUnion('kind', [
 ]);
 
 export type ConfirmBudget = z.infer<typeof confirmBudgetSchema>;
+
+/** Reads `10%` of a sweep, or a time such as `20m`; null for anything else. */
+export function readConfirmBudget(text: string): ConfirmBudget | null {
+  const share = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
+  if (share !== null) return { kind: 'share', percent: Number(share[1]) };
+  const seconds = readDurationS(text);
+  return seconds === null ? null : { kind: 'time', seconds };
+}
 
 /**
  * `gate:` of a matrix, as stored with its sweeps; excludes programs. Of several matching entries, the last one applies.

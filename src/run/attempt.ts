@@ -106,7 +106,7 @@ async function waitForNextTry(
   const lines = [...log.failures, ...log.errors].map(({ text }) => text);
   const passing = passingFailure(outcome, lines, sharesGpu);
   const retry = tries.length + 1;
-  const waitS = passing === null ? null : waitBeforeS(plan.retries, retry);
+  const waitS = passing === null ? null : waitBeforeS(plan.retries, retry, passing.isOverAtOnce);
   if (passing === null || waitS === null) return null;
   const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
   const ended = tryOf(outcome, number, startedAt, endedAt);
@@ -116,7 +116,7 @@ async function waitForNextTry(
   }
   const why = reason === null ? '' : ` (${reason})`;
   const when = waitS === 0 ? 'at once' : `in ${waitS} s`;
-  onNote(`${attempt.label}: ${passing}${why}; tried again ${when} (retry ${retry} of ${plan.retries.times})`);
+  onNote(`${attempt.label}: ${passing.what}${why}; tried again ${when} (retry ${retry} of ${plan.retries.times})`);
   await pause(waitS * 1000, undefined, { signal }).catch(() => {
     throw new InterruptedError('interrupted');
   });

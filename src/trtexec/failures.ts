@@ -24,6 +24,8 @@ interface PassingFailure {
   readonly pattern: RegExp;
   /** Only if another process held GPU memory. Otherwise the run needs more memory than there is, and always fails. */
   readonly onlyOnSharedGpu?: true;
+  /** The cause is gone when the process has ended: waiting does not help. */
+  readonly isOverAtOnce?: true;
 }
 
 /**
@@ -54,6 +56,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
   {
     // cudaErrorNotReady: trtexec's profiler sometimes reads an event that is not recorded yet.
     what: 'the device was not ready',
+    isOverAtOnce: true,
     pattern: /device not ready|cudaErrorNotReady|CUDA_ERROR_NOT_READY|Cuda failure: 600\s*$|with error: 600\b/i,
   },
   {
@@ -75,13 +78,15 @@ const OF_PHASE: readonly FailureReason[] = ['buildFailed', 'buildFailedSilently'
 export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean) {
   if (outcome.kind !== 'failed' || ![...OF_GPU, ...OF_PHASE].includes(outcome.reason)) return null;
   const possible = PASSING_FAILURES.filter(({ onlyOnSharedGpu }) => sharesGpu || onlyOnSharedGpu !== true);
-  return possible.find(({ pattern }) => lines.some((line) => pattern.test(line)))?.what ?? null;
+  const found = possible.find(({ pattern }) => lines.some((line) => pattern.test(line)));
+  return found === undefined ? null : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
 }
 
 const LONGEST_WAIT_S = 600;
 
 /** Wait before a retry in seconds; the first retry is number 1. Null when no retries are left. */
-export function waitBeforeS({ times, waitS }: Retries, retry: number): number | null {
+export function waitBeforeS({ times, waitS }: Retries, retry: number, isOverAtOnce = false): number | null {
   if (retry > times) return null;
-  return Math.min(Math.max(LONGEST_WAIT_S, waitS), waitS * 4 ** (retry - 1));
+  const longestS = Math.max(LONGEST_WAIT_S, waitS);
+  return isOverAtOnce ? 0 : Math.min(longestS, waitS * 4 ** (retry - 1));
 }

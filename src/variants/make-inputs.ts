@@ -26,12 +26,6 @@ export interface InputRecipe {
   readonly integers: IntegerRange | null;
 }
 
-interface MadeInput extends SizedInput {
-  readonly file: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
 /** This file next to the inputs says how they were made. */
 const INPUTS_MANIFEST = 'inputs.json';
 
@@ -45,9 +39,9 @@ export async function makeInputs(
   inputs: readonly SizedInput[],
   recipe: InputRecipe,
   signal: AbortSignal,
-): Promise<MadeInput[]> {
+) {
   await mkdir(folder, { recursive: true });
-  const made: MadeInput[] = [];
+  const made: (SizedInput & { readonly file: string; readonly bytes: number; readonly sha256: string })[] = [];
   for (const { elementType, name, shape } of inputs) {
     const file = fileName(name, elementType);
     const path = join(folder, file);

@@ -14,41 +14,29 @@ import { problemOf } from '../records/conversion.ts';
 import { provideVariant, type VariantState } from './variants.ts';
 import type { RunId } from '../records/scalars.ts';
 
-/** The variants of one sweep. Each is made at most once, however many engines need it. */
-export class Variants {
-  private readonly context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>;
-  private readonly states = new Map<string, Promise<VariantState>>();
-
-  constructor(context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>) {
-    this.context = context;
-  }
-
-  /** Several workers may ask at the same time: the first one starts it, and all wait for it. */
-  provide(variantRef: string): Promise<VariantState> {
-    const known = this.states.get(variantRef) ?? this.make(variantRef);
-    // Every caller gets the error. Without this line an unhandled rejection would end the program.
-    known.catch(() => {});
-    this.states.set(variantRef, known);
-    return known;
-  }
-
-  private async make(variantRef: string): Promise<VariantState> {
-    const { onEvent, plan, variants } = this.context;
+/** Provides the variants of one sweep. Each is made at most once, however many engines and workers ask for it. */
+export function variantsOf({ onEvent, plan, variants }: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>) {
+  const make = async (variantRef: string): Promise<VariantState> => {
     const variant = plan.variants.find((planned) => planned.variantRef === variantRef);
-    if (variant === undefined || variants === null) {
-      throw new Error(`no worker makes the variant ${variantRef}`);
-    }
+    if (variant === undefined || variants === null) throw new Error(`no worker makes the variant ${variantRef}`);
     const state = await provideVariant(variants, variant);
     if (state.kind === 'ready') {
       const { how, record, wallS } = state;
       onEvent({ kind: 'variantReady', variant, how, wallS, converted: record.converted });
-    } else {
-      const { failure, folder } = state;
-      onEvent({ kind: 'variantFailed', variant, problem: problemOf(failure), folder });
-    }
+    } else onEvent({ kind: 'variantFailed', variant, problem: problemOf(state.failure), folder: state.folder });
     return state;
-  }
+  };
+  const states = new Map<string, Promise<VariantState>>();
+  return (variantRef: string): Promise<VariantState> => {
+    const known = states.get(variantRef) ?? make(variantRef);
+    // Every caller gets the error. Without this line an unhandled rejection would end the program.
+    known.catch(() => {});
+    states.set(variantRef, known);
+    return known;
+  };
 }
+
+export type Variants = ReturnType<typeof variantsOf>;
 
 /** Stores a failed build with the conversion log, so that the cells show why they have no engine. */
 export async function storeFailedVariant(

@@ -195,10 +195,15 @@ test('extends lays one file over another, key by key', () => {
   expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
 });
 
-test('null takes a value of the extended matrix away, or unsets a variable', () => {
-  const base = oneModel(PLAIN, 'run: {durationS: 5}');
-  const shorter = matrixFrom({ 'm.yaml': 'extends: base.yaml\nrun: {durationS: null}\n', 'base.yaml': base });
-  expect(shorter.cells[0]?.method.durationS).toBe(3);
+test('a key of a matrix replaces what it excludes in the matrix that it extends, and null takes a value away', () => {
+  const methodOver = (base: string, own: string) => {
+    const texts = { 'm.yaml': `extends: base.yaml\nrun: ${own}\n`, 'base.yaml': oneModel(PLAIN, `run: ${base}`) };
+    const { durationS, iterations, warmUpMs } = matrixFrom(texts).cells[0]?.method ?? {};
+    return [durationS, iterations, warmUpMs];
+  };
+  expect(methodOver('{durationS: 5, warmUpMs: 9}', '{capture: 3}')).toEqual([0, 3, 0]);
+  expect(methodOver('{capture: 3}', '{durationS: 5}')).toEqual([5, 10, 200]);
+  expect(methodOver('{durationS: 5}', '{durationS: null}')).toEqual([3, 10, 200]);
   const axes = (value: string) => `axes: {precision: fp16, batch: 8, env: {A: ${value}}}`;
   const unset = { 'm.yaml': `extends: base.yaml\n${axes('null')}\n`, 'base.yaml': oneModel(axes('1')) };
   expect(matrixFrom(unset).cells.map(({ env }) => env)).toEqual([{ A: null }]);

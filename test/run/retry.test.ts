@@ -121,6 +121,23 @@ async function sweepOfFailuresShown(troubles: readonly Trouble[], batches: reado
   return { ...result, db, ask, repeated: args };
 }
 
+describe('a profile run whose device was not ready', { timeout: 180_000 }, () => {
+  const trouble = { when: '--dumpProfile', does: 'deviceNotReady' };
+
+  test('is tried again at once, whatever the wait', async () => {
+    const { code, db, stderr } = await sweepOfFailuresShown([{ ...trouble, times: 1 }]);
+    expect(stderr).toContain('the device was not ready (cudaError); tried again at once (retry 1 of 1)');
+    expect(code).toBe(0);
+    expect(
+      queryStore(
+        db,
+        `SELECT attempt, attempts.reason FROM attempts JOIN runs USING (run_id)
+        WHERE runs.role = 'profile' ORDER BY attempt`,
+      ),
+    ).toHaveLength(2);
+  });
+});
+
 describe('a plugin that is missing', { timeout: 180_000 }, () => {
   const plugin = { when: '--saveEngine', does: 'noPlugin' };
   const line = 'Cannot find plugin: MyPlugin_TRT, version: 1';

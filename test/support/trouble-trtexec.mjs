@@ -73,6 +73,7 @@ const FAILURES = {
   lost: '[11/21/2026-07:33:53] [E] [TRT] 1: [defaultAllocator.cpp] Error Code 1: Cuda Runtime (GPU is lost)',
   notReady: 'Cuda failure: system not yet initialized',
   outOfMemory: 'Cuda failure: out of memory',
+  deviceNotReady: 'Cuda failure: device not ready',
   // As 10.6 prints it of a plugin that nobody registered.
   noPlugin: `[11/22/2026-12:29:57] [E] [TRT] IPluginRegistry::getCreator: Error Code 4: API Usage Error (Cannot find plugin: MyPlugin_TRT, version: 1, namespace:.)
 [11/22/2026-12:29:57] [E] Failed to parse onnx file`,

@@ -9,7 +9,6 @@ describe('can pass', () => {
   test.each([
     ['Cuda failure: all CUDA-capable devices are busy or unavailable', 'the GPU was busy'],
     ['Cuda failure: 46', 'the GPU was busy'],
-    ['Cuda failure: 600', 'the device was not ready'],
     [
       'Cuda failure: the remote procedural call between the MPS server and the MPS client failed; MPS server is not ready to accept new MPS client requests',
       'the MPS server was not ready',
@@ -18,11 +17,22 @@ describe('can pass', () => {
     ['Error Code 1: Cuda Runtime (initialization error)', 'CUDA was not ready'],
     ['NVRM: Xid (PCI:0000:07:00): 79, GPU has fallen off the bus.', 'the GPU was lost'],
     ['Cuda failure: uncorrectable ECC error encountered', 'the GPU was lost'],
-  ])('%s', (line, what) => expect(passingFailure(failed('cudaError'), [line], false)).toBe(what));
+  ])('%s', (line, what) => expect(passingFailure(failed('cudaError'), [line], false)?.what).toBe(what));
+
+  test.each([
+    ['Cuda failure: 600', true],
+    ['Error Code 1: Cuda Runtime (device not ready)', true],
+    ['Cuda failure: system not yet initialized', false],
+  ])('%s: at once: %s', (line, isOverAtOnce) => {
+    expect(passingFailure(failed('cudaError'), [line], false)?.isOverAtOnce).toBe(isOverAtOnce);
+    const retries = { times: 2, waitS: 30 };
+    expect(waitBeforeS(retries, 2, isOverAtOnce)).toBe(isOverAtOnce ? 0 : 120);
+    expect(waitBeforeS(retries, 3, isOverAtOnce)).toBeNull();
+  });
 
   test('out of memory, when others hold memory of the GPU', () => {
     const line = 'Cuda failure: out of memory';
-    expect(passingFailure(failed('outOfMemory'), [line], true)).toBe('memory of the GPU was taken by others');
+    expect(passingFailure(failed('outOfMemory'), [line], true)?.what).toBe('memory of the GPU was taken by others');
     expect(passingFailure(failed('outOfMemory'), [line], false)).toBeNull();
   });
 });

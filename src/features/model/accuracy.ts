@@ -14,7 +14,7 @@ import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
 import { comparePair, filesOfCells, isExport, pairsOfMatrix } from './compare-pair.ts';
-import type { AccuracyPair, MatrixPairs } from './compare-pair.ts';
+import type { AccuracyPair } from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -37,11 +37,10 @@ export async function compareAccuracy(
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
   const data = options.data === undefined ? null : resolve(io.cwd, options.data);
-  const { batch, distribution, samples = null, seed } = options;
   const { cwd, env, signal, spawn } = io;
   const helper = { cwd, env, spawn, signal, timeoutMs: options.timeout * 1000 };
   const python = pythonOf(options.python, env);
-  const settings = { batch, data, distribution, helper, metricCommand, python, samples, seed };
+  const settings = { ...options, data, helper, metricCommand, python };
   const compared: Compared[] = [];
   for (const pair of pairs) {
     signal.throwIfAborted();
@@ -66,12 +65,7 @@ interface Compared {
 /**
  * The pairs to compare. `matrix` is the name of the matrix, null for two files; `metricCommand` is the user's command.
  */
-async function requestedPairs(
-  first: string,
-  words: readonly string[],
-  options: AccuracyOptions,
-  io: Io,
-): Promise<MatrixPairs & { readonly matrix: string | null; readonly metricCommand: readonly string[] }> {
+async function requestedPairs(first: string, words: readonly string[], options: AccuracyOptions, io: Io) {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);

@@ -8,13 +8,14 @@ import { hashModel } from '../../files/hashes.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import type { Accuracy, CustomMetric, InputDistribution } from '../../records/accuracy.ts';
+import type { Accuracy, CustomMetric } from '../../records/accuracy.ts';
 import type { Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
 import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { type HelperContext, askHelper, runProgram } from '../../tools/python/helper.ts';
 import type { VariantCache } from '../../variants/variant-cache.ts';
 import { findMade } from '../../variants/variants.ts';
+import type { AccuracyOptions } from './command.ts';
 import type { ComparedRow } from './output.ts';
 
 const NEEDS = 'numpy and onnxruntime';
@@ -39,16 +40,10 @@ export const COMPARISON = {
   }),
 };
 
-/** Common to all comparisons of a command. */
-interface ComparisonSettings {
+/** The options of the command, with the facts that it takes from them. */
+interface ComparisonSettings extends Pick<AccuracyOptions, 'batch' | 'distribution' | 'samples' | 'seed'> {
   /** An npz or npy file; null for random values. */
   readonly data: string | null;
-  /** Null for all samples of the file. */
-  readonly samples: number | null;
-  readonly seed: number;
-  readonly distribution: InputDistribution;
-  /** Size of an open batch. */
-  readonly batch: number;
   readonly python: string;
   /** The user's command; `{model}` becomes the path of an ONNX file. */
   readonly metricCommand: readonly string[];
@@ -57,9 +52,7 @@ interface ComparisonSettings {
 
 type Comparison = Pick<ComparedRow, 'referenceSha256' | 'variantSha256' | 'inputs' | 'versions' | 'accuracy'>;
 
-interface Failure {
-  readonly problem: string;
-}
+type Failure = { readonly problem: string };
 
 const DEFAULT_SAMPLES = 64;
 
@@ -157,12 +150,6 @@ export interface AccuracyPair {
   readonly shapes: Shapes;
 }
 
-export interface MatrixPairs {
-  readonly pairs: readonly AccuracyPair[];
-  /** Precisions without a file to compare. */
-  readonly notes: readonly string[];
-}
-
 /** Returns the ONNX file of a cell's engine; null if there is none yet. */
 type VariantFile = (entry: MatrixCell) => string | null;
 
@@ -184,7 +171,7 @@ export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantC
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
 /** Pairs the variants of each model with its reference: the base model or its FP32 file, else its FP16 file. */
-export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
+export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile) {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();
   for (const [model, own] of Map.groupBy(cells, ({ cell }) => cell.model)) {
@@ -214,6 +201,7 @@ export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf:
       });
     }
   }
+  /** `notes` name precisions without a file to compare. */
   return { pairs: [...pairs.values()], notes: [...notes] };
 }
 

@@ -4,7 +4,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
 import { onnxProblem } from '../../selection/find-runs.ts';
 import { printable, shortList } from '../../text/printable.ts';
-import { shellQuote } from '../../text/shell-quote.ts';
+import { shellQuote, yamlText } from '../../text/shell-quote.ts';
 import type { OnnxDimension, OnnxFacts } from '../../tools/onnx/facts.ts';
 import { isDynamic, openShapes, opCountsText, opName, shapeText } from '../../tools/onnx/facts.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
@@ -51,7 +51,7 @@ function suggestedShapes({ inputs }: OnnxFacts) {
   const dynamic = inputs.filter((input) => input.shape !== null && isDynamic(input));
   if (dynamic.length === 0) return { shapes: 'static', trtexecFlag: null };
   const templates = dynamic.map(
-    ({ name, shape }) => `${yamlKey(name)}: [${(shape ?? []).map(matrixDimension).join(', ')}]`,
+    ({ name, shape }) => `${yamlText(name)}: [${(shape ?? []).map(matrixDimension).join(', ')}]`,
   );
   return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${openShapes(inputs)}`) };
 }
@@ -62,10 +62,6 @@ function matrixDimension(dimension: OnnxDimension, place: number): string {
   if (dimension === null) return place === 0 ? 'batch' : `dim${place}`;
   const word = dimension.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, '_');
   return /[A-Za-z]/.test(word) ? word : `dim${place}`;
-}
-
-function yamlKey(name: string): string {
-  return /^[A-Za-z_][\w./-]*$/.test(name) ? name : JSON.stringify(name);
 }
 
 function inspectText(facts: InspectOutput, look: Look): string[] {

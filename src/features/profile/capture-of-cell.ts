@@ -42,7 +42,7 @@ import {
 } from '../../tools/nsys/nsys-args.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { converterFor } from '../../variants/converter.ts';
-import { Variants } from '../../variants/sweep-variants.ts';
+import { variantsOf } from '../../variants/sweep-variants.ts';
 import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
 import { type CaptureTarget, type ProfileOutput, notCaptured, nsysSteps } from './target.ts';
@@ -175,7 +175,7 @@ async function withEngine(
     const prepared = { sweep, stored, program, converter, machines: [machine] as const };
     const [worker] = await openWorkers(store, prepared, cache, io, (event) => progress.take(event));
     const context = { ...worker, mayChangeEngines: true };
-    const state = await provideEngine(context, build, new Variants(context));
+    const state = await provideEngine(context, build, variantsOf(context));
     if (state.kind === 'failed') {
       throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`);
     }

@@ -133,7 +133,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
-    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : [])],
+    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : []), ...coarselyTimed(cells)],
     retries: matrix.retries,
   };
 }
@@ -151,6 +151,16 @@ function notProfiled(cells: readonly MatrixCell[]): string[] {
   if (length === 0) return [];
   const which = length === 1 ? '1 cell has' : `${length} cells have`;
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
+}
+
+/** From 2^13 ms on, float32 milliseconds since the start, whose differences trtexec reports, are 2^-10 ms apart. */
+const FINE_S = 8;
+
+function coarselyTimed(cells: readonly MatrixCell[]): string[] {
+  const { length } = cells.filter((entry) => isOfTrtexec(entry) && entry.method.durationS > FINE_S);
+  if (length === 0) return [];
+  const what = `${length === 1 ? '1 cell has' : `${length} cells have`} durationS above ${FINE_S}`;
+  return [`${what}: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer`];
 }
 
 /** Items measured consecutively: both sides of an experiment with the same build. */

@@ -11,9 +11,11 @@ import {
   SPARSITIES,
   WEIGHTS,
 } from '../../records/axis.ts';
-import { CPU_SET } from '../../machine/requests.ts';
+import { CPU_SET, readCoolDown } from '../../machine/requests.ts';
 import { PRECISIONS, PRECISION_ROUTES } from '../../records/cell.ts';
+import { readConfirmBudget } from '../../records/gated-metric.ts';
 import { LONGEST_NOTE } from '../../text/printable.ts';
+import { readByteSize } from '../../text/units.ts';
 import { conversionSchema } from '../../records/conversion.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
@@ -25,6 +27,17 @@ import { slurmSchema } from './slurm-schema.ts';
 const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
 
 const wholeFrom = (least: number) => z.number().int().min(least);
+
+/** A text that `read` understands; it returns null for any other. */
+const readBy = <Value>(read: (text: string) => Value | null, problem: string, about: string) =>
+  z
+    .string()
+    .describe(about)
+    .transform((text, { addIssue }) => {
+      const value = read(text);
+      if (value === null) addIssue({ code: 'custom', message: problem });
+      return value ?? z.NEVER;
+    });
 
 const onOff = z
   .union([z.boolean(), z.enum(['on', 'off'])])
@@ -315,7 +328,8 @@ const gateSchema = z
     confirmBudget: z
       .string()
       .regex(/^\d+(?:\.\d+)?\s*(?:%|s|m|h)$/, 'write a share of the sweep such as 10%, or a time such as 20m')
-      .describe('Time for these pairs: a share of the sweep (10%) or a time (20m). Default: 10%'),
+      .describe('Time for these pairs: a share of the sweep (10%) or a time (20m). Default: 10%')
+      .transform(readConfirmBudget),
     minChange: z
       .union([percent, z.array(minChange).min(1)])
       .describe('Smaller changes of a time, a throughput or a size are not reported. Default: what can be detected'),
@@ -344,7 +358,11 @@ const gateSchema = z
 
 const enginesSchema = z
   .strictObject({
-    keepLastGood: z.string().describe('Space for the last good engine of each cell, as 10GB. Default: 10GB'),
+    keepLastGood: readBy(
+      readByteSize,
+      'write a size such as 10GB or 512MiB',
+      'Space for the last good engine of each cell, as 10GB. Default: 10GB',
+    ),
   })
   .partial()
   .describe('Engines to keep so that they can be measured again');
@@ -411,11 +429,11 @@ export const matrixSchema = z
       .describe(
         'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
       ),
-    coolDown: z
-      .string()
-      .describe(
-        'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C). Default: do not wait',
-      ),
+    coolDown: readBy(
+      readCoolDown,
+      'write a time such as 10s, or a temperature such as 45C',
+      'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C). Default: do not wait',
+    ),
     numa: z
       .union([
         z.enum(['auto', 'off']),

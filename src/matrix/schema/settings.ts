@@ -36,10 +36,10 @@ export function readBuild(
   const build = mergeBuild(file.build, model.build);
   const allowsUnknown = file.allowUnknownFlags === true;
   const ownPath = [...model.path, 'build', 'flags'];
-  const flags = {
+  const stated = {
+    ...limitFlags(model, build, list),
     ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
     ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
-    ...flagsOfPoint(point, actsInBuild, list),
   };
   return {
     source,
@@ -50,7 +50,7 @@ export function readBuild(
     /** Verbose log of the builder; it does not affect the identity of the engine. */
     isVerbose: build.verbose ?? false,
     plugins: readPlugins(file, model, list),
-    flags: { ...limitFlags(model, build, flags, list), ...flags },
+    flags: withAxes(stated, point, actsInBuild, list),
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
     firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
@@ -98,20 +98,23 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
       ...Object.fromEntries(again),
-      ...readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list),
-      ...flagsOfPoint(point, actsInRun, list),
+      ...withAxes(readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list), point, actsInRun, list),
     },
   };
 }
 
 export type RunMethod = ReturnType<typeof readMethod>;
 
-function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
-  return Object.fromEntries(
-    pointFlags(point)
-      .filter(({ flag }) => acts(flag))
-      .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at, list)], at }]),
-  );
+/** Adds the options on axes. One in two places is a mistake: the cell would not say which of the two was used. */
+function withAxes(stated: Flags, point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
+  const flags = { ...stated };
+  for (const { at, flag, value } of pointFlags(point)) {
+    if (!acts(flag)) continue;
+    const other = flags[flag];
+    if (other !== undefined) list.addAt(other.at, `${flag} is on an axis already: state one of the two`);
+    flags[flag] = { value: [flagText(flag, value, at, list)], at };
+  }
+  return flags;
 }
 
 /** The plugins of the model, if it states any; else those of the file. */
@@ -137,11 +140,10 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList) {
 const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
- * Builder limits as options with their positions. A limit that is also on an axis is a mistake, as for flags: the cell
- * would not say which of the two was used.
+ * Builder limits as options with their positions.
  * @param build settings merged with the common ones
  */
-function limitFlags(model: MatrixModel, build: BuildFile, stated: Flags, list: MistakeList): Flags {
+function limitFlags(model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
   // Plain integers are MiB in every version, but versions read suffixes differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
@@ -150,8 +152,6 @@ function limitFlags(model: MatrixModel, build: BuildFile, stated: Flags, list: M
     limits.map((setting) => {
       const [flag, own] = [FLAG_OF[setting], model.build[setting] === undefined ? [] : model.path];
       const at = list.keyAt([...own, 'build', setting]);
-      if (stated[flag] !== undefined)
-        list.addAt(at, `${setting} is on an axis or a flag already: state one of the two`);
       return [flag, { value: [texts[setting]], at }];
     }),
   );

@@ -7,10 +7,7 @@ import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
 export const BASE_FILE = 'model.onnx';
 export const VARIANT_FILE = 'variant.onnx';
 
-export interface WantedVariant {
-  readonly label: string;
-  readonly precision: Precision;
-  readonly onnxPath: string;
+interface WantedVariant extends Pick<PlannedVariant, 'label' | 'onnxPath' | 'precision'> {
   readonly options: Conversion;
   /** Shapes of one calibration step by input; empty for a model with static shapes. */
   readonly shapes: Shapes;

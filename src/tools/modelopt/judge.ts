@@ -13,10 +13,7 @@ interface ConversionFacts {
   readonly model: string;
 }
 
-interface ConversionLog {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type ConversionLog = Readonly<Record<'stdout' | 'stderr', string>>;
 
 interface Failure {
   /** Default: `conversionFailed`. */
@@ -28,7 +25,7 @@ interface Failure {
   readonly words?: string | null;
 }
 
-interface FailureRule extends Omit<Failure, 'problem' | 'words'> {
+interface FailureRule extends Pick<Failure, 'lacks' | 'reason'> {
   /** Matches the end of standard error, which follows the logs of standard output. */
   readonly pattern: RegExp;
   readonly problem: (groups: Readonly<Record<string, string>>, facts: ConversionFacts) => string;
@@ -60,6 +57,16 @@ const FAILURE_RULES: readonly FailureRule[] = [
     pattern: /\[Errno 28\] No space left on device/,
     problem: () => 'the disk is full: about three times the size of the model must be free where variants are made',
     reason: 'diskFull',
+  },
+  {
+    pattern: /Unsupported op types in (?<mode>\w+) mode: '?\{(?<what>[^}]*)\}'?/,
+    problem: ({ mode, what }) => `${mode} cannot quantize the operator ${what}`,
+  },
+  {
+    pattern: /Invalid input shape: \{(?<what>[^}]*)\}/,
+    problem: ({ what }) =>
+      `a dynamic dimension was calibrated as 1 (shape ${what}): state calibration: {shapes: {INPUT: 1x3x224x224}}`,
+    reason: 'shapeInvalid',
   },
   {
     pattern: /Found custom operators: \{(?<what>[^}]*)\}[\s\S]*NameError: name 'trt' is not defined/,
