@@ -115,8 +115,6 @@ export function profilingVerbosity(flags: AxisFlags): (typeof PROFILING_VERBOSIT
   return PROFILING_VERBOSITIES.find((word) => word === stated) ?? 'detailed';
 }
 
-export type NamedAxisName = keyof typeof NAMED_AXES;
-
 const BY_NAME: ReadonlyMap<string, NamedAxis> = new Map(Object.entries(NAMED_AXES));
 
 export function namedAxis(name: string): NamedAxis | undefined {

@@ -66,7 +66,7 @@ describe('what loading takes', () => {
     expect(trend.stdout.match(/"value": 0\.25/g)).toHaveLength(6);
     const pareto = await bench(['choose', '--db', db], { env: { COLUMNS: '160' } });
     expect(pareto.stdout).toContain('allocationStrategy=runtime');
-    expect(pareto.stdout).toMatch(/context MiB +load s/);
+    expect(pareto.stdout).toMatch(/context MiB +build s +load s/);
   }, 60_000);
 
   test('a refittable engine is refitted from its model, and its refit is timed', async () => {

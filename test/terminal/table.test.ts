@@ -3,7 +3,6 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 
 import { makeLook, textWidth } from '../../src/terminal/look.ts';
-import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
 
 type Row = { readonly name: string; readonly value: string; readonly note: string };
@@ -91,13 +90,4 @@ test('letters, signs, boxes and emoji are as wide as string-width says', () => {
     if (!compared.test(character) || !character.isWellFormed()) continue;
     expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
   }
-});
-
-test('a library whose name has no more than the major version is no other version', () => {
-  const text = (tensorrtLibrary: string): string =>
-    machineLines({ tensorrt: '10.6.0', tensorrtLibrary }, null, makeLook(120, false)).join('\n');
-  expect(text('10')).not.toContain('library');
-  expect(text('10.6.0')).not.toContain('library');
-  expect(text('10.5.0')).toContain('library 10.5.0');
-  expect(text('11')).toContain('library 11');
 });

@@ -1,5 +1,5 @@
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
-import { type NamedAxisName, namedWords } from '../../records/axis.ts';
+import { namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
@@ -106,8 +106,7 @@ function referenceNote(measured: readonly Row[]): string {
 
 /** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */
 export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
-  const stated = new Set<string>(choices.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
-  const costs = COSTS.filter(([, , axes]) => axes.some((axis) => stated.has(axis)));
+  const costs = choices.some(({ cell }) => namedWords(cell.axisFlags).length > 0) ? COSTS : [];
   return [
     numberColumn('items/s', (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS))),
     numberColumn('qps', (one) => derivedText(one, one.throughputQps), 7),
@@ -131,16 +130,12 @@ function isAnyChecked(choices: readonly Choice[]): boolean {
   return choices.some(({ accuracyState }) => accuracyState !== 'notChecked');
 }
 
-/** Costs are shown only where a cell has an axis that changes them. */
-const COSTS: readonly (readonly [header: string, cost: keyof Choice['costs'], axes: readonly NamedAxisName[]])[] = [
-  [
-    'build s',
-    'buildS',
-    ['builderOptimizationLevel', 'sparsity', 'auxStreams', 'memPoolSize', 'runtime', 'weights', 'weightBudget'],
-  ],
-  ['load s', 'loadS', ['loader', 'runtime', 'weights', 'weightBudget']],
-  ['refit ms', 'refitMs', ['weights']],
-  ['GPU MiB', 'memoryMib', ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize']],
+/** Costs are shown only where a cell has a named axis, such as `weights`, because most of these change them. */
+const COSTS: readonly (readonly [header: string, cost: keyof Choice['costs']])[] = [
+  ['build s', 'buildS'],
+  ['load s', 'loadS'],
+  ['refit ms', 'refitMs'],
+  ['GPU MiB', 'memoryMib'],
 ];
 
 function isFront({ dominatedBy }: Choice): boolean {

@@ -1,4 +1,4 @@
-import type { ReportLayer, ReportLayers } from '../../html/page-data.ts';
+import type { ReportLayers } from '../../html/page-data.ts';
 import type { ChangeRows } from '../../layers/diff-layers.ts';
 import { layerFactsOf, layerLabel } from '../../layers/layer-facts.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -45,17 +45,17 @@ export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweep
       sweep: sweepIds.indexOf(run.sweepId),
       iterations: run.iterations,
       totalMs: profile.total?.averageMs ?? sumMs(facts),
-      layers: rest.length === 0 ? layers : [...layers, mergedLayer(rest.length, sumMs(rest))],
+      layers:
+        rest.length === 0
+          ? layers
+          : [...layers, { ...MERGED, label: `${rest.length} smaller layers`, ms: sumMs(rest) }],
       notes: profile.notes,
     });
   }
   return found;
 }
 
-function mergedLayer(layers: number, ms: number): ReportLayer {
-  const unknown = { block: '', type: '', precision: '', tactic: '' };
-  return { label: `${layers} smaller layers`, purpose: 'smaller layers', ...unknown, ms };
-}
+const MERGED = { purpose: 'smaller layers', block: '', type: '', precision: '', tactic: '' };
 
 /** The rows of a diff, the largest change first. */
 function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows) {
