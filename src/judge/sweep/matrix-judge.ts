@@ -132,7 +132,7 @@ export class MatrixJudge {
   }
 }
 
-/** The logs of the runs of one sweep that agree, without runs far from the median. */
+/** The logs of the runs of one sweep that agree, without runs far from the median; all if they form two groups. */
 function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number | null): readonly number[] {
   if (logs.length < 2) return logs;
   const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);
@@ -142,7 +142,8 @@ function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number |
     return [isFirst ? a : b];
   }
   const middle = median(logs) ?? 0;
-  return logs.length === 2 ? logs : logs.filter((log) => Math.abs(log - middle) <= limit);
+  const near = logs.filter((log) => Math.abs(log - middle) <= limit);
+  return logs.length === 2 || near.length === 0 ? logs : near;
 }
 
 class CellReference {

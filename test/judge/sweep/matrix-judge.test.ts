@@ -120,6 +120,12 @@ it('is unclear about one run far off until a second sweep agrees, after an earli
   expect(again[10]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
 });
 
+it('judges runs that form two groups by the mean of all', () => {
+  const judge = new MatrixJudge([[]]);
+  const judgements = [[[1, 1.5, 1, 1.5]], [[1, 1.5, 1, 1.5]]].map((runs) => judge.step(runs)[0]);
+  expect(judgements[1]).toMatchObject({ verdict: 'same', change: { log: 0 } });
+});
+
 it('reports nothing in quiet histories: 20 of 12 cells with 60 sweeps', () => {
   const alarmed = Array.from({ length: 20 }, (_, index) =>
     judgeScene(60, { seed: 1001 + index }).some((sweep) =>
