@@ -91,6 +91,8 @@ function copyRunFolder(source: string, target: string): Promise<number> {
   return putInPlace(target, async (temporary) => {
     const isOwn = (path: string): boolean =>
       path === source || (lstatSync(path).isFile() && !isTemporary(basename(path)));
+    // With the default mode: a copy of a read-only folder may be removed later.
+    await mkdir(temporary);
     await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isOwn });
     return (await folderSize(temporary)).bytes;
   });

@@ -1,14 +1,15 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 
-import { errorCode } from '../errors.ts';
+import { UsageError, errorCode } from '../errors.ts';
+import { printable } from '../text/printable.ts';
 import { secretsIn } from '../text/redact.ts';
 import { plainName, writeAtomically } from '../files/files.ts';
 import { putInPlace, refuseLink } from '../files/folders.ts';
-import { RUN_MANIFEST, isTemporary } from '../files/layout.ts';
+import { RUN_MANIFEST, isTemporary, temporaryPath } from '../files/layout.ts';
 import { folderFiles } from './run-files.ts';
 import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
 
@@ -41,13 +42,16 @@ export async function compressFolder(folder: string): Promise<void> {
 
 /**
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
- * atomically; one that has the ID of the run already stays.
+ * atomically.
  * @param files target name by source path
+ * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
+ * @throws UsageError if another run has this id; a run may state its own id
  */
 export async function keepRun(
   target: string,
   files: ReadonlyMap<string, string>,
   manifest: RunManifest,
+  isContentHash: boolean,
 ): Promise<void> {
   refuseLink(dirname(target));
   try {
@@ -63,7 +67,25 @@ export async function keepRun(
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     if (!existsSync(join(target, RUN_MANIFEST))) throw error;
+    if (!isContentHash) await refuseOther(target, manifest);
   }
+}
+
+/** @throws UsageError if another run is stored in this folder */
+async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
+  const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
+  if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
+  const artefacts = printable(dirname(dirname(target)));
+  throw new UsageError(
+    `${printable(target)}: already exists and belongs to a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
+  );
+}
+
+function startOf(text: string): string | null {
+  const { manifest } = parseRunManifest(text);
+  if (manifest === null) return null;
+  const { argv, startedAt, exitCode, wallS, logIndex } = manifest;
+  return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
 /** Corrects the stated facts in `run.json` of a kept run. */
@@ -120,19 +142,22 @@ function secretsOf(env: Variables): string[] {
 async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
   // latin1: one character per byte keeps binary content unchanged.
   const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
-  await putInPlace(path, (temporary) =>
-    pipeline(async function* scrubbed() {
-      for await (const text of parts(path, bytes)) yield Buffer.from(text, 'latin1');
-    }, createWriteStream(temporary)),
-  );
+  let isFound = false;
+  for await (const part of parts(path, bytes)) isFound ||= part.isFound;
+  if (!isFound) return;
+  const temporary = temporaryPath(path);
+  await pipeline(async function* scrubbed() {
+    for await (const { text } of parts(path, bytes)) yield Buffer.from(text, 'latin1');
+  }, createWriteStream(temporary));
+  await rename(temporary, path);
 }
 
 function patternOf(secrets: readonly string[]): RegExp {
   return new RegExp(secrets.map((secret) => secret.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|'), 'g');
 }
 
-/** The content of a file without the secrets, in pieces. */
-async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<string> {
+/** The content of a file without the secrets, in pieces, and whether each piece had one. */
+async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<{ text: string; isFound: boolean }> {
   const pattern = patternOf(secrets);
   let rest = '';
   const stream: AsyncIterable<Buffer> = createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -147,7 +172,8 @@ async function* parts(path: string, secrets: readonly string[]): AsyncGenerator<
       taken = index + secret.length;
     }
     rest = text.slice(Math.max(taken, end));
-    yield scrubbed + text.slice(taken, Math.max(taken, end));
+    yield { text: scrubbed + text.slice(taken, Math.max(taken, end)), isFound: taken > 0 };
   }
-  yield rest.replace(pattern, '***');
+  const last = rest.replace(pattern, '***');
+  yield { text: last, isFound: last !== rest };
 }

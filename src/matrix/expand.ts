@@ -1,19 +1,26 @@
 import { basename } from 'node:path';
 
 import type { SourcePosition } from '../errors.ts';
-import { PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
+import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import { coldStarts, withNeighborCells } from './matrix.ts';
 import type { MatrixCell } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
-import { isDimensionAxis, type Point } from './points/axes.ts';
+import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readNotify } from './gate.ts';
 import { selectCells } from './filter.ts';
 import { MATRIX_DEFAULTS } from '../records/matrix-defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, type HashedFiles, harnessFiles } from './schema/harness.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
-import { type MatrixModel, type ReadInputs, inputsOf, reachPrecision, readModels } from './models/models.ts';
+import {
+  type EngineSource,
+  type MatrixModel,
+  type ReadInputs,
+  inputsOf,
+  reachPrecision,
+  readModels,
+} from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, Placed, SourcePath } from './yaml/yaml-source.ts';
 import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
@@ -113,11 +120,6 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
     harness !== null || template === null || model.engine !== null || runs.length === 0
       ? []
       : (buildProfiles({ template, build, path: limitsPath(file, model), runs }, list) ?? []);
-  const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => {
-    const { bytes = 0, isConstant = false } = hashed.get(value) ?? {};
-    return [input, { value, at, bytes, isConstant }] as const;
-  });
-  const inputFiles = Object.fromEntries(files);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
     const [first] = profiles;
@@ -135,13 +137,10 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
         : drivenCell(harness, model.name, shaped, hashed, list);
     if (found === null) return [];
     const { note, source, ...entry } = found;
-    const request = readBuild(file, model, point, source, profiles, list);
     return [
       {
         ...entry,
-        build: request,
-        method: readMethod(file, point, request, list),
-        inputFiles,
+        ...settingsOf(shaped, model, source, profiles, all),
         env: envOf(point),
         dimensions,
         namedShapes: shaped.template ?? {},
@@ -152,6 +151,25 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
       },
     ];
   });
+}
+
+/** How a cell is built and measured. Another harness gets no options of trtexec. */
+function settingsOf(
+  { point }: ShapedPoint,
+  model: MatrixModel,
+  source: EngineSource,
+  profiles: readonly BuildShapes[],
+  { file, hashed, list }: Expansion,
+): Pick<MatrixCell, 'build' | 'inputFiles' | 'method'> {
+  const isDriven = model.harness !== null;
+  const read = readBuild(file, model, isDriven ? new Map() : point, source, profiles, list);
+  const build = isDriven ? { ...read, flags: {}, isFrozen: false, timingCache: { kind: 'none' as const } } : read;
+  const method = readMethod(file, isDriven ? new Map() : point, build, list);
+  const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => {
+    const { bytes = 0, isConstant = false } = hashed.get(value) ?? {};
+    return [input, { value, at, bytes, isConstant }] as const;
+  });
+  return { build, method: isDriven ? { ...method, flags: {} } : method, inputFiles: Object.fromEntries(files) };
 }
 
 function cellOfPoint(

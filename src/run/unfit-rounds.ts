@@ -27,18 +27,18 @@ type EndedRun = Pick<RunRecord, 'flags' | 'outcome' | 'role'>;
  * and does not interrupt the sequence, and the round does not need its cell.
  */
 export class UnfitRounds {
-  /** The cells that a round includes. */
-  private cells = new Set<CellKey>();
+  private cells: ReadonlySet<CellKey> = new Set();
+  private readonly silent = new Set<CellKey>();
   /** The reason of the last runs, and the cell of each. */
   private row: (UnfitReasonOfRun & { readonly runs: readonly CellKey[] }) | null = null;
 
-  /** @param cellKeys cells of the next runs */
+  /** @param cellKeys cells of the next runs, all of which a round includes */
   begin(cellKeys: Iterable<CellKey>): void {
     this.cells = new Set(cellKeys);
   }
 
   skip(cellKey: CellKey): void {
-    this.cells.delete(cellKey);
+    this.silent.add(cellKey);
   }
 
   /** @returns the round that this run completes, if all its runs are unfit for one reason */
@@ -46,6 +46,7 @@ export class UnfitRounds {
     if (run.role !== 'timed') return null;
     if (run.outcome.kind === 'failed') this.skip(cellKey);
     else {
+      this.silent.delete(cellKey);
       const found = sharedReason(run);
       const before = this.row !== null && this.row.reason === found?.reason ? this.row.runs : [];
       this.row = found && { ...found, runs: [...before, cellKey] };
@@ -53,9 +54,9 @@ export class UnfitRounds {
     if (this.row === null) return null;
     const { runs } = this.row;
     const cells = new Set(runs);
+    const isWhole = [...this.cells].every((key) => cells.has(key) || this.silent.has(key));
     const isLong = runs.length >= LEAST.runs && cells.size >= LEAST.cells;
-    const isWhole = [...this.cells].every((key) => cells.has(key));
-    return isLong && isWhole ? { ...this.row, runs: runs.length, cells: cells.size } : null;
+    return isWhole && isLong ? { ...this.row, runs: runs.length, cells: cells.size } : null;
   }
 }
 

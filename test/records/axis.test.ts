@@ -110,6 +110,14 @@ test('a word and its flag are the same cell', () => {
   expect(key('memPoolSize: "workspace:1G"')).toBe(key('"--memPoolSize": "workspace:1024"'));
 });
 
+test('pools of build: and of the axis are limited together', () => {
+  const pools = 'build: {memoryPoolsMib: {dlaSRAM: 4}, optimizationLevel: 2}';
+  const { builds } = planFor('10.6', withAxis('memPoolSize: "workspace:512M"', pools));
+  expect(builds[0]?.args).toEqual(
+    expect.arrayContaining(['--builderOptimizationLevel=2', '--memPoolSize=dlaSRAM:4,workspace:512']),
+  );
+});
+
 test('labels and filters say the word', () => {
   const axes = 'runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]';
   expect(planFor('10.6', withAxis(axes)).cells.map(({ label }) => label)).toContain(
@@ -150,6 +158,12 @@ describe('an engine that was given', () => {
       'm.yaml:6:48: auxStreams acts when an engine is built, and vit has cells with a given engine: leave them out (exclude), or state the axis for other models',
     ]);
   });
+});
+
+test('weights are streamed of strongly typed engines only', () => {
+  expect(problems('10.6', withAxis('weightBudget: [off, auto]').replace('fp16: onnx', 'fp16: flag'))).toEqual([
+    'm.yaml:6:50: weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag',
+  ]);
 });
 
 describe('plugins', () => {
@@ -193,6 +207,12 @@ describe('plugins', () => {
     const plan = planFor('10.6', text);
     expect(plan.cells[0]?.cell.key).toBe(plain.cells[0]?.cell.key);
     expect(plan.builds[0]?.buildRef).not.toBe(plain.builds[0]?.buildRef);
+  });
+
+  test('what cannot be is told at its place', () => {
+    expect(problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}'))).toEqual([
+      'm.yaml:7:20: plugins.static need the full runtime, and there are cells with runtime: lean: use plugins.dynamic',
+    ]);
   });
 });
 

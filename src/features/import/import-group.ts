@@ -222,7 +222,8 @@ export class GroupImport {
     const { role, repeat, cell, provenance } = record;
     const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
     const stated = { ...manifest, omitted: [...run.exports.omitted] };
-    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated);
+    const isContent = run.manifest.runId === null;
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated, isContent);
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
     // A rejection is thrown later, in order.
     kept.catch(() => {});

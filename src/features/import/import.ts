@@ -66,7 +66,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     sources.push(...nameSources(path, found));
     return null;
   });
-  if (standalone.watched !== undefined) await checkWatched(sources, standalone);
+  await checkStandalone(sources, standalone, io);
   const git = await gitOf(options, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
@@ -234,6 +234,15 @@ function standaloneOf(options: ImportOptions, { cwd }: Io): StandaloneReading {
   const watched = telemetry === undefined ? undefined : resolve(cwd, telemetry);
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, watched, ...hints };
+}
+
+/** Checked before anything is stored, so that a mistake in one of many files leaves the store unchanged. */
+async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
+  if (standalone.watched !== undefined) await checkWatched(sources, standalone);
+  for (const { source } of sources) {
+    io.signal.throwIfAborted();
+    if (['report', 'layers'].includes(source.kind)) await readSource(source, standalone, { signal: io.signal });
+  }
 }
 
 /** @throws UsageError unless the telemetry belongs to a single log and to the GPU of that log */

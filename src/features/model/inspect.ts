@@ -53,7 +53,7 @@ function suggestedShapes({ inputs }: OnnxFacts) {
   const templates = dynamic.map(
     ({ name, shape }) => `${yamlText(name)}: [${(shape ?? []).map(matrixDimension).join(', ')}]`,
   );
-  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${openShapes(inputs)}`) };
+  return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${openShapes(dynamic)}`) };
 }
 
 /** A valid axis name for a dimension. An unnamed first dimension is most likely the batch. */

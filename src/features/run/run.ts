@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../files/files.ts';
@@ -27,6 +28,10 @@ import type { Executor, RunOptions, SweepOptions } from './command.ts';
 import { type SearchRequest, wantedSearch } from './search/search-runs.ts';
 
 export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
+  // `--resume matrix.yaml`: the option consumed the argument.
+  if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
+    return run(options.resume, { ...options, resume: true }, io, slurm);
+  }
   refuseOptions(options);
   if (options.dryRun === true) return showPlan(required(path), options, io);
   if (options.executor === 'slurm') return slurm.submit(required(path), options, io);

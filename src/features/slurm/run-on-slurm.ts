@@ -104,10 +104,17 @@ async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): 
   }
 }
 
-/** @throws UsageError when the folder is not empty */
+/** @throws UsageError when the folder is not empty, or cannot be passed to Slurm */
 function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
+  // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
+  // oxlint-disable-next-line no-control-regex -- these end lines and strings
+  if (/[\u0000-\u001f\u007f\\]/.test(path)) {
+    throw new UsageError(
+      `${printable(path)}: Slurm takes no path with a line break, a control character or a backslash; name another --run-dir`,
+    );
+  }
   if (existsSync(path) && readdirSync(path).length > 0) {
     throw new UsageError(
       `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,

@@ -54,7 +54,8 @@ export class JudgedCell {
     this.#sweeps += 1;
     const off = sweep.log - this.recent.mean;
     const away = Math.abs(sweep.log - this.home.mean);
-    if (this.#away > 2 * away) this.#returned = Math.max(this.#returned, this.#away);
+    const isShort = (this.pending?.count ?? 0) < RULES.lastingSweeps;
+    if (isShort && this.#away > 2 * away) this.#returned = Math.max(this.#returned, this.#away);
     this.#away = away;
     return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
   }

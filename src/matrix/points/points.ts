@@ -1,4 +1,4 @@
-import { namedAxis, NEIGHBOR } from '../../records/axis.ts';
+import { NAMED_AXES, namedAxis, type NamedAxis, NEIGHBOR } from '../../records/axis.ts';
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { MatrixModel } from '../models/models.ts';
@@ -35,6 +35,7 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
     ...includes,
   ];
   checkNames(places, models, list);
+  checkTwice(places, file, list);
   checkNeighbors(places, models, list);
   const shared = new Map([...defaultAxes(list), ...stated]);
   const all = models.map((model) => {
@@ -175,6 +176,26 @@ function checkNames(places: readonly Place[], models: readonly MatrixModel[], li
       if (!isDimensionAxis(name) || symbols.has(name)) continue;
       const hint = didYouMean(name, [...AXIS_NAMES, ...symbols]);
       list.addAtKey([...path, name], `axis "${name}" is neither known nor a dimension that any shapes name${hint}`);
+    }
+  }
+}
+
+/** Rejects an axis option that is also stated elsewhere, because the identity of the cell would be wrong. */
+function checkTwice(places: readonly Place[], { build, models, run }: MatrixFile, list: MistakeList): void {
+  const all: readonly (readonly [names: readonly string[], path: SourcePath])[] = [
+    ...places.map(({ axes, path }) => [[...axes.keys()], path] as const),
+    [Object.keys(build?.flags ?? {}), ['build', 'flags']],
+    [Object.keys(run?.flags ?? {}), ['run', 'flags']],
+    ...Object.entries(models).map(
+      ([name, model]) => [Object.keys(model.build?.flags ?? {}), ['models', name, 'build', 'flags']] as const,
+    ),
+  ];
+  for (const [name, axis] of Object.entries<NamedAxis>(NAMED_AXES)) {
+    if (!places.some(({ axes }) => axes.has(name))) continue;
+    for (const [names, path] of all) {
+      for (const flag of axis.flags.filter((each) => each !== name && names.includes(each))) {
+        list.addAtKey([...path, flag], `${flag} is the axis ${name} already: state one of the two`);
+      }
     }
   }
 }

@@ -329,7 +329,7 @@ const gateSchema = z
       .string()
       .regex(/^\d+(?:\.\d+)?\s*(?:%|s|m|h)$/, 'write a share of the sweep such as 10%, or a time such as 20m')
       .describe('Time for these pairs: a share of the sweep (10%) or a time (20m). Default: 10%')
-      .transform(readConfirmBudget),
+      .transform((text) => readConfirmBudget(text) ?? { kind: 'time' as const, seconds: 0 }),
     minChange: z
       .union([percent, z.array(minChange).min(1)])
       .describe('Smaller changes of a time, a throughput or a size are not reported. Default: what can be detected'),

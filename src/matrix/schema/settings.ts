@@ -36,11 +36,13 @@ export function readBuild(
   const build = mergeBuild(file.build, model.build);
   const allowsUnknown = file.allowUnknownFlags === true;
   const ownPath = [...model.path, 'build', 'flags'];
-  const stated = {
-    ...limitFlags(model, build, list),
+  const onAxes = flagsOfPoint(point, actsInBuild, list);
+  const flags = {
     ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
     ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
+    ...onAxes,
   };
+  const limits = limitFlags(model, build, flags, onAxes, list);
   return {
     source,
     profiles,
@@ -50,7 +52,7 @@ export function readBuild(
     /** Verbose log of the builder; it does not affect the identity of the engine. */
     isVerbose: build.verbose ?? false,
     plugins: readPlugins(file, model, list),
-    flags: withAxes(stated, point, actsInBuild, list),
+    flags: { ...limits, ...flags, ...limits },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
     firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
@@ -98,23 +100,20 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
       ...Object.fromEntries(again),
-      ...withAxes(readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list), point, actsInRun, list),
+      ...readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list),
+      ...flagsOfPoint(point, actsInRun, list),
     },
   };
 }
 
 export type RunMethod = ReturnType<typeof readMethod>;
 
-/** Adds the options on axes. One in two places is a mistake: the cell would not say which of the two was used. */
-function withAxes(stated: Flags, point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
-  const flags = { ...stated };
-  for (const { at, flag, value } of pointFlags(point)) {
-    if (!acts(flag)) continue;
-    const other = flags[flag];
-    if (other !== undefined) list.addAt(other.at, `${flag} is on an axis already: state one of the two`);
-    flags[flag] = { value: [flagText(flag, value, at, list)], at };
-  }
-  return flags;
+function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
+  return Object.fromEntries(
+    pointFlags(point)
+      .filter(({ flag }) => acts(flag))
+      .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at, list)], at }]),
+  );
 }
 
 /** The plugins of the model, if it states any; else those of the file. */
@@ -140,19 +139,31 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList) {
 const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
- * Builder limits as options with their positions.
+ * Builder limits as options with their positions; memory pools with those of the other flags. A limit that is also on
+ * an axis is a mistake, as for flags: the cell would not say which of the two was used.
  * @param build settings merged with the common ones
  */
-function limitFlags(model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
+function limitFlags(model: MatrixModel, build: BuildFile, flags: Flags, onAxes: Flags, list: MistakeList): Flags {
   // Plain integers are MiB in every version, but versions read suffixes differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const texts = { optimizationLevel: String(build.optimizationLevel ?? ''), memoryPoolsMib: pools.join(',') };
-  const limits = keysOf(FLAG_OF).filter((setting) => texts[setting] !== '');
-  return Object.fromEntries(
-    limits.map((setting) => {
-      const [flag, own] = [FLAG_OF[setting], model.build[setting] === undefined ? [] : model.path];
-      const at = list.keyAt([...own, 'build', setting]);
-      return [flag, { value: [texts[setting]], at }];
-    }),
-  );
+  const ownPath = [...model.path, 'build'];
+  const limits = keysOf(FLAG_OF).flatMap((setting) => {
+    const flag = FLAG_OF[setting];
+    const at = list.keyAt([...(model.build[setting] === undefined ? ['build'] : ownPath), setting]);
+    const [own, stated] = [byPool([texts[setting]]), byPool(flags[flag]?.value ?? [])];
+    const twice = onAxes[flag] && [...own.keys()].find((pool) => stated.has(pool));
+    if (twice !== undefined)
+      list.addAt(at, `${[setting, twice].filter(Boolean).join('.')} is on an axis already: state one of the two`);
+    return texts[setting] === ''
+      ? []
+      : [[flag, { value: [[...new Map([...own, ...stated]).values()].join(',')], at }] as const];
+  });
+  return Object.fromEntries(limits);
+}
+
+/** The parts of a value by pool; by '' a value that is not of pools. */
+function byPool(value: readonly string[]): Map<string, string> {
+  const parts = value.flatMap((text) => text.split(',')).filter((part) => part !== '');
+  return new Map(parts.map((part) => [part.replace(/^(\w+):.*|.*/, '$1'), part]));
 }

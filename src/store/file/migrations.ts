@@ -1,9 +1,11 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
+import { sha256OfFileSync } from '../../files/files.ts';
+import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 
 /** Time of the newest applied migration; 0 for a foreign database. */
@@ -22,7 +24,8 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 }
 
 /**
- * Copies a store next to itself before its first pending migration. An existing copy stays.
+ * Copies a store next to itself before its first pending migration. Two concurrent processes leave one copy, and an
+ * existing copy stays.
  * @returns the copy; null if there is nothing to lose
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
@@ -35,13 +38,17 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
     // Another process may have migrated the store in the meantime.
-    if (readFrom(temporary, appliedMigration) !== applied) return null;
-    let target = `${path}.before-${first.tag}`;
-    for (let number = 2; existsSync(target); number += 1) target = `${path}.before-${first.tag}.${number}`;
-    renameSync(temporary, target);
-    return target;
+    return readFrom(temporary, appliedMigration) === applied ? settle(temporary, path, first.tag) : null;
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+function settle(temporary: string, path: string, tag: string): string {
+  for (let number = 1; ; number += 1) {
+    const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
+    if (!existsSync(target) && tryLink(temporary, target)) return target;
+    if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
 }
 
@@ -60,4 +67,17 @@ function journal(migrationsFolder: string) {
 
 export function schemaTag(migrationsFolder: string): string {
   return journal(migrationsFolder).at(-1)?.tag ?? '';
+}
+
+/**
+ * Links a complete file under its final name, so that readers never see an incomplete one. False if the name is taken.
+ */
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
 }

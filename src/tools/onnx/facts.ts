@@ -91,7 +91,8 @@ export function sizedInput(
 ): SizedInput | string | null {
   const isPossible = stated === undefined || (shapeFits(shape, stated) && stated.every((size) => size > 0));
   if (!isPossible) return `${shapeText(shape)}, not ${stated.join('x')}`;
-  const sizes = stated ?? (shape ?? [null]).map((size, place) => fixedSize(size) ?? (place === 0 ? first : null));
+  if (stated === undefined && shape === null) return null;
+  const sizes = stated ?? (shape ?? []).map((size, place) => fixedSize(size) ?? (place === 0 ? first : null));
   const known = sizes.filter((size) => size !== null);
   return known.length < sizes.length ? null : { ...input, shape: known };
 }

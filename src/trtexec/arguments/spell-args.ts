@@ -178,13 +178,20 @@ function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect)
     : null;
 }
 
-function pluginFlags({ build }: MatrixCell, dialect: Dialect, phase: 'build' | 'run', mistakes: Mistake[]): string[] {
+function pluginFlags(entry: MatrixCell, dialect: Dialect, phase: 'build' | 'run', mistakes: Mistake[]): string[] {
+  const { build, cell } = entry;
   const { dynamic, serialize, static: fixed } = build.plugins;
   const spell = (flag: string, libraries: readonly Placed<string>[]): string[] => {
     const [first] = libraries;
     if (first !== undefined && !dialect.has(flag)) mistakes.push({ at: first.at, problem: dialect.lacks(flag) });
     return libraries.map(({ value }) => `${flag}=${value}`);
   };
+  const runtime = cell.axisFlags['--useRuntime'];
+  if (fixed[0] !== undefined && runtime !== undefined && runtime !== 'full') {
+    const cells = `there are cells with runtime: ${runtime}`;
+    const problem = `plugins.static need the full runtime, and ${cells}: use plugins.dynamic`;
+    mistakes.push({ at: fixed[0].at, problem });
+  }
   // Plugins inside the engine must not be loaded a second time.
   const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
   return [
