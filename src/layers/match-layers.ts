@@ -127,12 +127,11 @@ class Links<Member> {
 
   private root(member: Member): Member {
     let root = member;
-    for (
-      let parent = this.parents.get(root);
-      parent !== undefined && parent !== root;
-      parent = this.parents.get(root)
-    ) {
-      root = parent;
+    for (let parent = this.parents.get(root); parent !== undefined && parent !== root;) {
+      const next = this.parents.get(parent) ?? parent;
+      // Halves the path for the next search.
+      this.parents.set(root, next);
+      [root, parent] = [next, this.parents.get(next)];
     }
     this.parents.set(member, root);
     return root;

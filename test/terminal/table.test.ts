@@ -3,6 +3,7 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 
 import { makeLook, textWidth } from '../../src/terminal/look.ts';
+import { machineLines } from '../../src/terminal/machine-text.ts';
 import { type Column, numberColumn, renderTable } from '../../src/terminal/table.ts';
 
 type Row = { readonly name: string; readonly value: string; readonly note: string };
@@ -51,6 +52,11 @@ test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
   ],
 ])('%s', (_, width, columns, lines) => expect(at(width, columns)).toEqual(lines));
 
+test('a sentence is cut at its end', () => {
+  const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };
+  expect(at(20, [sentence], [row('', '', 'another process was on the GPU')])).toEqual(['why', 'another process was…']);
+});
+
 test('wide characters count as two columns', () => {
   const lines = at(80, COLUMNS, [row('模型', '1', 'x'), row('😀', '2', 'y'), row('e\u0301', '3', 'z')]);
   expect(lines.slice(1).map(textWidth)).toEqual([14, 14, 14]);
@@ -90,4 +96,13 @@ test('letters, signs, boxes and emoji are as wide as string-width says', () => {
     if (!compared.test(character) || !character.isWellFormed()) continue;
     expect([code.toString(16), textWidth(character)]).toEqual([code.toString(16), stringWidth(character)]);
   }
+});
+
+test('a library whose name has no more than the major version is no other version', () => {
+  const text = (tensorrtLibrary: string): string =>
+    machineLines({ tensorrt: '10.6.0', tensorrtLibrary }, null, makeLook(120, false)).join('\n');
+  expect(text('10')).not.toContain('library');
+  expect(text('10.6.0')).not.toContain('library');
+  expect(text('10.5.0')).toContain('library 10.5.0');
+  expect(text('11')).toContain('library 11');
 });

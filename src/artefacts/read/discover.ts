@@ -121,6 +121,9 @@ export async function discoverRuns(
   return found === null ? [] : [found];
 }
 
+/** Names of archives that another program must unpack. */
+const FOREIGN_NAME = /\.(?:xz|bz2)$/;
+
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
@@ -134,9 +137,10 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
-    if (!entry.isFile() || isRun) continue;
+    if (!entry.isFile() || (isRun && !FOREIGN_NAME.test(entry.name))) continue;
     try {
       const head = await headOf(path);
+      if (isRun) continue;
       const source = await sourceOf(head, hints, false);
       if (source !== null) found.push(source);
       else if (isDmon(head.text)) watched.push(path);

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { ownMetricNamed } from '../../records/metric.ts';
 import { UsageError } from '../../errors.ts';
 import {
   branchOption,
@@ -12,6 +13,15 @@ import {
   PYTHON_HELP,
 } from '../../cli/options.ts';
 import { SEARCH_AXES } from '../../judge/latency-search.ts';
+
+type LimitedLatency = 'p99' | 'median';
+
+function limitedLatency(name: string): LimitedLatency {
+  const metric = ownMetricNamed(name);
+  if (metric === 'p99Ms') return 'p99';
+  if (metric === 'latencyMs' || name === 'median') return 'median';
+  throw new InvalidArgumentError('--max-latency limits p99, or latency (the median).');
+}
 
 /** 50 % is a guess, and no number of runs gives 100 %. */
 function surePercent(text: string): number {
@@ -34,8 +44,9 @@ const define = (command: PlainCommand) =>
     .option('--max-latency <time>', 'the most throughput within this latency, such as 5ms or 800us', milliseconds)
     .addOption(
       new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
-        .choices(['p99', 'latency'] as const)
-        .default('p99' as const),
+        .choices(['p99', 'latency'])
+        .argParser(limitedLatency)
+        .default<LimitedLatency>('p99', 'p99'),
     )
     .option('--min-sqnr <db>', 'with --max-latency: only variants with at least this accuracy', positiveNumber)
     .optionsGroup('Search for the limit:')

@@ -27,8 +27,7 @@ type Candidate = NonNullable<Answer['winner']>;
 export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const chosen = await chosenDeployments(db, options, io);
-    const metric = options.metric === 'p99' ? 'p99' : 'median';
-    const limits: Limits = { maxLatencyMs: options.maxLatency, metric, minSqnrDb: options.minSqnr ?? null };
+    const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
     printResult(io, options, output, (_, look) => sloText(output, chosen, look));

@@ -13,7 +13,7 @@ import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
 import { copyInto, mayWriteStore } from '../../store/file/open-to-read.ts';
-import { openStore, type OpenStore, openUnchanged, backupStore } from '../../store/file/open.ts';
+import { asStoreError, openStore, type OpenStore, openUnchanged, backupStore } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -111,7 +111,7 @@ function openOther(path: string, ownPath: string) {
     return { readable: copy, close };
   } catch (error) {
     close();
-    throw error;
+    throw asStoreError(path, error);
   } finally {
     client.close();
   }

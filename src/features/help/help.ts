@@ -145,10 +145,13 @@ function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
   ];
 }
 
-/** Names with their texts to the right. */
+/** Names with their texts to the right, or below on a narrow terminal. */
 function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
-  const room = Math.max(24, Math.min(look.columns, WIDEST) - width - indent.length);
+  const room = Math.min(look.columns, WIDEST) - width - indent.length;
+  if (room < 24) {
+    return rows.flatMap(([name, text]) => [`${indent}${name}`, ...paragraph(text, look, `${indent}  `)]);
+  }
   return rows.flatMap(([name, text]) =>
     wrapWords(text, room).map((line, index) => `${indent}${padEnd(index === 0 ? name : '', width)}${line}`),
   );

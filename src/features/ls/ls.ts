@@ -174,7 +174,7 @@ function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Dat
         minWidth: 12,
       }),
       { header: 'cells', text: cellsOfFinding, minWidth: 12 },
-      textColumn('reason', ({ id }) => reasonOf(marks.get(id)), 7, { minWidth: 12 }),
+      textColumn('reason', ({ id }) => reasonOf(marks.get(id)), 7, { minWidth: 12, isSentence: true }),
     ],
     findings,
     look,

@@ -14,13 +14,16 @@ import { layersBetween } from '../why/index.ts';
 import { shortened } from '../../html/markup.ts';
 import { sumMs } from '../../layers/real-precision.ts';
 
-/** Maximum number of layers drawn for a cell; smaller layers are merged. */
+/** Maximum number of layers drawn for a cell; `ALL_LAYERS` is the limit over all cells. Smaller layers are merged. */
 const DRAWN_LAYERS = 240;
+const ALL_LAYERS = 12_000;
+const LEAST_LAYERS = 40;
 
 /** The newest profile of each cell, by key: one with times if there is any. */
 export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweepIds: readonly SweepId[]) {
   const keys = cells.map(({ key }) => key);
   const layerRuns = layerRunsOfCells(db, keys, sweepIds);
+  const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / layerRuns.size)));
   const found = new Map<string, ReportLayers>();
   for (const key of keys) {
     const runs = layerRuns.get(key) ?? [];
@@ -28,9 +31,9 @@ export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweep
     const profile = run === undefined ? null : profiledLayers(db, run);
     if (run === undefined || profile === null) continue;
     const facts = layerFactsOf(profile.layers).toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
-    const rest = facts.slice(DRAWN_LAYERS);
+    const rest = facts.slice(drawn);
     const layers = facts
-      .slice(0, DRAWN_LAYERS)
+      .slice(0, drawn)
       .map((layer) => ({
         label: shortened(layerLabel(layer)),
         block: shortened(layer.block ?? `no ONNX node (${layer.kind})`),

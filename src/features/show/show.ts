@@ -79,9 +79,12 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
 function mappedCells(cells: readonly CellRow[], runs: readonly CellRun[], requested: MetricId | null) {
   if (requested === null) return cells;
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
-  const mapped = cells.map(({ cell }) => {
+  const mapped = cells.flatMap(({ cell }) => {
     const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? []);
-    return { cell, metric: requested, value: median(values) };
+    // A harness without the requested metric has no value.
+    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== requested
+      ? []
+      : [{ cell, metric: requested, value: median(values) }];
   });
   if (mapped.some(({ value }) => value !== null)) return mapped;
   throw new UsageError(`--metric ${metricOf(requested).label}: no cell of this sweep has it`);

@@ -13,11 +13,12 @@ export function paretoChart({ workloads }: PageData): HTMLElement[] {
   const drawn = workloads.filter(({ points }) => points.length >= LEAST_POINTS);
   if (drawn.length === 0) return [];
   const key = 'Faint: another one is as good in everything. Hollow: accuracy not checked.';
-  return [...drawn.map(draw), element('p', { class: 'key' }, key)];
+  // One color for a precision in all charts.
+  const precisions = [...new Set(drawn.flatMap(({ points }) => points.map(({ precision }) => precision)))];
+  return [...drawn.map((workload) => draw(workload, precisions)), element('p', { class: 'key' }, key)];
 }
 
-function draw({ model, points }: PageData['workloads'][number]): HTMLElement {
-  const precisions = [...new Set(points.map(({ precision }) => precision))];
+function draw({ model, points }: PageData['workloads'][number], precisions: readonly string[]): HTMLElement {
   const chart = sized(element('div'), (width) => drawPoints(points, precisions, width));
   return element('div', {}, element('h3', {}, model.slice(0, 80)), chart, colorKey(precisions.entries()));
 }

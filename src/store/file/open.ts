@@ -71,7 +71,7 @@ export function openStoreToRead(
   if (mayWrite(path) && fullDisk(dirname(path)) === null) return openStore(path, migrationsFolder);
   const stored = openUnchanged(path, migrationsFolder, mayWrite);
   const client =
-    appliedMigration(stored) === newestMigration(migrationsFolder) ? stored : updated(stored, migrationsFolder);
+    appliedMigration(stored) === newestMigration(migrationsFolder) ? stored : updated(stored, path, migrationsFolder);
   const db = drizzle(client, { schema });
   return { db, path, isReadOnly: true, copyBefore: null, file: new StoreFile(path), close: () => client.close() };
 }
@@ -99,10 +99,12 @@ export function openUnchanged(
 }
 
 /** A migrated private copy. Closes the store. */
-function updated(client: Database.Database, migrationsFolder: string): Database.Database {
+function updated(client: Database.Database, path: string, migrationsFolder: string): Database.Database {
   try {
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
     return privateCopy((copy) => copyInto(client, copy), update);
+  } catch (error) {
+    throw asStoreError(path, error);
   } finally {
     client.close();
   }
@@ -196,7 +198,7 @@ function refuseForeign(client: Database.Database, path: string, migrationsFolder
 }
 
 /** Converts a SQLite error to one line about the file; returns other errors unchanged. */
-function asStoreError(path: string, error: unknown): unknown {
+export function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
   if (refusal === null) return error;
   const full = fullDisk(dirname(path));

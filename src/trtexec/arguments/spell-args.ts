@@ -114,6 +114,12 @@ function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
 /** The flags for a run of the engine, with those that the axes of the cell also need in this version. */
 function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
+  const budget = method.flags['--weightStreamingBudget'];
+  if (budget !== undefined && entry.cell.precisionVia === 'flag' && dialect.has('--fp16')) {
+    const problem =
+      'weights can be streamed of strongly typed engines only: reach the precision by a model that has it, not by a flag';
+    mistakes.push({ at: budget.at, problem });
+  }
   const streaming = weightStreaming(method.flags, dialect);
   const more = [...versionCompatible(entry, dialect), ...streaming, ...refit(entry, dialect, mistakes)];
   return { ...method.flags, ...Object.fromEntries(more) };

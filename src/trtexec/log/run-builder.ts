@@ -218,9 +218,7 @@ export class RunBuilder {
     this.profile = table ?? this.profile;
     this.section = table === null ? heading : 'Profile';
     if (OPTION_SECTION.test(heading)) this.sections.add(heading);
-    if (heading !== 'Performance summary') return;
-    if (this.measured !== null) this.earlierSummaries.add(JSON.stringify(this.measured));
-    this.summary = new Summary();
+    if (heading === 'Performance summary') this.summary = new Summary();
   }
 
   private readReport(message: LogMessage): void {
@@ -228,6 +226,10 @@ export class RunBuilder {
     if (this.summary.read(text)) {
       // The last complete report of a run counts.
       if (this.summary.finish() === null) return;
+      const before = this.measured;
+      if (before !== null && before !== this.summary && this.earlierSummaries.size < 2) {
+        this.earlierSummaries.add(JSON.stringify(before));
+      }
       this.measured = this.summary;
       return;
     }

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -102,10 +102,11 @@ describe('findings of before reference levels', () => {
   });
 });
 
-test('four processes bring a store up to date, and a copy of before stays', async () => {
+test('four processes that bring a store up to date leave one copy of it', async () => {
   const path = oldStore(1);
   const ended = await Promise.all(Array.from({ length: 4 }, () => benchProcess(['ls', 'sweeps', '--db', path])));
   expect(ended.map(({ code }) => code)).toEqual(ended.map(() => 0));
+  expect(filesIn(dirname(path))).toEqual(['bench.sqlite', `bench.sqlite.before-${TAGS[1]}`]);
   expect(queryStore(`${path}.before-${TAGS[1]}`, RUNS)).toHaveLength(1);
 }, 60_000);
 

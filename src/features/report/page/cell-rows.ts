@@ -83,7 +83,8 @@ export const SPARK_SWEEPS = 16;
 
 /** Pictures of the newest sweeps of each row as in `bench check`. All rows share the scale; `percent` is at its ends. */
 export function cellSparks(rows: readonly Row[]) {
-  const percent = scalePercent(rows.filter(isChange).map(({ changePercent }) => changePercent));
+  // Larger changes are marked as beyond the scale, because they would flatten all others.
+  const percent = Math.min(10, scalePercent(rows.filter(isChange).map(({ changePercent }) => changePercent)));
   const of = ({ before, report }: Row) => sparkline(report.values, SPARK_SWEEPS, { level: before, percent });
   return { percent, of };
 }
