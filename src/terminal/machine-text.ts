@@ -25,7 +25,7 @@ export function identity(environment: Facts): string[] {
     driver && `driver ${driver}`,
     cuda && `CUDA up to ${cuda}`,
     tensorrt && `TensorRT ${tensorrt}`,
-    tensorrtLibrary !== tensorrt && tensorrtLibrary && `library ${tensorrtLibrary}`,
+    tensorrtLibrary && !isVersionOf(tensorrtLibrary, tensorrt) && `library ${tensorrtLibrary}`,
     host,
   ].flatMap((part) => (part ? [String(part)] : []));
 }
@@ -37,17 +37,23 @@ function settings(environment: Facts): string[] {
   });
 }
 
-/** `SW power cap`, as nvidia-smi names it. */
-function reasonText(reason: ClockReason): string {
-  const words = reason.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.replace(/^(?:gpu|hw|sw)/, (word) => word.toUpperCase());
-}
+const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
+  gpuIdle: 'idle',
+  applicationsClocks: 'applications clocks',
+  swPowerCap: 'power cap',
+  hwSlowdown: 'hardware slowdown',
+  syncBoost: 'sync boost',
+  swThermalSlowdown: 'thermal slowdown (software)',
+  hwThermalSlowdown: 'thermal slowdown (hardware)',
+  hwPowerBrake: 'power brake',
+  displayClocks: 'display clocks',
+};
 
 export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];
-    return share === undefined ? [] : [`${reasonText(reason)} ${formatPercent(share * 100, false)} of the time`];
+    return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
   });
   const watched = [
     ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),
@@ -91,4 +97,10 @@ const NAME_WIDTH = 8;
 function parts(name: string, texts: readonly string[], { columns }: Look): string[] {
   const label = `  ${name.padEnd(NAME_WIDTH)} `;
   return texts.length === 0 ? [] : labelled(label, texts.map(printable).join(', '), columns);
+}
+
+/** The library of a wheel may have only `10` in its name, which matches 10.6.0. */
+function isVersionOf(library: unknown, tensorrt: unknown): boolean {
+  const [part, whole] = [String(library), String(tensorrt)];
+  return whole === part || whole.startsWith(`${part}.`);
 }
