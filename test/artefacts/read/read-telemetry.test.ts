@@ -62,7 +62,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const run = firstId(db, 'SELECT run_id AS id FROM runs');
     const text = (await bench(['show', run, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
     const clocks = 'watched 81 samples, SM 1815 MHz, at least 1650 MHz, memory 3201 MHz, 689.5 W, at most 692.7 W,';
-    expect(text).toContain(`${clocks} up to 52 °C, GPU busy 100 % held by SW power cap 100 % of the time`);
+    expect(text).toContain(`${clocks} up to 52 °C, GPU busy 100 % held by power cap 100 % of the time`);
   });
 
   test('gives the energy of a query and of an item: 689.53 W over 315.32 queries a second of 32 images', async () => {
