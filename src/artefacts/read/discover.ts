@@ -121,8 +121,8 @@ export async function discoverRuns(
   return found === null ? [] : [found];
 }
 
-/** Names of archives that another program must unpack. */
-const FOREIGN_NAME = /\.(?:xz|bz2)$/;
+/** Names of logs and reports in archives that another program must unpack. */
+const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?\.(?:xz|bz2)$/;
 
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
@@ -147,7 +147,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
       else if (LOG_NAME.test(head.name)) onTheWay.leftOut?.(path, leftOutKind(path));
     } catch (error) {
       if (!(error instanceof UsageError) || error instanceof TooLargeError) throw error;
-      onTheWay.packed?.(error.message);
+      if (FOREIGN_NAME.test(entry.name)) onTheWay.packed?.(error.message);
     }
   }
   // With several logs it is unknown during which one nvidia-smi ran.

@@ -112,10 +112,15 @@ function updated(client: Database.Database, path: string, migrationsFolder: stri
 
 const PEEK_TIMEOUT_MS = 200;
 
-/** Reads a store without creating or migrating it. Null if it is missing, busy, or of another version. */
+/** Reads a store without creating, copying or migrating it. Null if it is missing, busy, or of another version. */
 export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
   try {
-    return readFrom(path, (client) => read(drizzle(client, { schema })), PEEK_TIMEOUT_MS);
+    const client = new Database(path, { readonly: true, fileMustExist: true, timeout: PEEK_TIMEOUT_MS });
+    try {
+      return read(drizzle(client, { schema }));
+    } finally {
+      client.close();
+    }
   } catch {
     return null;
   }

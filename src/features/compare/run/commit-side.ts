@@ -104,12 +104,16 @@ export class CommitSide implements TurnSide {
         if (isNeeded) throw new BrokenSubjectError(`the folder ${inside} is not in this commit`);
         await mkdir(cwd, { recursive: true });
       }
-      const [stated, own] = [resolve(this.io.cwd, this.source.matrix), this.placed(this.source.matrix)];
-      if (existsSync(own) || !existsSync(stated)) return false;
-      await mkdir(dirname(own), { recursive: true });
-      await copyFile(stated, own);
-      return true;
+      return this.copyMatrix();
     });
+  }
+
+  private async copyMatrix(): Promise<boolean> {
+    const [stated, own] = [resolve(this.io.cwd, this.source.matrix), this.placed(this.source.matrix)];
+    if (existsSync(own) || !existsSync(stated)) return false;
+    await mkdir(dirname(own), { recursive: true });
+    await copyFile(stated, own);
+    return true;
   }
 
   async build(): Promise<void> {
@@ -122,6 +126,8 @@ export class CommitSide implements TurnSide {
     return this.explained(async () => {
       const { there, trtexec } = this;
       const path = this.placed(this.source.matrix);
+      // The build may have removed it, as `git clean` does.
+      await this.copyMatrix();
       if (!existsSync(path)) {
         throw new UsageError(`${printable(this.source.matrix)} is neither in this commit nor in the working tree`);
       }
