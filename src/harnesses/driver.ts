@@ -115,29 +115,31 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
+  const checked = (stated: unknown) => {
+    const { data, error } = settings.safeParse(stated);
+    const { path = [], message = 'invalid' } = error?.issues[0] ?? {};
+    return { data, path, message };
+  };
   return {
     reports: () => [],
     mark: null,
     needs: [],
     ...parts,
     metrics: (stated) => {
-      const { data } = settings.safeParse(stated);
+      const { data } = checked(stated);
       return (data && metrics?.(data)) ?? null;
     },
     files: (stated) => {
-      const { data } = settings.safeParse(stated);
+      const { data } = checked(stated);
       return (data && files?.(data)) ?? [];
     },
     plan: (stated, place) => {
-      const { data, error } = settings.safeParse(stated);
-      const [issue] = error?.issues ?? [];
-      return data === undefined ? wrong(issue?.path ?? [], issue?.message ?? 'invalid') : plan(data, place);
+      const { data, message, path } = checked(stated);
+      return data === undefined ? wrong(path, message) : plan(data, place);
     },
     read: (stated, left) => {
-      const { data, error } = settings.safeParse(stated);
-      const [issue] = error?.issues ?? [];
-      const problem = `settings of ${kind}: ${issue?.path.join('.')}: ${issue?.message}`;
-      return data === undefined ? faulty(problem) : read(data, left);
+      const { data, message, path } = checked(stated);
+      return data === undefined ? faulty(`settings of ${kind}: ${path.join('.')}: ${message}`) : read(data, left);
     },
   };
 }

@@ -85,7 +85,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
   return { open: open.map(([key]) => key), limitedBySweeps };
 }
 
-function logOf(percent: number | null = 0): number {
+function logOf(percent: number | null | undefined): number {
   return Math.log1p((percent ?? 0) / 100);
 }
 

@@ -32,6 +32,7 @@ export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweep
     if (run === undefined || profile === null) continue;
     const facts = layerFactsOf(profile.layers).toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
     const rest = facts.slice(drawn);
+    const merged = rest.length === 0 ? [] : [{ ...MERGED, label: `${rest.length} smaller layers`, ms: sumMs(rest) }];
     const layers = facts
       .slice(0, drawn)
       .map((layer) => ({
@@ -48,10 +49,7 @@ export function cellLayers(db: StoreDatabase, cells: readonly KeyedCell[], sweep
       sweep: sweepIds.indexOf(run.sweepId),
       iterations: run.iterations,
       totalMs: profile.total?.averageMs ?? sumMs(facts),
-      layers:
-        rest.length === 0
-          ? layers
-          : [...layers, { ...MERGED, label: `${rest.length} smaller layers`, ms: sumMs(rest) }],
+      layers: [...layers, ...merged],
       notes: profile.notes,
     });
   }
