@@ -10,6 +10,7 @@ import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { failureSentences } from '../records/outcome.ts';
 import { fitSide } from './compare/assemble-sides.ts';
 import { cellComparisonSchema, singleRunReason } from '../records/verdict.ts';
+import { detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { valueRule } from './value-rule.ts';
 
 /** A is the unchanged cell, and B has environment variables set. */
@@ -41,9 +42,7 @@ export const abJudgementSchema = z.strictObject({
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
 /** Distance that runs show nine times in ten, in standard errors. */
-const SHOWN_ERRORS = 1.96 + 1.2816;
-const LEAST_RUNS = 3;
-const MOST_RUNS = 10_000;
+const SHOWN_ERRORS = detectableErrors(1.96, Infinity);
 
 /** Whether B (head) is better than A (base) by more than the threshold, in one cell or in the mean of several. */
 export function judgeExperiment(all: readonly TwoSides[], significantPercent: number) {
@@ -70,13 +69,15 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
       return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
     }
     const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
-    const error = distance / SHOWN_ERRORS;
-    const runVariance = noise.reduce((sum, { variance }) => sum + 2 * variance, 0) / own.length ** 2;
+    const known = {
+      variance: noise.reduce((sum, { variance }) => sum + variance, 0) / own.length ** 2,
+      degrees: Infinity,
+    };
     const fixedError = Math.hypot(...own.map(({ systematicError = 0 }) => systematicError)) / own.length;
-    const needed = fixedError < error ? Math.ceil(runVariance / error ** 2) : Infinity;
-    if (needed > MOST_RUNS) reasons.push('more repeats like these do not settle it');
     const there = Math.min(...runs.flat());
-    const moreRepeats = needed > MOST_RUNS ? null : Math.max(needed, LEAST_RUNS, there + 1) - there;
+    const isEnough = (error: number): boolean => SHOWN_ERRORS * error <= distance;
+    const moreRepeats = moreRunsUntil(known, [there, there], fixedError, 0, isEnough);
+    if (moreRepeats === null) reasons.push('more repeats like these do not settle it');
     return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons };
   };
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
@@ -29,9 +29,7 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
     if (isTrial) throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
     return readAgain(stored, options, io);
   }
-  if (what === undefined) {
-    throw new UsageError('which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
-  }
+  ensure(what !== undefined, 'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   const request = readExperiment(options);
   const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
   return startSweep(what, planned, io, (cells) => {
@@ -55,9 +53,8 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   const isKnown = name === null || isMetric(name) || ownMetricNamed(name) !== undefined;
   if (isKnown || cells.some(({ harness }) => harness !== null)) return;
-  throw new UsageError(
-    `--metric ${printable(name)}: not one of ${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`,
-  );
+  const known = `${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`;
+  throw new UsageError(`--metric ${printable(name)}: not one of ${known}`);
 }
 
 /** @throws UsageError if A equals B, or if trtexec does not know the variables */
@@ -65,11 +62,8 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
   const { isForTrtexec, marks, variables, ...about } = request;
   const pairs = cells.map((a) => {
     const { axisFlags } = a.cell;
-    if (a.harness === null && !isForTrtexec) {
-      throw new UsageError(
-        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(variables).join(', ')}: leave it out with --filter`,
-      );
-    }
+    const why = `is measured by trtexec, which does not know ${Object.keys(variables).join(', ')}: leave it out with --filter`;
+    ensure(a.harness !== null || isForTrtexec, `${printable(cellLabel(a.cell))} ${why}`);
     for (const [name, value] of Object.entries(variables)) refuseInA(a, name, value, env);
     const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
     const cell = keyedCell({ ...a.cell, axisFlags: { ...axisFlags, ...Object.fromEntries(onAxes) } });
@@ -83,11 +77,8 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
 
 /** Rejects a variable that is already an axis, or that has the same value in A. */
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
-  if (typeof onAxis[name] === 'string') {
-    throw new UsageError(
-      `${printable(cellLabel(cell))}: ${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`,
-    );
-  }
+  const onMatrix = `${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`;
+  ensure(typeof onAxis[name] !== 'string', `${printable(cellLabel(cell))}: ${onMatrix}`);
   const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
   if ((stated === undefined ? env[name] : stated[name]) !== value) return;
   throw new UsageError(
@@ -107,11 +98,8 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   const preset = options.experiment === undefined ? null : NAMED_EXPERIMENTS[options.experiment];
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
   const variables = { ...preset?.variables, ...stated };
-  if (Object.keys(variables).length === 0) {
-    throw new UsageError(
-      'what is B? Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router',
-    );
-  }
+  const ways = 'Name a variable, --env NAME=VALUE, or a known experiment, --experiment perfect-router';
+  ensure(Object.keys(variables).length > 0, `what is B? ${ways}`);
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? options.experiment ?? settings.join(' ').slice(0, 100);
   const marks = new Set<RunMark>(preset?.marks);
@@ -125,14 +113,9 @@ function readExperiment(options: AbOptions): ExperimentRequest {
 
 function readVariable(text: string): [string, string] {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw new UsageError(`--env ${printable(text)}: write NAME=VALUE`);
-  }
-  if (isSecret(name, value)) {
-    throw new UsageError(
-      `--env ${printable(name)}: bench would store its value, which looks like a secret: set it in the environment of bench`,
-    );
-  }
+  ensure(name !== undefined && value !== undefined, `--env ${printable(text)}: write NAME=VALUE`);
+  const why = 'bench would store its value, which looks like a secret: set it in the environment of bench';
+  ensure(!isSecret(name, value), `--env ${printable(name)}: ${why}`);
   return [name, value];
 }
 

@@ -5,7 +5,7 @@ import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { errorText, UsageError, type ExitCode, failOn } from '../../errors.ts';
+import { ensure, errorText, UsageError, type ExitCode, failOn } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { readMatrix } from '../plan/index.ts';
@@ -20,9 +20,8 @@ import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
 import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
-  if (files.length > 0 && options.matrix !== undefined) {
-    throw new UsageError('--matrix and a matrix file cannot be used together: the file has the name');
-  }
+  const isNamedOnce = files.length === 0 || options.matrix === undefined;
+  ensure(isNamedOnce, '--matrix and a matrix file cannot be used together: the file has the name');
   const isUntrusted = options.untrusted === true;
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);

@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.ts';
+import { ensure } from '../../errors.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
 import type { Cell, KeyedCell } from '../../records/cell.ts';
@@ -14,11 +14,8 @@ import { methodOf } from '../../store/runs/run-details.ts';
 export function acrossMethods(db: StoreDatabase, cells: readonly KeyedCell[], sides: Sides, asked: MetricId | null) {
   const { base, head } = sides;
   // Percentile rules differ between harnesses.
-  if (asked === 'p99Ms') {
-    throw new UsageError(
-      `--metric ${asked}: bench does not compare percentiles of different harnesses, which follow different rules`,
-    );
-  }
+  const why = 'bench does not compare percentiles of different harnesses, which follow different rules';
+  ensure(asked !== 'p99Ms', `--metric ${asked}: ${why}`);
   const pairs = pairsOf(cells, sides);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
   const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));
