@@ -13,7 +13,7 @@ import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
 import { copyInto, mayWriteStore } from '../../store/file/open-to-read.ts';
-import { asStoreError, openStore, type OpenStore, openUnchanged, backupStore } from '../../store/file/open.ts';
+import { openStore, type OpenStore, openUnchanged, backupStore, withStoreErrors } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -42,9 +42,11 @@ function storeAt(path: string): string {
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
-  const other = openOther(path, store.path);
+  const folder = temporaryPath(`${store.path}.merging`);
+  const clear = (): void => rmSync(folder, { recursive: true, force: true });
+  clear();
   try {
-    const merge = await mergeStore(store.db, other.readable, io.signal);
+    const merge = await mergeStore(store.db, readableOf(path, folder), io.signal);
     const { sweepIds, updatedSweepIds, ...merged } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
     const areCopied = options.artefacts !== false && from !== to;
@@ -52,7 +54,7 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
     if (areCopied) await writeFindings(store.db, to, sweepIds);
     return { path, ...merged, conflicts: [...merged.conflicts], updatedSweeps: updatedSweepIds.length, artefacts };
   } finally {
-    other.close();
+    clear();
   }
 }
 
@@ -93,25 +95,21 @@ function refuseOther(path: string, ownPath: string): void {
 }
 
 /**
- * Opens another store for reading without writing to it: the store itself, or a migrated copy next to the target store,
- * where there should be room.
+ * Another store, to be read without writing to it: the store itself, or a migrated copy in this folder, which lies next
+ * to the target store, where there should be room.
  */
-function openOther(path: string, ownPath: string) {
+function readableOf(path: string, folder: string): string {
   const client = openUnchanged(path, migrationsFolder());
-  const folder = temporaryPath(`${ownPath}.merging`);
-  const close = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    const isCurrent = appliedMigration(client) === newestMigration(migrationsFolder());
-    if (mayWriteStore(path) && isCurrent) return { readable: path, close };
-    close();
-    mkdirSync(folder);
-    const copy = join(folder, basename(path));
-    copyInto(client, copy);
-    openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
-    return { readable: copy, close };
-  } catch (error) {
-    close();
-    throw asStoreError(path, error);
+    return withStoreErrors(path, () => {
+      const isCurrent = appliedMigration(client) === newestMigration(migrationsFolder());
+      if (mayWriteStore(path) && isCurrent) return path;
+      mkdirSync(folder);
+      const copy = join(folder, basename(path));
+      copyInto(client, copy);
+      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+      return copy;
+    });
   } finally {
     client.close();
   }
