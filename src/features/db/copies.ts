@@ -8,7 +8,7 @@ import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated, withStore } from '../../cli/with-store.ts';
-import { StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
@@ -88,9 +88,8 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
 /** @throws StoreError if it is not a store of this program, or is newer than this program */
 function refuseOther(path: string, ownPath: string): void {
   const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
-  if (other !== undefined && other.dev === own?.dev && other.ino === own.ino) {
-    throw new UsageError(`${path} is the store itself; name another store to merge`);
-  }
+  const isOwn = other !== undefined && other.dev === own?.dev && other.ino === own.ino;
+  ensure(!isOwn, `${path} is the store itself; name another store to merge`);
   openUnchanged(path, migrationsFolder()).close();
 }
 
@@ -134,10 +133,10 @@ function defaultName(path: string, io: Io): string {
 }
 
 function refuse(target: string, ownPath: string, force: boolean): void {
-  if (target === ownPath) throw new UsageError(`${target} is the store itself`);
+  ensure(target !== ownPath, `${target} is the store itself`);
   const there = statSync(target, { throwIfNoEntry: false });
-  if (there?.isDirectory() === true) throw new UsageError(`${target} is a folder; name a file`);
-  if (there !== undefined && !force) throw new UsageError(`${target} exists; --force overwrites it`);
+  ensure(there?.isDirectory() !== true, `${target} is a folder; name a file`);
+  ensure(there === undefined || force, `${target} exists; --force overwrites it`);
 }
 
 const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];

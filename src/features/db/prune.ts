@@ -189,7 +189,7 @@ function pruneText(report: PruneOutput, look: Look): string[] {
  * Hides a folder from readers at once, then deletes it.
  * @returns what was in it
  */
-export async function removeFolder(folder: string): Promise<FolderSize> {
+async function removeFolder(folder: string): Promise<FolderSize> {
   const size = await folderSize(folder);
   const away = temporaryPath(folder);
   await rm(away, { recursive: true, force: true });

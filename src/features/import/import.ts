@@ -249,18 +249,15 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
 async function checkWatched(sources: readonly NamedSource[], standalone: StandaloneReading) {
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
-  if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named} needs exactly one log; a run folder has this file next to its stdout.log`);
-  }
+  const problem = `${named} needs exactly one log; a run folder has this file next to its stdout.log`;
+  ensure(only?.source.kind === 'log' && more.length === 0, problem);
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
   });
   const [run, ...others] = runs;
-  if (others.length > 0)
-    throw new UsageError(`${named}: ${runs.length} runs are in this log, and it belongs to one of them`);
-  if (run === undefined || run.telemetry === null) {
-    throw new UsageError(`${named}: ${run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log'}`);
-  }
+  ensure(others.length === 0, `${named}: ${runs.length} runs are in this log, and it belongs to one of them`);
+  const why = run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log';
+  ensure(run?.telemetry, `${named}: ${why}`);
 }
 
 function importedSweep(db: StoreDatabase, name: string): Sweep {
@@ -288,8 +285,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   const { commit, branch } = options;
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
-  if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${commit}: commit not found here; give its full id`);
-  }
+  const isId = commit === undefined || /^[0-9a-f]{7,40}$/.test(commit);
+  ensure(resolved !== null || isId, `--commit ${commit}: commit not found here; give its full id`);
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }
