@@ -102,3 +102,16 @@ export const judgedSweepSchema = z.object({
 });
 
 export type JudgedSweep = Immutable<z.infer<typeof judgedSweepSchema>>;
+
+const MAX_FINDINGS = 10_000;
+
+/** Findings next to the artefacts of the sweep that reported them, in their current state. */
+export const findingsFileSchema = z.object({
+  schemaVersion: z.literal(2),
+  sweepId: idSchema,
+  judged: judgedSweepSchema.nullable(),
+  findings: z.array(findingSchema).max(MAX_FINDINGS),
+  acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
+});
+
+export type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;

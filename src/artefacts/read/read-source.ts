@@ -3,8 +3,7 @@ import { basename, dirname, extname, join } from 'node:path';
 
 import { ensure, errorText, TooLargeError, UsageError } from '../../errors.ts';
 import { plainName, readWhole } from '../../files/files.ts';
-import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
-import { NONE_STATED } from '../../harnesses/driver.ts';
+import { type NeededField, NONE_STATED, type StandaloneReport } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';

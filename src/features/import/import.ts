@@ -14,9 +14,10 @@ import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.ts';
 import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
-import { findSweepFolders, type FoundSweep, restoreSweep, readFindings, takeFindings } from './restore-sweep.ts';
+import { findSweepFolders, type FoundSweep, restoreSweep, readFindings } from './restore-sweep.ts';
 import { importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -81,7 +82,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
-    await takeFindings(store.db, sweeps, artefactsFolder);
+    await writeFindings(store.db, artefactsFolder, readFindings(store.db, sweeps));
     for (const path of paths) await takeAttached({ db: store.db, artefactsFolder }, path);
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
@@ -226,11 +227,8 @@ function standaloneOf(options: ImportOptions, { cwd }: Io): StandaloneReading {
   ensure(isOwn || metric === undefined, `--metric is for files of your own: reports of ${as} name their metrics`);
   const example = '--metric NAME:lower|higher:UNIT, as e2e:lower:ms';
   ensure(as !== OWN_NUMBERS || metric !== undefined, `which metric do they contain? Add ${example}`);
-  const hints = {
-    as: metric === undefined ? (as ?? null) : OWN_NUMBERS,
-    metric: metric ?? null,
-    pattern: pattern ?? null,
-  };
+  const own = { metric: metric ?? null, pattern: pattern ?? null };
+  const hints = { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, ...own };
   const watched = telemetry === undefined ? undefined : resolve(cwd, telemetry);
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, watched, ...hints };
