@@ -65,6 +65,7 @@ export const findingSchema = z.object({
   pairs: pairsSchema.nullable(),
   lastGoodSweepId: idSchema.nullable(),
   firstBadSweepId: idSchema,
+  /** The last sweep with the change; null while unknown. */
   lastBadSweepId: idSchema.nullable(),
   reportedSweepId: idSchema,
   owner: textOrNull,

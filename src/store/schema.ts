@@ -45,7 +45,7 @@ type Fields = Readonly<Record<string, z.ZodType>>;
 
 /**
  * Columns for the texts and numbers of a record, in the order of its fields and with their names in snake case. Other
- * fields, keys and references are stated after it.
+ * fields, keys and references are stated after it. A new field of such a record needs a migration.
  */
 export function columnsOf<Own extends Fields>(fields: Own): { [Name in keyof Own]: ColumnOf<z.infer<Own[Name]>> };
 export function columnsOf(fields: Fields): object {
