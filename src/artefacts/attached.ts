@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { type Digest, digestOf } from '../files/files.ts';
 import { makeOwnFolder, putInPlace, refuseLink } from '../files/folders.ts';
 import { isTemporary, runOfAttached } from '../files/layout.ts';
-import { UsageError } from '../errors.ts';
+import { ensure, UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
@@ -74,9 +74,9 @@ export async function attachFile(
   name = basename(path),
 ): Promise<Attachment> {
   const problem = nameProblem(name);
-  if (problem !== null) throw new UsageError(`${printable(name)} cannot be kept under its name (--name): ${problem}`);
+  ensure(problem === null, `${printable(name)} cannot be kept under its name (--name): ${problem}`);
   const sweepId = sweepOfRun(db, runId);
-  if (sweepId === null) throw new UsageError(`run ${printable(runId)} is not in this store`);
+  ensure(sweepId !== null, `run ${printable(runId)} is not in this store`);
   const digest = await digestOfAttached(path).catch((error: unknown) => {
     throw new UsageError(`${printable(path)}: file not found or not readable`, { cause: error });
   });

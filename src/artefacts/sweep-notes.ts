@@ -6,8 +6,8 @@ import * as z from 'zod';
 import { writeNote } from '../files/files.ts';
 import { refuseLink } from '../files/folders.ts';
 import { sweepFolderOf, sweepManifestPath } from '../files/layout.ts';
-import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
-import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
+import type { FindingsFile } from '../records/finding.ts';
+import type { SweepId } from '../records/scalars.ts';
 import { type Sweep, sweepSchema } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { acknowledgementsOf, findingsReportedIn, judgedAmong } from '../store/sweeps/findings.ts';
@@ -37,19 +37,6 @@ export async function writeSweepManifest(artefactsFolder: string, manifest: Swee
 }
 
 export const FINDINGS_FILE = 'findings.json';
-
-const MAX_FINDINGS = 10_000;
-
-export const findingsFileSchema = z.object({
-  schemaVersion: z.literal(2),
-  sweepId: idSchema,
-  judged: judgedSweepSchema.nullable(),
-  /** Findings reported in this sweep, in their current state. */
-  findings: z.array(findingSchema).max(MAX_FINDINGS),
-  acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
-});
-
-type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
 
 /**
  * Writes findings and acknowledgements next to the artefacts of their sweeps, so that a store can be rebuilt from the

@@ -4,14 +4,7 @@ import { gatedMetricSchema } from './gated-metric.ts';
 import { PROVENANCES } from './sweep.ts';
 import { count, idSchema, type Immutable, textOrNull } from './scalars.ts';
 
-export const FINDING_KINDS = ['change', 'limit'] as const;
 export const FINDING_STATES = ['open', 'recovered'] as const;
-/**
- * Evidence that a finding is more than a single sweep: pairs with the last good engine, further sweeps, or a metric
- * without noise.
- */
-export const LASTING_EVIDENCE = ['pairs', 'history', 'measured'] as const;
-export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 'machine'] as const;
 /** States in outputs: `new` in the sweeps that were judged last, then `open` until one of the others applies. */
 export const SAID_STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
 /**
@@ -54,7 +47,7 @@ const pairsSchema = z.object({
 
 export const findingSchema = z.object({
   findingId: idSchema,
-  kind: z.enum(FINDING_KINDS),
+  kind: z.enum(['change', 'limit']),
   isWarning: z.boolean().describe('Reported without an exit code'),
   provenance: z.enum(PROVENANCES),
   branch: textOrNull,
@@ -62,12 +55,17 @@ export const findingSchema = z.object({
   direction: z.enum(['slower', 'faster']),
   state: z.enum(FINDING_STATES),
   group: z.array(z.string()).describe('Words that only the labels of these cells contain'),
-  lasts: z.enum(LASTING_EVIDENCE).nullable().describe('Evidence that the change lasts; null if there is none yet'),
-  cause: z.enum(FINDING_CAUSES).nullable(),
+  /** Pairs with the last good engine, further sweeps, or a metric without noise. */
+  lasts: z
+    .enum(['pairs', 'history', 'measured'])
+    .nullable()
+    .describe('Evidence that the change lasts; null if there is none yet'),
+  cause: z.enum(['engine', 'buildLuck', 'environment', 'version', 'machine']).nullable(),
   environmentChanges: z.array(z.string()),
   pairs: pairsSchema.nullable(),
   lastGoodSweepId: idSchema.nullable(),
   firstBadSweepId: idSchema,
+  /** The last sweep with the change; null while unknown. */
   lastBadSweepId: idSchema.nullable(),
   reportedSweepId: idSchema,
   owner: textOrNull,
@@ -105,3 +103,16 @@ export const judgedSweepSchema = z.object({
 });
 
 export type JudgedSweep = Immutable<z.infer<typeof judgedSweepSchema>>;
+
+const MAX_FINDINGS = 10_000;
+
+/** Findings next to the artefacts of the sweep that reported them, in their current state. */
+export const findingsFileSchema = z.object({
+  schemaVersion: z.literal(2),
+  sweepId: idSchema,
+  judged: judgedSweepSchema.nullable(),
+  findings: z.array(findingSchema).max(MAX_FINDINGS),
+  acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
+});
+
+export type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;

@@ -1,3 +1,4 @@
+import type { NotNull } from 'drizzle-orm';
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 
@@ -6,14 +7,15 @@ import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
 import { cellInputsSchema, PRECISION_ROUTES, PRECISIONS, shapesSchema } from '../records/cell.ts';
 import type { Cell, CellInputs, Shapes } from '../records/cell.ts';
-import { PERCENTILE_RULES, TIMERS, cellHarnessSchema, percentilesSchema } from '../records/harness.ts';
+import { environmentSchema } from '../records/environment.ts';
+import { cellHarnessSchema, methodSchema, percentilesSchema } from '../records/harness.ts';
 import type { CellHarness, TimeStatistics } from '../records/harness.ts';
 import type { ReadMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
-import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
+import { PROVENANCES, sweepSchema } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import { printable } from '../text/printable.ts';
 import type { Banner } from '../trtexec/log/printed-facts.ts';
@@ -37,6 +39,26 @@ export function json<Value>(name: string, schema: z.ZodType<Value>, what: string
   })(name);
 }
 
+type BuilderOf<Data> = ReturnType<ReturnType<typeof customType<{ data: Data }>>>;
+type ColumnOf<Value> = null extends Value ? BuilderOf<NonNullable<Value>> : NotNull<BuilderOf<Value>>;
+type Fields = Readonly<Record<string, z.ZodType>>;
+
+/**
+ * Columns for the texts and numbers of a record, in the order of its fields and with their names in snake case. Other
+ * fields, keys and references are stated after it. A new field of such a record needs a migration.
+ */
+export function columnsOf<Own extends Fields>(fields: Own): { [Name in keyof Own]: ColumnOf<z.infer<Own[Name]>> };
+export function columnsOf(fields: Fields): object {
+  const columns = Object.entries(fields).map(([field, schema]) => {
+    const takes = (value: unknown): boolean => schema.safeParse(value).success;
+    const type = takes(0.5) ? 'real' : takes(1) ? 'integer' : 'text';
+    const name = field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const column = customType({ dataType: () => type })(name);
+    return [field, takes(null) ? column : column.notNull()] as const;
+  });
+  return Object.fromEntries(columns);
+}
+
 /**
  * The schema of the store, one SQLite file. Numbers are REAL in the unit of their name; times are UTC in ISO 8601.
  * Every ID is a content hash or 128 random bits, so that stores can be merged. After a change here, run `npm run
@@ -46,23 +68,12 @@ export function json<Value>(name: string, schema: z.ZodType<Value>, what: string
 export const sweeps = sqliteTable(
   'sweeps',
   {
+    ...columnsOf(sweepSchema.shape),
     sweepId: text('sweep_id').$type<SweepId>().primaryKey(),
-    source: text('source', { enum: ['run', 'import'] }).notNull(),
-    name: text('name'),
-    matrix: text('matrix'),
-    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
-    recordingSet: text('recording_set'),
-    state: text('state', { enum: SWEEP_STATES }).notNull(),
-    startedAt: text('started_at'),
-    finishedAt: text('finished_at'),
     commit: text('git_commit'),
     branch: text('git_branch'),
     dirty: integer('git_dirty', { mode: 'boolean' }),
     seed: integer('seed'),
-    toolVersion: text('tool_version').notNull(),
-    trtexec: text('trtexec'),
-    tensorrt: text('tensorrt'),
-    host: text('host'),
     /** The whole plan as JSON, for `--resume`. */
     plan: text('plan'),
   },
@@ -100,31 +111,7 @@ export const sweepImports = sqliteTable('sweep_imports', {
 
 export const environments = sqliteTable('environments', {
   environmentId: text('environment_id').primaryKey(),
-  gpuName: text('gpu_name'),
-  gpuUuid: text('gpu_uuid'),
-  computeCapability: text('compute_capability'),
-  gpuMemoryMib: real('gpu_memory_mib'),
-  driver: text('driver'),
-  cuda: text('cuda'),
-  tensorrt: text('tensorrt'),
-  host: text('host'),
-  cpu: text('cpu'),
-  os: text('os'),
-  tensorrtLibrary: text('tensorrt_library'),
-  clockPolicy: text('clock_policy'),
-  maxSmClockMhz: real('max_sm_clock_mhz'),
-  powerLimitW: real('power_limit_w'),
-  ecc: text('ecc'),
-  mig: text('mig'),
-  persistence: text('persistence'),
-  computeMode: text('compute_mode'),
-  driverModel: text('driver_model'),
-  vbios: text('vbios'),
-  pcieMax: text('pcie_max'),
-  cpuGovernor: text('cpu_governor'),
-  numaNode: integer('numa_node'),
-  binding: text('binding'),
-  container: text('container'),
+  ...columnsOf(environmentSchema.shape),
 });
 
 const UNSTATED_SWITCH = 2;
@@ -269,14 +256,8 @@ export const timeStatistics = sqliteTable(
 /** Method of a run by another harness. The method of trtexec follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
   runId: ofRun().primaryKey(),
-  harness: text('harness').notNull(),
-  harnessVersion: text('harness_version'),
-  timer: text('timer', { enum: TIMERS }).notNull(),
-  inFlight: real('in_flight'),
-  percentileRule: text('percentile_rule', { enum: PERCENTILE_RULES }).notNull(),
+  ...columnsOf(methodSchema.shape),
   transfers: integer('transfers', { mode: 'boolean' }),
-  warmUpRuns: integer('warm_up_runs'),
-  timedRuns: integer('timed_runs'),
 });
 
 /** Values of metrics that bench does not define. The ID of the metric contains unit and direction. */
@@ -308,23 +289,9 @@ export const layerProfiles = sqliteTable('layer_profiles', {
 
 export const runTelemetry = sqliteTable('run_telemetry', {
   runId: ofRun().primaryKey(),
-  samples: integer('samples').notNull(),
-  smClockMhz: real('sm_clock_mhz'),
-  smClockMinMhz: real('sm_clock_min_mhz'),
-  memoryClockMhz: real('memory_clock_mhz'),
-  powerW: real('power_w'),
-  powerMaxW: real('power_max_w'),
-  powerLimitW: real('power_limit_w'),
-  temperatureMaxC: real('temperature_max_c'),
-  gpuUtilisationPercent: real('gpu_utilisation_percent'),
-  memoryUsedMaxMib: real('memory_used_max_mib'),
-  processMemoryMaxMib: real('process_memory_max_mib'),
-  hostMemoryMaxMib: real('host_memory_max_mib'),
+  ...columnsOf(telemetrySchema.shape),
   clockReasons: json<RunTelemetry['clockReasons']>('clock_reasons', clockReasons, 'clock reasons').notNull(),
-  pcieGeneration: integer('pcie_generation'),
-  pcieWidth: integer('pcie_width'),
   otherProcesses: json<RunTelemetry['otherProcesses']>('other_processes', otherProcesses, 'processes').notNull(),
-  hostLoad: real('host_load'),
 });
 
 export const runFlags = sqliteTable(

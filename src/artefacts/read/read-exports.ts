@@ -9,8 +9,7 @@ import { timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import { silentRun, type TrtexecRun } from '../../trtexec/log/run-builder.ts';
-import type { ExportProblem, RunExports } from '../../trtexec/run-facts.ts';
-import { NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
+import { type ExportProblem, NO_EXPORTS, type RunExports, USUAL_NAMES } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 

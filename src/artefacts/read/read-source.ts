@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 
-import { errorText, TooLargeError, UsageError } from '../../errors.ts';
+import { ensure, errorText, TooLargeError, UsageError } from '../../errors.ts';
 import { plainName, readWhole } from '../../files/files.ts';
-import type { NeededField, StandaloneReport } from '../../harnesses/driver.ts';
-import { NONE_STATED } from '../../harnesses/driver.ts';
+import { type NeededField, NONE_STATED, type StandaloneReport } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt.ts';
 import { batchOf, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
@@ -104,9 +103,8 @@ function parsedIn<Content>(path: string, bytes: Buffer, parse: (text: string) =>
 }
 
 function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): RunManifest['cell'] {
-  if (stated.model === undefined && isStrict) {
-    throw new UsageError(`${printable(path)} does not state its model; add --model NAME`);
-  }
+  const isKnown = stated.model !== undefined || !isStrict;
+  ensure(isKnown, `${printable(path)} does not state its model; add --model NAME`);
   const { model, precision, shapes } = stated;
   return { model, precision, shapes };
 }

@@ -81,7 +81,7 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
 /** Like `mark`, it gives the rows that were written, here none, and a line about them. */
 function takeBack(db: StoreDatabase, findings: readonly Finding[]) {
   const ids = findings.map(({ findingId }) => findingId);
-  if (deleteAcknowledgements(db, ids) === 0) throw new UsageError(`${namesOf(findings)} is not acknowledged`);
+  ensure(deleteAcknowledgements(db, ids) > 0, `${namesOf(findings)} is not acknowledged`);
   return { rows: [], line: `${namesOf(findings)} ${areOrIs(findings)} no longer acknowledged` };
 }
 
@@ -112,17 +112,13 @@ function areOrIs({ length }: readonly Finding[]): string {
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until)) {
-    if (readInstant(until) === null) throw new UsageError(`--until ${until}: this date does not exist`);
+    ensure(readInstant(until) !== null, `--until ${until}: this date does not exist`);
     const today = io.now().toISOString().slice(0, 10);
-    if (until < today) {
-      throw new UsageError(`--until ${until}: this day is past; today is ${today} (UTC)`);
-    }
+    ensure(until >= today, `--until ${until}: this day is past; today is ${today} (UTC)`);
     return until;
   }
   const commit = await resolveRevision(io.cwd, until);
-  if (commit === null) {
-    throw new UsageError(`--until ${printable(until)}: neither a date (2026-12-31) nor a commit here`);
-  }
+  ensure(commit !== null, `--until ${printable(until)}: neither a date (2026-12-31) nor a commit here`);
   return commit;
 }
 

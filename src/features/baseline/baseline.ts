@@ -30,16 +30,13 @@ export async function setNamed(
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
     const runs = cellRunsOf(store.db, [sweep.sweepId]);
     const marked = runs.filter(({ flags }) => flags.some(({ id: flag }) => flag === 'debugTensors')).length;
-    if (marked > 0) {
-      throw new UsageError(
-        `sweep ${sweep.sweepId.slice(0, 8)} has ${count(marked, 'run')} with debug tensors (--markDebug, --saveDebugTensors and the like), which falsify times: it cannot be a baseline`,
-      );
-    }
+    const short = sweep.sweepId.slice(0, 8);
+    const debug = `${count(marked, 'run')} with debug tensors (--markDebug, --saveDebugTensors and the like)`;
+    ensure(marked === 0, `sweep ${short} has ${debug}, which falsify times: it cannot be a baseline`);
     const named = listBaselines(store.db).find((baseline) => baseline.name === name);
-    if (named !== undefined && named.sweepId !== sweep.sweepId && options.force !== true) {
-      throw new UsageError(
-        `baseline ${name} names sweep ${named.sweepId.slice(0, 8)} since ${named.createdAt.slice(0, 10)}: --force replaces it`,
-      );
+    if (named !== undefined && named.sweepId !== sweep.sweepId) {
+      const since = `sweep ${named.sweepId.slice(0, 8)} since ${named.createdAt.slice(0, 10)}`;
+      ensure(options.force === true, `baseline ${name} names ${since}: --force replaces it`);
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
     refuseIneligible(runs, sweep.sweepId, io);
@@ -47,7 +44,7 @@ export async function setNamed(
     const baseline = { name, sweepId: sweep.sweepId, reason, createdAt: io.now().toISOString() };
     setBaseline(store.db, baseline);
     return printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: [baseline] }, () => [
-      `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}`,
+      `baseline ${name} is sweep ${short}: bench compare baseline:${name}`,
     ]);
   });
 }
@@ -62,9 +59,8 @@ function refuseIneligible(runs: readonly CellRun[], sweepId: SweepId, io: Io): v
   const [first] = ineligible.flat().flatMap(({ flags }) => ineligibleFlags(flags));
   if (first === undefined) return;
   const why = `${FLAG_LABELS[first.id]}: ${printable(first.evidence)}`;
-  if (ineligible.length === byCell.length) {
-    throw new UsageError(`sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
-  }
+  const isAll = ineligible.length === byCell.length;
+  ensure(!isAll, `sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
   const them = count(ineligible.length, 'cell is', 'cells are');
   io.err(`note: ${them} not part of the baseline: ${why}\n`);
 }

@@ -3,7 +3,7 @@ import { type CommandUnknownOpts as Program, Help, type Option } from '@commande
 import { commandsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/file/open.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -14,10 +14,8 @@ import { isOneOf } from '../../text/unknown-values.ts';
 
 /** @param program command line of this bench */
 export function completion(shell: string, program: readonly string[], io: Io): ExitCode {
-  if (!isOneOf(SHELLS, shell)) {
-    const there = `no completion for ${printable(shell)} (there is ${SHELLS.join(', ')})`;
-    throw new UsageError(`${there}${didYouMean(shell, SHELLS)}`);
-  }
+  const there = `no completion for ${printable(shell)} (there is ${SHELLS.join(', ')})`;
+  ensure(isOneOf(SHELLS, shell), `${there}${didYouMean(shell, SHELLS)}`);
   io.out(SCRIPTS[shell].replaceAll('PROGRAM', () => shellLine(program)));
   return EXIT_CODES.fine;
 }

@@ -1,16 +1,12 @@
 import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { age, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
-const infoOptions = (command: PlainCommand) => command;
-
-export type InfoOptions = OptionsOf<typeof infoOptions>;
-
 const infoCommand = defineCommand({
   name: 'info',
   summary: 'show the contents and size of the store, and what could be pruned',
   examples: ['bench db info', 'bench db info --json'],
   outputs: { 'db-info': async () => (await import('./output.ts')).infoOutput },
-  define: infoOptions,
+  define: (command) => command,
   run: async (_, options, io) => (await import('./inspect.ts')).info(options, io),
 });
 

@@ -8,12 +8,12 @@ import { artefactsFolderOf, temporaryPath } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
 import { usingStore, warnIfMigrated, withStore } from '../../cli/with-store.ts';
-import { StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, StoreError, UsageError, errorCode, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { MergeOptions, BackupOptions } from './command.ts';
 import type { MergeOutput, BackupOutput } from './output.ts';
 import { appliedMigration, newestMigration } from '../../store/file/migrations.ts';
 import { copyInto, mayWriteStore } from '../../store/file/open-to-read.ts';
-import { asStoreError, openStore, type OpenStore, openUnchanged, backupStore } from '../../store/file/open.ts';
+import { openStore, type OpenStore, openUnchanged, backupStore, withStoreErrors } from '../../store/file/open.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -42,9 +42,11 @@ function storeAt(path: string): string {
 }
 
 async function mergeOne(store: OpenStore, path: string, options: MergeOptions, io: Io): Promise<MergedStore> {
-  const other = openOther(path, store.path);
+  const folder = temporaryPath(`${store.path}.merging`);
+  const clear = (): void => rmSync(folder, { recursive: true, force: true });
+  clear();
   try {
-    const merge = await mergeStore(store.db, other.readable, io.signal);
+    const merge = await mergeStore(store.db, readableOf(path, folder), io.signal);
     const { sweepIds, updatedSweepIds, ...merged } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
     const areCopied = options.artefacts !== false && from !== to;
@@ -52,7 +54,7 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
     if (areCopied) await writeFindings(store.db, to, sweepIds);
     return { path, ...merged, conflicts: [...merged.conflicts], updatedSweeps: updatedSweepIds.length, artefacts };
   } finally {
-    other.close();
+    clear();
   }
 }
 
@@ -86,32 +88,27 @@ function storeLines({ added, alreadyThere, artefacts, conflicts, path, updatedSw
 /** @throws StoreError if it is not a store of this program, or is newer than this program */
 function refuseOther(path: string, ownPath: string): void {
   const [other, own] = [path, ownPath].map((one) => statSync(one, { throwIfNoEntry: false }));
-  if (other !== undefined && other.dev === own?.dev && other.ino === own.ino) {
-    throw new UsageError(`${path} is the store itself; name another store to merge`);
-  }
+  const isOwn = other !== undefined && other.dev === own?.dev && other.ino === own.ino;
+  ensure(!isOwn, `${path} is the store itself; name another store to merge`);
   openUnchanged(path, migrationsFolder()).close();
 }
 
 /**
- * Opens another store for reading without writing to it: the store itself, or a migrated copy next to the target store,
- * where there should be room.
+ * Another store, to be read without writing to it: the store itself, or a migrated copy in this folder, which lies next
+ * to the target store, where there should be room.
  */
-function openOther(path: string, ownPath: string) {
+function readableOf(path: string, folder: string): string {
   const client = openUnchanged(path, migrationsFolder());
-  const folder = temporaryPath(`${ownPath}.merging`);
-  const close = (): void => rmSync(folder, { recursive: true, force: true });
   try {
-    const isCurrent = appliedMigration(client) === newestMigration(migrationsFolder());
-    if (mayWriteStore(path) && isCurrent) return { readable: path, close };
-    close();
-    mkdirSync(folder);
-    const copy = join(folder, basename(path));
-    copyInto(client, copy);
-    openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
-    return { readable: copy, close };
-  } catch (error) {
-    close();
-    throw asStoreError(path, error);
+    return withStoreErrors(path, () => {
+      const isCurrent = appliedMigration(client) === newestMigration(migrationsFolder());
+      if (mayWriteStore(path) && isCurrent) return path;
+      mkdirSync(folder);
+      const copy = join(folder, basename(path));
+      copyInto(client, copy);
+      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+      return copy;
+    });
   } finally {
     client.close();
   }
@@ -136,10 +133,10 @@ function defaultName(path: string, io: Io): string {
 }
 
 function refuse(target: string, ownPath: string, force: boolean): void {
-  if (target === ownPath) throw new UsageError(`${target} is the store itself`);
+  ensure(target !== ownPath, `${target} is the store itself`);
   const there = statSync(target, { throwIfNoEntry: false });
-  if (there?.isDirectory() === true) throw new UsageError(`${target} is a folder; name a file`);
-  if (there !== undefined && !force) throw new UsageError(`${target} exists; --force overwrites it`);
+  ensure(there?.isDirectory() !== true, `${target} is a folder; name a file`);
+  ensure(there === undefined || force, `${target} exists; --force overwrites it`);
 }
 
 const FULL = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];

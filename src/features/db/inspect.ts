@@ -7,6 +7,7 @@ import { digestOfAttached } from '../../artefacts/attached.ts';
 import { namesIn, folderSize, sizeOf } from '../../files/folders.ts';
 import { artefactsFolderOf, runFolderOf, sweepFolderOf, RUN_MANIFEST } from '../../files/layout.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
+import type { CommonOptions } from '../../cli/define-command.ts';
 import { type Io, printResult, yieldToEventLoop } from '../../cli/io.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { usingStore, withStore } from '../../cli/with-store.ts';
@@ -22,7 +23,7 @@ import { type Look, padEnd, wrapWords } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { restoreArtefacts } from '../import/index.ts';
-import type { VerifyOptions, InfoOptions } from './command.ts';
+import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput, InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import { freeBytes, LEAST_KEPT_SWEEPS, prunableSweeps } from '../../store/prune.ts';
@@ -101,6 +102,8 @@ async function verifyFolder(client: VerifiedStore, path: string, isQuick: boolea
   return found;
 }
 
+type Report = (where: string, isThere: boolean) => void;
+
 /** Artefacts in the store against the files; a backup, or a store merged without artefacts, has none. */
 async function verifyArtefacts(client: VerifiedStore, folder: string, isQuick: boolean, io: Io) {
   const runs = client
@@ -114,7 +117,7 @@ async function verifyArtefacts(client: VerifiedStore, folder: string, isQuick: b
   const written = filesOf('artefacts WHERE run_id = ?');
   const attached = filesOf('attachments WHERE pruned_at IS NULL AND run_id = ?');
   const found: StoreDamage[] = [];
-  const report = (where: string, isThere: boolean): void => {
+  const report: Report = (where, isThere) => {
     const what = isThere ? 'differs from what was stored' : 'is missing';
     const advice = 'restore it from a backup; the stored results are complete without it';
     found.push({ kind: isThere ? 'artefactDamaged' : 'artefactMissing', where, what, advice });
@@ -123,10 +126,7 @@ async function verifyArtefacts(client: VerifiedStore, folder: string, isQuick: b
     await yieldToEventLoop(io);
     const run = runFolderOf(folder, sweepId, runId);
     if (isKept === 1 && !existsSync(run)) report(run, false);
-    else if (isKept === 1) {
-      const problems = await verifyRunFolder(run, written.all(runId), isQuick);
-      for (const { file, kind } of problems) report(join(run, file), kind !== 'missing');
-    }
+    else if (isKept === 1) await verifyRunFolder(run, written.all(runId), isQuick, report);
     for (const { bytes, name, sha256 } of attached.all(runId)) {
       const where = join(attachedFolderOf(folder, sweepId, runId), name);
       const digest = isQuick || !existsSync(where) ? null : await digestOfAttached(where);
@@ -163,7 +163,7 @@ function rebuiltText(tables: NonNullable<VerifyOutput['rebuilt']>): string {
 const PRUNE_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
+export function info(options: CommonOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     return printResult(io, options, await infoOf(store, io), infoText);
   });
@@ -232,22 +232,19 @@ function infoText({ bytes, path, prunable, rows, storeSchema }: InfoOutput, { co
   );
 }
 
-/** Which files of a run are missing, or differ from the hash in the store. */
-export async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean) {
+/** Reports which files of a run are missing, or differ from the hash in the store. */
+async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean, report: Report) {
   const files = await folderFiles(folder);
   const [only] = stored;
-  const problems: { readonly kind: 'missing' | 'damaged'; readonly file: string }[] = [];
   for (const artefact of stored) {
     const file = files.get(artefact.name) ?? (only === artefact ? files.get('stdout.log') : undefined);
-    if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
+    if (file === undefined) report(join(folder, artefact.name), false);
     if (file === undefined || isQuick) continue;
     // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
     const { bytes, sha256 } = await feed(readChunks(join(folder, file)));
-    if (bytes !== artefact.bytes || sha256 !== artefact.sha256) problems.push({ kind: 'damaged', file });
+    if (bytes !== artefact.bytes || sha256 !== artefact.sha256) report(join(folder, file), true);
   }
-  const manifest = await readFile(join(folder, RUN_MANIFEST), 'utf8').catch(() => null);
-  if (manifest === null || parseRunManifest(manifest).manifest === null) {
-    problems.push({ kind: manifest === null ? 'missing' : 'damaged', file: RUN_MANIFEST });
-  }
-  return problems;
+  const path = join(folder, RUN_MANIFEST);
+  const manifest = await readFile(path, 'utf8').catch(() => null);
+  if (manifest === null || parseRunManifest(manifest).manifest === null) report(path, manifest !== null);
 }

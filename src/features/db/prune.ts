@@ -7,7 +7,7 @@ import { folderSize, refuseLink, type FolderSize } from '../../files/folders.ts'
 import { artefactsFolderOf, sweepFolderOf, temporaryPath } from '../../files/layout.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, type ExitCode } from '../../errors.ts';
 import type { PruneOptions } from './command.ts';
 import type { PruneOutput } from './output.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -60,18 +60,18 @@ function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
     const endedSince = keep === undefined ? null : before(keep, io);
     const sweepsOfSeries = keepSweeps ?? LEAST_KEPT_SWEEPS;
     rules.push({ endedSince, sweepsOfSeries, layers: layers === true, artefacts: true });
-  } else if (layers === true) {
-    throw new UsageError('--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles');
+  } else {
+    const problem = '--layers needs --keep or --keep-sweeps, which choose the sweeps that keep layer profiles';
+    ensure(layers !== true, problem);
   }
   if (samplesOlderThan !== undefined) {
     const endedSince = before(samplesOlderThan, io);
     rules.push({ endedSince, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false, artefacts: false });
   }
-  if (rules.length === 0 && attachmentsOlderThan === undefined) {
-    throw new UsageError(
-      'state what to keep: --keep 90d, --keep-sweeps 30, or both; or what to delete: --samples-older-than 90d, --attachments-older-than 90d',
-    );
-  }
+  const keeping = '--keep 90d, --keep-sweeps 30, or both';
+  const deleting = '--samples-older-than 90d, --attachments-older-than 90d';
+  const isStated = rules.length > 0 || attachmentsOlderThan !== undefined;
+  ensure(isStated, `state what to keep: ${keeping}; or what to delete: ${deleting}`);
   return rules;
 }
 
@@ -189,7 +189,7 @@ function pruneText(report: PruneOutput, look: Look): string[] {
  * Hides a folder from readers at once, then deletes it.
  * @returns what was in it
  */
-export async function removeFolder(folder: string): Promise<FolderSize> {
+async function removeFolder(folder: string): Promise<FolderSize> {
   const size = await folderSize(folder);
   const away = temporaryPath(folder);
   await rm(away, { recursive: true, force: true });

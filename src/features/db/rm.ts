@@ -6,7 +6,7 @@ import { artefactsFolderOf, removedFolderOf, sweepFolderOf } from '../../files/l
 import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
@@ -31,7 +31,10 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
     const named = await Promise.all(names.map((name) => namedSweep(store.db, name, io)));
     const sweeps = [...new Map(named.map((sweep) => [sweep.sweepId, sweep])).values()];
     // Check all before removing the first, so that all or none are removed.
-    for (const sweep of sweeps) refuse(store, sweep);
+    for (const sweep of sweeps) {
+      const problem = refusal(store, sweep);
+      ensure(problem === null, `sweep ${sweep.sweepId.slice(0, 8)} ${problem}`);
+    }
     const isDryRun = options.dryRun === true;
     const siblings = siblingStores(store.path);
     const removed: Removed[] = [];
@@ -57,25 +60,17 @@ async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Swee
   return only;
 }
 
-/** @throws UsageError for a sweep that is being measured or that something refers to */
-function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
-  const short = sweepId.slice(0, 8);
+/** Why a sweep may not be removed: it is being measured, or something refers to it. Null if it may. */
+function refusal({ db, path }: OpenStore, { state, sweepId }: Sweep): string | null {
   const holder = sweepLockHolder(artefactsFolderOf(path), sweepId);
-  if (holder !== null) {
-    throw new UsageError(`sweep ${short} is being measured by ${holderText(holder)}: wait for it, or stop it`);
-  }
+  if (holder !== null) return `is being measured by ${holderText(holder)}: wait for it, or stop it`;
   const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
   if (slurmRun !== null && existsSync(slurmRun)) {
-    throw new UsageError(
-      `sweep ${short} was submitted to Slurm, whose jobs may still add results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
-    );
+    return `was submitted to Slurm, whose jobs may still add results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`;
   }
   const [baseline] = baselinesOf(db, sweepId);
-  if (baseline !== undefined) {
-    throw new UsageError(
-      `sweep ${short} is the baseline ${printable(baseline)}: \`bench baseline rm ${shellQuote(baseline)}\` first, or set it to another sweep`,
-    );
-  }
+  if (baseline === undefined) return null;
+  return `is the baseline ${printable(baseline)}: \`bench baseline rm ${shellQuote(baseline)}\` first, or set it to another sweep`;
 }
 
 type Removed = Awaited<ReturnType<typeof removeOne>>;

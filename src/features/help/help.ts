@@ -179,11 +179,9 @@ export function helpText(command: CommandUnknownOpts): string {
 
 /** Finds a command by its words, such as `baseline set`; null if there is none. */
 export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
-  let command = program;
-  for (const word of words) {
-    const inner = command.commands.find((each) => each.name() === word);
-    if (inner === undefined) return null;
-    command = inner;
-  }
-  return words.length === 0 ? null : command;
+  const named = words.reduce<CommandUnknownOpts | undefined>(
+    (command, word) => command?.commands.find((each) => each.name() === word),
+    program,
+  );
+  return words.length === 0 ? null : (named ?? null);
 }

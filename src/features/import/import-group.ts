@@ -220,7 +220,8 @@ export class GroupImport {
     const repeatOfRun = run.manifest.repeat ?? this.nextRepeat(run, sweepId);
     const record = toRunRecord(run, { runId, sweepId, repeat: repeatOfRun, artefactFolder: `${sweepId}/${runId}` });
     const { role, repeat, cell, provenance } = record;
-    const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
+    const logIndex = run.index > 0 || run.manifest.logIndex !== null ? run.index : null;
+    const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex };
     const stated = { ...manifest, omitted: [...run.exports.omitted] };
     const isContent = run.manifest.runId === null;
     const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), stated, isContent);
@@ -299,10 +300,6 @@ function withStatedCell(run: ReadRun, { model, precision, shapes, cudaGraph }: S
   const stated = { model, precision, shapes, cudaGraph, ...cell };
   if (Object.values(stated).every((value) => value === undefined)) return run;
   return { ...run, manifest: { ...run.manifest, cell: stated } };
-}
-
-function logIndexOf({ index, manifest }: ReadRun): number | null {
-  return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
 function dateSourceOf(run: ReadRun, date: string | null): DateSource | null {

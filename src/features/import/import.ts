@@ -14,9 +14,10 @@ import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
+import { writeFindings } from '../../artefacts/sweep-notes.ts';
 import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.ts';
 import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
-import { findSweepFolders, type FoundSweep, restoreSweep, readFindings, takeFindings } from './restore-sweep.ts';
+import { findSweepFolders, type FoundSweep, restoreSweep, readFindings } from './restore-sweep.ts';
 import { importText } from './text.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -81,7 +82,7 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
-    await takeFindings(store.db, sweeps, artefactsFolder);
+    await writeFindings(store.db, artefactsFolder, readFindings(store.db, sweeps));
     for (const path of paths) await takeAttached({ db: store.db, artefactsFolder }, path);
     mixedNotes(imported, options.sweep, store).forEach(note);
   };
@@ -226,11 +227,8 @@ function standaloneOf(options: ImportOptions, { cwd }: Io): StandaloneReading {
   ensure(isOwn || metric === undefined, `--metric is for files of your own: reports of ${as} name their metrics`);
   const example = '--metric NAME:lower|higher:UNIT, as e2e:lower:ms';
   ensure(as !== OWN_NUMBERS || metric !== undefined, `which metric do they contain? Add ${example}`);
-  const hints = {
-    as: metric === undefined ? (as ?? null) : OWN_NUMBERS,
-    metric: metric ?? null,
-    pattern: pattern ?? null,
-  };
+  const own = { metric: metric ?? null, pattern: pattern ?? null };
+  const hints = { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, ...own };
   const watched = telemetry === undefined ? undefined : resolve(cwd, telemetry);
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, watched, ...hints };
@@ -249,18 +247,15 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
 async function checkWatched(sources: readonly NamedSource[], standalone: StandaloneReading) {
   const named = `--telemetry ${printable(basename(standalone.watched ?? ''))}`;
   const [only, ...more] = sources;
-  if (only?.source.kind !== 'log' || more.length > 0) {
-    throw new UsageError(`${named} needs exactly one log; a run folder has this file next to its stdout.log`);
-  }
+  const problem = `${named} needs exactly one log; a run folder has this file next to its stdout.log`;
+  ensure(only?.source.kind === 'log' && more.length === 0, problem);
   const runs = await readSource(only.source, standalone).catch((error: unknown) => {
     throw new UsageError(`${named}: ${readingProblem(error)}`, { cause: error });
   });
   const [run, ...others] = runs;
-  if (others.length > 0)
-    throw new UsageError(`${named}: ${runs.length} runs are in this log, and it belongs to one of them`);
-  if (run === undefined || run.telemetry === null) {
-    throw new UsageError(`${named}: ${run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log'}`);
-  }
+  ensure(others.length === 0, `${named}: ${runs.length} runs are in this log, and it belongs to one of them`);
+  const why = run?.notes.at(-1)?.replace(/^\S+ /, '') ?? 'nothing in the log';
+  ensure(run?.telemetry, `${named}: ${why}`);
 }
 
 function importedSweep(db: StoreDatabase, name: string): Sweep {
@@ -288,8 +283,7 @@ async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {
   const { commit, branch } = options;
   if (commit === undefined && branch === undefined) return null;
   const resolved = commit === undefined ? null : await resolveRevision(io.cwd, commit);
-  if (commit !== undefined && resolved === null && !/^[0-9a-f]{7,40}$/.test(commit)) {
-    throw new UsageError(`--commit ${commit}: commit not found here; give its full id`);
-  }
+  const isId = commit === undefined || /^[0-9a-f]{7,40}$/.test(commit);
+  ensure(resolved !== null || isId, `--commit ${commit}: commit not found here; give its full id`);
   return { commit: resolved ?? commit ?? null, branch: branch ?? null, dirty: false };
 }

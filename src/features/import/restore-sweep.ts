@@ -4,13 +4,12 @@ import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../files/layout.
 import { isId, type SweepId } from '../../records/scalars.ts';
 import { isLink, namesIn, readJson } from '../../files/folders.ts';
 import {
-  writeSweepManifest,
-  sweepManifestSchema,
-  type SweepManifest,
   FINDINGS_FILE,
-  findingsFileSchema,
-  writeFindings,
+  type SweepManifest,
+  sweepManifestSchema,
+  writeSweepManifest,
 } from '../../artefacts/sweep-notes.ts';
+import { findingsFileSchema } from '../../records/finding.ts';
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { keyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
@@ -113,9 +112,4 @@ export function readFindings(db: StoreDatabase, sweepFolders: readonly FoundSwee
   const files = sweepFolders.flatMap(({ path }) => readJson(join(path, FINDINGS_FILE), findingsFileSchema) ?? []);
   for (const file of files) restoreFindings(db, file);
   return files.map(({ sweepId }) => sweepId);
-}
-
-/** Reads findings into the store and also writes them next to the artefacts here. */
-export async function takeFindings(db: StoreDatabase, sweepFolders: readonly FoundSweep[], artefactsFolder: string) {
-  await writeFindings(db, artefactsFolder, readFindings(db, sweepFolders));
 }

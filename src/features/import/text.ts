@@ -38,16 +38,14 @@ export function importText({ sweeps }: ImportOutput, storePath: string, redated:
 }
 
 function dateNotes(sweeps: readonly ImportedSweep[], redated: number): string[] {
-  const notes: string[] = [];
-  if (redated > 0) notes.push(`date of ${count(redated, 'sweep')} corrected`);
-  if (sweeps.some(({ datesFrom }) => datesFrom.includes('logStamps'))) {
-    notes.push('dates from logs: local time of their machine without a zone, taken as UTC');
-  }
   const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
-  if (undated > 0) {
-    notes.push(`${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`);
-  }
-  return notes;
+  return [
+    redated > 0 && `date of ${count(redated, 'sweep')} corrected`,
+    sweeps.some(({ datesFrom }) => datesFrom.includes('logStamps')) &&
+      'dates from logs: local time of their machine without a zone, taken as UTC',
+    undated > 0 &&
+      `${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`,
+  ].filter((note) => note !== false);
 }
 
 const outcomes = { measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema };

@@ -1,16 +1,16 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { age, filterOption, positiveInteger } from '../../cli/options.ts';
 
-const sweepsOptions = (command: PlainCommand) => command.option('--last <n>', 'show the newest N', positiveInteger, 20);
+const newestOptions = (command: PlainCommand) => command.option('--last <n>', 'show the newest N', positiveInteger, 20);
 
-export type SweepsOptions = OptionsOf<typeof sweepsOptions>;
+export type NewestOptions = OptionsOf<typeof newestOptions>;
 
 export const sweepsCommand = defineCommand({
   name: 'sweeps',
   summary: 'list the sweeps, newest first',
   examples: ['bench ls sweeps', 'bench ls sweeps --last 5 --json'],
   outputs: { sweeps: async () => (await import('./output.ts')).sweepsOutput },
-  define: sweepsOptions,
+  define: newestOptions,
   run: async (_, options, io) => (await import('./ls.ts')).listStoredSweeps(options, io),
 });
 
@@ -43,16 +43,11 @@ export const machinesCommand = defineCommand({
   run: async (_, options, io) => (await import('./ls.ts')).listMachines(options, io),
 });
 
-const findingsOptions = (command: PlainCommand) =>
-  command.option('--last <n>', 'show the newest N', positiveInteger, 20);
-
-export type FindingsOptions = OptionsOf<typeof findingsOptions>;
-
 export const findingsCommand = defineCommand({
   name: 'findings',
   summary: 'list the findings of bench check, newest first',
   examples: ['bench ls findings', 'bench ls findings --last 5 --json'],
   outputs: { findings: async () => (await import('./output.ts')).findingsOutput },
-  define: findingsOptions,
+  define: newestOptions,
   run: async (_, options, io) => (await import('./ls.ts')).listStoredFindings(options, io),
 });

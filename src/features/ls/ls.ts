@@ -2,7 +2,7 @@ import { artefactsFolderOf } from '../../files/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
-import { acceptedText, type Acknowledgement, saidState } from '../../records/finding.ts';
+import { acceptedText, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, type Sweep, type SweepState } from '../../records/sweep.ts';
@@ -23,7 +23,7 @@ import { cellLabel, labelIn } from '../../records/cell-label.ts';
 import { describeCommit, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { groupText, newestBatch } from '../check/index.ts';
-import type { CellsOptions, FindingsOptions, MachinesOptions, SweepsOptions } from './command.ts';
+import type { CellsOptions, MachinesOptions, NewestOptions } from './command.ts';
 import type { CellsOutput, FindingsOutput, MachinesOutput, SweepsOutput } from './output.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
@@ -42,7 +42,7 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
+export function listStoredSweeps(options: NewestOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
     const ids = found.map(({ sweepId }) => sweepId);
@@ -117,7 +117,7 @@ function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): str
 
 type ListedFinding = FindingsOutput['findings'][number];
 
-export function listStoredFindings(options: FindingsOptions, io: Io): Promise<ExitCode> {
+export function listStoredFindings(options: NewestOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     const found = listFindings(db, options.last);
     const ids = found.map(({ findingId }) => findingId);
@@ -154,14 +154,14 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
 
 type Marks = ReturnType<typeof acknowledgementsOf>;
 
-function reasonOf(mark: Acknowledgement | undefined): string {
-  return mark === undefined ? '' : printable(acceptedText(mark));
-}
-
 function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Date, look: Look): string[] {
   if (findings.length === 0) return ['no finding is stored: `bench check` reported none, or judged no sweep yet'];
   const ageText = ({ reportedAt: at }: ListedFinding) =>
     at === null ? '' : count(Math.max(0, Math.floor((now.getTime() - Date.parse(at)) / DAY_MS)), 'day');
+  const reasonOf = ({ id }: ListedFinding) => {
+    const mark = marks.get(id);
+    return mark === undefined ? '' : printable(acceptedText(mark));
+  };
   return renderTable<ListedFinding>(
     [
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
@@ -174,7 +174,7 @@ function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Dat
         minWidth: 12,
       }),
       { header: 'cells', text: cellsOfFinding, minWidth: 12 },
-      textColumn('reason', ({ id }) => reasonOf(marks.get(id)), 7, { minWidth: 12, isSentence: true }),
+      textColumn('reason', reasonOf, 7, { minWidth: 12, isSentence: true }),
     ],
     findings,
     look,

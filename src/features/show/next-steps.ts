@@ -7,7 +7,6 @@ import { type KeyedCell, batchOf } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
-import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
@@ -31,8 +30,7 @@ export async function explainRun(name: string, options: Pick<ShowOptions, 'json'
 }
 
 function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
-  const { cellKey, outcome, provenance, role, runId, sweepId } = stored;
-  const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
+  const { cell, outcome, provenance, role, runId, sweepId } = stored;
   const run = { ...stored, bound: remediedBound(db, sweepId, cell, stored.bound) };
   const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
   const layers = engine === null || engine.iterations === null ? [] : layerFactsOf(engine.layers);

@@ -16,7 +16,7 @@ import { joinLayers } from '../../layers/profiled-engine.ts';
 import { cellReport, cellText } from './cell-text.ts';
 import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
 import { type CellRow, remediedBound, sweepReport, sweepText } from '../sweep/index.ts';
-import { allCells, findCells } from '../../store/cells.ts';
+import { allCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import { type ShownRun, findRunsByPrefix, queryTimes, runSamples } from '../../store/runs/show-run.ts';
@@ -42,14 +42,12 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
   return withStore(options, io, async ({ db }) => {
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
     const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
-    if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
-      const what = 'is the start of several ids, or the name of several sweeps: write more of it, or take an id of';
-      throw new UsageError(`${name} ${what} \`bench ls sweeps\``);
-    }
+    const areSeveral = moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined);
+    const what = 'is the start of several ids, or the name of several sweeps: write more of it, or take an id of';
+    ensure(!areSeveral, `${name} ${what} \`bench ls sweeps\``);
     if (runId !== undefined) return showOneRun(db, runId, options, io);
-    if (options.samples === true || (options.metric !== undefined && options.map === undefined)) {
-      throw new UsageError('--samples, and --metric without --map, are of a run: `bench show CELL` lists its runs');
-    }
+    const isOfRun = options.samples === true || (options.metric !== undefined && options.map === undefined);
+    ensure(!isOfRun, '--samples, and --metric without --map, are of a run: `bench show CELL` lists its runs');
     if (sweep !== undefined) return showSweep(db, sweep, options, io);
     const cells = allCells(db);
     const finding = cellsInWords(cells, [name]).length > 0 ? null : findingByPrefix(db, name);
@@ -93,7 +91,7 @@ function mappedCells(cells: readonly CellRow[], runs: readonly CellRun[], reques
 function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: Io): ExitCode {
   const run = storedRun(db, runId);
   if (options.samples === true) return printSamples(db, run, options, io);
-  const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  const { cell } = run;
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
   const plan = run.role === 'build' ? readStoredPlan(planOf(db, run.sweepId))?.plan : undefined;
@@ -105,7 +103,7 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
     queryTimes(db, [runId], metric ?? 'gpuComputeMs') ??
     (metric === null ? queryTimes(db, [runId], 'latencyMs') : null);
   const steadiness = queries && steadinessOf(db, run.sweepId, cell, queries, options.shows ?? SHOWN_PERCENT);
-  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, steadiness, layers };
+  const output: DescribedRun = { schemaVersion: 1, ...run, bound, build, steadiness, layers };
   return printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
 }
 
@@ -147,11 +145,7 @@ export async function attach(run: string, files: readonly string[], options: Sho
   });
 }
 
-export interface MappedCell {
-  readonly cell: KeyedCell;
-  readonly metric: MetricId;
-  readonly value: number | null;
-}
+export type MappedCell = Pick<CellRow, 'cell' | 'metric' | 'value'>;
 
 /** Metrics that overlap with several streams. */
 const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];

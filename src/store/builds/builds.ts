@@ -15,15 +15,10 @@ export function isBuildOf(model: string, flags: readonly string[]) {
 
 /** Unfinished sweeps by the keys of the engines that they ran and will need again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
-  const { engineKey: key, sweepId: id } = runs;
-  const which = and(ne(sweeps.state, 'finished'), isNotNull(key));
-  const rows = db
-    .selectDistinct({ engineKey: key, sweepId: id })
-    .from(runs)
-    .innerJoin(sweeps, ON.sweep)
-    .where(which)
-    .all();
-  return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
+  const { engineKey, sweepId } = runs;
+  const ran = db.selectDistinct({ key: engineKey, id: sweepId }).from(runs).innerJoin(sweeps, ON.sweep);
+  const rows = ran.where(and(ne(sweeps.state, 'finished'), isNotNull(engineKey))).all();
+  return new Map(rows.map(({ key, id }) => [key ?? '', id]));
 }
 
 /** Stores of older versions have `measured` for a build. */
@@ -43,12 +38,8 @@ export function buildRunOf(
     engineKey === null ? undefined : eq(runs.engineKey, engineKey),
   );
   const which = and(eq(runs.role, 'build'), isBuilt, eq(runs.provenance, run.provenance), isSame);
-  const newestFirst = [desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)];
-  const builtRuns = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
-  const found = builtRuns
-    .orderBy(...newestFirst)
-    .limit(1)
-    .get();
+  const built = db.select({ runId: runs.runId, isSameBuild }).from(runs).where(which);
+  const found = built.orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId)).limit(1).get();
   return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
 }
 

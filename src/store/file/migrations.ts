@@ -1,4 +1,4 @@
-import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
@@ -47,7 +47,13 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
 function settle(temporary: string, path: string, tag: string): string {
   for (let number = 1; ; number += 1) {
     const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
-    if (!existsSync(target) && tryLink(temporary, target)) return target;
+    try {
+      // A complete file under its final name, so that readers never see an incomplete one.
+      linkSync(temporary, target);
+      return target;
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
     if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
 }
@@ -67,17 +73,4 @@ function journal(migrationsFolder: string) {
 
 export function schemaTag(migrationsFolder: string): string {
   return journal(migrationsFolder).at(-1)?.tag ?? '';
-}
-
-/**
- * Links a complete file under its final name, so that readers never see an incomplete one. False if the name is taken.
- */
-function tryLink(from: string, to: string): boolean {
-  try {
-    linkSync(from, to);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
 }

@@ -72,10 +72,17 @@ export function copyInto(client: Database.Database, target: string): void {
 }
 
 function checked(client: Database.Database): Database.Database {
-  try {
+  return closedOnError(client, () => {
     client.pragma('query_only = ON');
     client.pragma('schema_version');
     return client;
+  });
+}
+
+/** Closes a client if `use` fails. */
+export function closedOnError<Result>(client: Database.Database, use: () => Result): Result {
+  try {
+    return use();
   } catch (error) {
     client.close();
     throw error;
@@ -108,14 +115,11 @@ export function privateCopy(
     const copy = join(folder, 'store.sqlite');
     fill(copy);
     const client = new Database(copy);
-    try {
+    return closedOnError(client, () => {
       client.pragma('journal_mode = DELETE');
       prepare(client);
       return checked(client);
-    } catch (error) {
-      client.close();
-      throw error;
-    }
+    });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

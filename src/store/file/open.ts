@@ -8,7 +8,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
-import { copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
+import { closedOnError, copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
 import { StoreFile, isAccessProblem, pauseMs, sqliteRefusal } from './store-file.ts';
 import * as schema from '../schema.ts';
 
@@ -41,19 +41,21 @@ const MAX_IDLE_WAL_BYTES = 64 << 20;
  */
 export function openStore(path: string, migrationsFolder: string, { keepsCopy = true } = {}): OpenStore {
   refuseReadOnly(path);
-  const client = openClient(path);
-  try {
-    refuseForeign(client, path, migrationsFolder);
-    useWal(client);
-    client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
-    const db = drizzle(client, { schema });
-    const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
-    const file = new StoreFile(path);
-    return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
-  } catch (error) {
-    client.close();
-    throw asStoreError(path, error);
-  }
+  return withStoreErrors(path, () => {
+    const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    return closedOnError(client, () => {
+      client.pragma('foreign_keys = ON');
+      // A committed run must survive a power failure; WAL alone only protects the integrity of the file.
+      client.pragma('synchronous = FULL');
+      refuseForeign(client, path, migrationsFolder);
+      useWal(client);
+      client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
+      const db = drizzle(client, { schema });
+      const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
+      const file = new StoreFile(path);
+      return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
+    });
+  });
 }
 
 export function openExistingStore(path: string, migrationsFolder: string): OpenStore {
@@ -83,28 +85,21 @@ export function openUnchanged(
   mayWrite: (path: string) => boolean = mayWriteStore,
 ): Database.Database {
   refuseMissing(path);
-  try {
+  return withStoreErrors(path, () => {
     const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
-    try {
+    return closedOnError(client, () => {
       refuseForeign(client, path, migrationsFolder);
       if (appliedMigration(client) > 0) return client;
       throw new StoreError(`${path} is empty; \`bench run\` or \`bench import\` fills it`);
-    } catch (error) {
-      client.close();
-      throw error;
-    }
-  } catch (error) {
-    throw asStoreError(path, error);
-  }
+    });
+  });
 }
 
 /** A migrated private copy. Closes the store. */
 function updated(client: Database.Database, path: string, migrationsFolder: string): Database.Database {
   try {
     const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
-    return privateCopy((copy) => copyInto(client, copy), update);
-  } catch (error) {
-    throw asStoreError(path, error);
+    return withStoreErrors(path, () => privateCopy((copy) => copyInto(client, copy), update));
   } finally {
     client.close();
   }
@@ -146,18 +141,6 @@ export function immediately<Result>(db: StoreDatabase, work: () => Result): Resu
 
 export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
-}
-
-function openClient(path: string): Database.Database {
-  try {
-    const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
-    client.pragma('foreign_keys = ON');
-    // A committed run must survive a power failure; WAL alone only protects the integrity of the file.
-    client.pragma('synchronous = FULL');
-    return client;
-  } catch (error) {
-    throw asStoreError(path, error);
-  }
 }
 
 /** Tries again while another process creates the same store, because SQLite ignores its busy timeout here. */
@@ -202,14 +185,18 @@ function refuseForeign(client: Database.Database, path: string, migrationsFolder
   }
 }
 
-/** Converts a SQLite error to one line about the file; returns other errors unchanged. */
-export function asStoreError(path: string, error: unknown): unknown {
-  const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
-  if (refusal === null) return error;
-  const full = fullDisk(dirname(path));
-  if (full !== null) return new DiskFullError(`${path}: ${full}: make room first`, { cause: error });
-  const Refusal = isAccessProblem(error) && existsSync(dirname(path)) ? StoreAccessError : StoreError;
-  return new Refusal(`${path} ${refusal}`, { cause: error });
+/** Does some work on a store; an error of SQLite becomes one line about the file. */
+export function withStoreErrors<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
+    if (refusal === null) throw error;
+    const full = fullDisk(dirname(path));
+    if (full !== null) throw new DiskFullError(`${path}: ${full}: make room first`, { cause: error });
+    const Refusal = isAccessProblem(error) && existsSync(dirname(path)) ? StoreAccessError : StoreError;
+    throw new Refusal(`${path} ${refusal}`, { cause: error });
+  }
 }
 
 /**

@@ -18,15 +18,11 @@ export type LayerRun = ReturnType<typeof select>[number];
 
 /** Layer data with times, then without; newest first in each group. */
 function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
+  const { runId: id, sweepId, cellKey, role, startedAt, provenance, buildId } = runs;
+  const ofRun = { runId: id, sweepId, cellKey, role, startedAt, provenance, buildId };
   const rows = db
     .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      cellKey: runs.cellKey,
-      role: runs.role,
-      startedAt: runs.startedAt,
-      provenance: runs.provenance,
-      buildId: runs.buildId,
+      ...ofRun,
       cudaGraph: cells.cudaGraph,
       /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,

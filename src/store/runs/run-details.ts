@@ -36,22 +36,12 @@ export function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'sa
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
-const isOfRun = eq(runFlags.runId, runs.runId);
-
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
   const { runId: id, flag: flagId, ...facts } = getTableColumns(runFlags);
-  const flagged = db
-    .select({ runId: id, id: flagId, ...facts })
-    .from(runs)
-    .innerJoin(runFlags, isOfRun);
-  const rows = flagged.where(whichRuns).orderBy(id).all();
-  const byRun = new Map<string, RunFlag[]>();
-  for (const { runId, ...flag } of rows) {
-    const known = byRun.get(runId);
-    if (known === undefined) byRun.set(runId, [flag]);
-    else known.push(flag);
-  }
-  return byRun;
+  const columns = { runId: id, id: flagId, ...facts };
+  const flagged = db.select(columns).from(runs).innerJoin(runFlags, eq(id, runs.runId));
+  const byRun = Map.groupBy(flagged.where(whichRuns).orderBy(id).all(), ({ runId }) => runId);
+  return new Map([...byRun].map(([runId, own]) => [runId, own.map(({ runId: _of, ...flag }) => flag)]));
 }
 
 export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
@@ -83,19 +73,11 @@ export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Me
   }
   // A failed run of another harness does not show its method.
   if (cell?.harness !== undefined) return null;
-  const row = db
-    .select({
-      argv: invocations.argv,
-      harnessVersion: environments.tensorrt,
-      warmUpRuns: measurements.warmUpQueries,
-      timedRuns: measurements.queries,
-    })
-    .from(runs)
-    .innerJoin(invocations, ON.invocation)
-    .innerJoin(environments, ON.environment)
-    .leftJoin(measurements, ON.measurement)
-    .where(eq(runs.runId, runId))
-    .get();
+  const { queries: timedRuns, warmUpQueries: warmUpRuns } = measurements;
+  const columns = { argv: invocations.argv, harnessVersion: environments.tensorrt, warmUpRuns, timedRuns };
+  const started = db.select(columns).from(runs).innerJoin(invocations, ON.invocation);
+  const measured = started.innerJoin(environments, ON.environment).leftJoin(measurements, ON.measurement);
+  const row = measured.where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
   const { argv, ...facts } = row;
   return trtexecMethod(cell, argv, facts);

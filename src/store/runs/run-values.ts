@@ -35,7 +35,7 @@ export function runValues(db: StoreDatabase, metrics: readonly MetricId[]) {
   const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
   const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
   return db
-    .select({ ...about, ...made, inFlight, values: sqlByMetric(metrics, printedValue), centres: CENTRES })
+    .select({ ...about, ...made, inFlight, values: printedValues(metrics), centres: CENTRES })
     .from(runs)
     .innerJoin(sweeps, ON.sweep)
     .leftJoin(runMethods, eq(runMethods.runId, runs.runId))
@@ -92,7 +92,7 @@ export function measuredRuns(
       }
     }
     if (perBuild.length === 0) return;
-    const of = { id: builds.buildId, values: sqlByMetric(perBuild, printedValue) };
+    const of = { id: builds.buildId, values: printedValues(perBuild) };
     const rows = db.select(of).from(builds).where(isAmong(of.id, buildIds)).all();
     const ofBuilds = new Map(rows.map(({ id, values }) => [id, perBuild.map((metric) => values[metric] ?? 0)]));
     for (const { at, buildId, numbers } of [...byCell.values()].flat())
@@ -119,7 +119,7 @@ function rowsOf(db: StoreDatabase, metrics: readonly MetricId[]) {
   const [{ smClockMhz }, { boundBy }] = [runTelemetry, measurements];
   const about = { runId, cellKey, buildId, environmentId, smClockMhz, boundBy };
   const { params, sql: text } = db
-    .select({ ...about, values: sqlByMetric(metrics, printedValue), centres: CENTRES })
+    .select({ ...about, values: printedValues(metrics), centres: CENTRES })
     .from(runs)
     .leftJoin(measurements, ON.measurement)
     .leftJoin(runTelemetry, ON.telemetry)
@@ -129,10 +129,8 @@ function rowsOf(db: StoreDatabase, metrics: readonly MetricId[]) {
   return (sweepId: SweepId) => statement.all(...fillPlaceholders(params, { sweepId }));
 }
 
-function sqlByMetric(metrics: readonly MetricId[], of: (metric: MetricId) => SQL<number | null>) {
-  const values: Record<string, SQL<number | null>> = {};
-  for (const metric of metrics) values[metric] = of(metric);
-  return values;
+function printedValues(metrics: readonly MetricId[]): Record<string, SQL<number | null>> {
+  return Object.fromEntries(metrics.map((metric) => [metric, printedValue(metric)]));
 }
 
 /** Flags that decide whether a run counts. */

@@ -10,29 +10,17 @@ import { commandLineSection } from '../builds/builds.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { encodeLayers, encodeSamples } from './blob-codecs.ts';
 import { recordTry } from './runs.ts';
-import {
-  artefacts as artefactTable,
-  builds,
-  cells,
-  environments,
-  invocations,
-  layerProfiles,
-  measurements,
-  runEvidence,
-  runFlags,
-  runHints,
-  runMethods,
-  runs,
-  runTelemetry,
-  runValues,
-  samples,
-  timeStatistics,
-} from '../schema.ts';
+import * as tables from '../schema.ts';
 import { remarkNumbers } from '../../trtexec/log/hints.ts';
 import type { RunId } from '../../records/scalars.ts';
 
 /** Tables whose rows are named by their content, so that a row may already exist. */
-const SHARED: ReadonlySet<SQLiteTable> = new Set([builds, cells, environments, invocations]);
+const SHARED: ReadonlySet<SQLiteTable> = new Set([
+  tables.builds,
+  tables.cells,
+  tables.environments,
+  tables.invocations,
+]);
 
 /** Writes runs with prepared statements, one transaction per run. It does not change existing runs. */
 export class RunWriter {
@@ -42,8 +30,8 @@ export class RunWriter {
 
   constructor(db: StoreDatabase) {
     this.db = db;
-    const isIt = eq(runs.runId, sql.placeholder('runId'));
-    this.findRun = db.select({ runId: runs.runId }).from(runs).where(isIt).prepare();
+    const isIt = eq(tables.runs.runId, sql.placeholder('runId'));
+    this.findRun = db.select({ runId: tables.runs.runId }).from(tables.runs).where(isIt).prepare();
   }
 
   hasRun(runId: RunId): boolean {
@@ -71,7 +59,7 @@ export class RunWriter {
 
   saveCell(cell: KeyedCell): void {
     const { key: cellKey, harness = null, ...identity } = cell;
-    this.insert(cells, { ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });
+    this.insert(tables.cells, { ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });
   }
 
   private insert<Table extends SQLiteTable>(table: Table, row: Required<Table['$inferInsert']>): void {
@@ -88,16 +76,16 @@ export class RunWriter {
     if (cell !== null) this.saveCell(cell);
     // Environments of older versions, without a binding, keep their ids.
     const environmentId = hashOf({ ...environment, binding: environment.binding ?? undefined });
-    this.insert(environments, { environmentId, ...environment });
+    this.insert(tables.environments, { environmentId, ...environment });
     const banner = { ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) };
     const invocationId = hashOf({
       argv: argv === null ? null : JSON.stringify(argv),
       env: JSON.stringify(env),
       banner: JSON.stringify(banner),
     });
-    this.insert(invocations, { invocationId, argv, env, banner });
+    this.insert(tables.invocations, { invocationId, argv, env, banner });
     if (build !== null && buildId !== null) {
-      this.insert(builds, {
+      this.insert(tables.builds, {
         ...record,
         ...build,
         buildId,
@@ -107,7 +95,7 @@ export class RunWriter {
         peakMemoryMib: log.build.peakMemoryMib,
       });
     }
-    this.insert(runs, {
+    this.insert(tables.runs, {
       ...record,
       ...process,
       cellKey: cell?.key ?? null,
@@ -122,22 +110,22 @@ export class RunWriter {
     const { build, measurement, warmUpQueries } = log;
     if (measurement !== null) {
       const { contextMemoryMib } = build;
-      this.insert(measurements, { ...measurement, ...derived, runId, warmUpQueries, contextMemoryMib });
+      this.insert(tables.measurements, { ...measurement, ...derived, runId, warmUpQueries, contextMemoryMib });
       for (const metric of TIMED_METRICS) {
         const statistics = measurement[metric];
         if (statistics !== null) this.insertStatistics(runId, metric, statistics);
       }
     }
     if (exports.times !== null && exports.times.count > 0) {
-      this.insert(samples, { runId, count: exports.times.count, data: encodeSamples(exports.times) });
+      this.insert(tables.samples, { runId, count: exports.times.count, data: encodeSamples(exports.times) });
     }
   }
 
   private insertReading({ runId, harness }: RunRecord): void {
     if (harness === null) return;
-    this.insert(runMethods, { runId, ...harness.method });
+    this.insert(tables.runMethods, { runId, ...harness.method });
     if (harness.latencyMs !== null) this.insertStatistics(runId, 'latency', harness.latencyMs);
-    harness.values.forEach((value, position) => this.insert(runValues, { runId, position, ...value }));
+    harness.values.forEach((value, position) => this.insert(tables.runValues, { runId, position, ...value }));
   }
 
   private insertStatistics(
@@ -146,20 +134,20 @@ export class RunWriter {
     { max: maxMs, mean: meanMs, median: medianMs, min: minMs, percentiles }: TimeStatistics,
   ): void {
     const line = metric.replace(/Ms$/, '');
-    this.insert(timeStatistics, { runId, metric: line, minMs, maxMs, meanMs, medianMs, percentiles });
+    this.insert(tables.timeStatistics, { runId, metric: line, minMs, maxMs, meanMs, medianMs, percentiles });
   }
 
   private insertLists({ runId, sweepId, artefacts, flags, log, outcome, telemetry, tries }: RunRecord): void {
     const hints = new Map<string, number | null>(log.hints.map((hint) => [hint.id, hint.value]));
-    for (const [hint, value] of hints) this.insert(runHints, { runId, hint, value });
+    for (const [hint, value] of hints) this.insert(tables.runHints, { runId, hint, value });
     for (const [hint, value] of Object.entries(remarkNumbers(log.build))) {
-      if (value !== null) this.insert(runHints, { runId, hint, value });
+      if (value !== null) this.insert(tables.runHints, { runId, hint, value });
     }
-    outcome.evidence.forEach((line, position) => this.insert(runEvidence, { runId, position, ...line }));
-    for (const artefact of artefacts) this.insert(artefactTable, { runId, ...artefact });
-    for (const { id: flag, ...rest } of flags) this.insert(runFlags, { runId, flag, ...rest });
+    outcome.evidence.forEach((line, position) => this.insert(tables.runEvidence, { runId, position, ...line }));
+    for (const artefact of artefacts) this.insert(tables.artefacts, { runId, ...artefact });
+    for (const { id: flag, ...rest } of flags) this.insert(tables.runFlags, { runId, flag, ...rest });
     for (const ended of tries) recordTry(this.db, sweepId, runId, ended);
-    if (telemetry !== null) this.insert(runTelemetry, { runId, ...telemetry });
+    if (telemetry !== null) this.insert(tables.runTelemetry, { runId, ...telemetry });
   }
 
   private insertLayers({ runId, log, exports }: RunRecord): void {
@@ -168,7 +156,7 @@ export class RunWriter {
     if (profile === null && layers.length === 0) return;
     const data = encodeLayers({ profile: profile?.layers ?? null, layers, total: profile?.total });
     const layerCount = profile?.layers.length ?? layers.length;
-    this.insert(layerProfiles, { runId, iterations: profile?.iterations ?? null, layerCount, data });
+    this.insert(tables.layerProfiles, { runId, iterations: profile?.iterations ?? null, layerCount, data });
   }
 }
 

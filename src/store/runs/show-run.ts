@@ -65,30 +65,23 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
   const shares = { flags, values: { gpuBusy, enqueueRatio, gpuComputeMs, h2dMs, d2hMs } };
   const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
+  const { sweepId, cellKey, role, repeat, provenance, startedAt, wallS, exitCode, signal, timedOut, buildId } = run;
+  const { argv, env } = row.invocations;
+  const outcome = { ...outcomeFrom(run.outcome, run.reason), evidence: evidence.orderBy(runEvidence.position).all() };
+  const about = { runId, sweepId, cellKey, role, repeat, provenance, outcome };
+  const process = { startedAt, wallS, exitCode, signal, timedOut, argv, env };
   return {
-    runId,
-    sweepId: run.sweepId,
-    cellKey: run.cellKey,
-    role: run.role,
-    repeat: run.repeat,
-    provenance: run.provenance,
-    outcome: { ...outcomeFrom(run.outcome, run.reason), evidence: evidence.orderBy(asc(runEvidence.position)).all() },
-    startedAt: run.startedAt,
-    wallS: run.wallS,
-    exitCode: run.exitCode,
-    signal: run.signal,
-    timedOut: run.timedOut,
-    argv: row.invocations.argv,
-    env: row.invocations.env,
+    ...about,
+    ...process,
     environment,
-    buildId: run.buildId,
+    buildId,
     buildModel: row.builds?.model || null,
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
     bound: measured === undefined ? null : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName),
     values: values.orderBy(runValues.position).all(),
-    method: run.role === 'timed' ? methodOf(db, runId, cell) : null,
+    method: role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
     hints: hintsOf(db, [runId]).get(runId) ?? [],
@@ -97,6 +90,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
     artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
+    cell,
   };
 }
 
@@ -121,9 +115,7 @@ function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStati
   return Object.fromEntries(entries);
 }
 
-export interface PlacedAttachment extends Attachment {
-  readonly sweepId: SweepId;
-}
+export type PlacedAttachment = ReturnType<typeof keptAttachments>[number];
 
 /** Also replaces a pruned attachment of that name. */
 export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
@@ -153,7 +145,7 @@ export function attachmentsOfCell(
   return placed(db, which).orderBy(desc(attachments.attachedAt), desc(attachments.name)).all();
 }
 
-export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]): PlacedAttachment[] {
+export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   return placed(db, isAmong(runs.sweepId, sweepIds)).orderBy(asc(attachments.runId), asc(attachments.name)).all();
 }
 
@@ -173,17 +165,13 @@ export function markPruned(
 
 const COLUMNS = { gpuComputeMs: 'computeMs', latencyMs: 'latencyMs' } as const;
 
-/** The queries of runs in one metric. */
-export interface RunQueries {
-  readonly metric: keyof typeof COLUMNS;
-  /** Number of runs that kept their queries. */
-  readonly runs: number;
-  /** In milliseconds; not empty. */
-  readonly values: readonly number[];
-}
+export type RunQueries = Readonly<NonNullable<ReturnType<typeof queryTimes>>>;
 
-/** Queries of the runs, pooled in order; null if the metric is not timed per query, or if no run kept queries. */
-export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId): RunQueries | null {
+/**
+ * Queries of the runs in milliseconds, pooled in order, and the number of runs that kept theirs; null if the metric is
+ * not timed per query, or if no run kept queries.
+ */
+export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId) {
   const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
   if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
   const columns = runIds.flatMap((runId) => readable(db, runId)?.columns[COLUMNS[timed]] ?? []);

@@ -12,10 +12,8 @@ export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map
 }
 
 export function findBuilds(db: StoreDatabase, ids: readonly string[]) {
-  const { buildId, engineKey, model, modelSha256, flags } = builds;
-  const columns = { buildId, engineKey, model, modelSha256, flags };
-  const rows = db.select(columns).from(builds).where(isAmong(buildId, ids)).all();
-  return new Map(rows.map(({ buildId: id, ...build }) => [id, build]));
+  const rows = db.select().from(builds).where(isAmong(builds.buildId, ids)).all();
+  return new Map(rows.map(({ buildId, ...build }) => [buildId, build]));
 }
 
 export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {

@@ -1,6 +1,6 @@
 import { and, desc, eq, getTableColumns, or, type SQL, sql, isNull } from 'drizzle-orm';
 
-import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
+import type { Acknowledgement, Finding, FindingsFile, JudgedSweep } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../cells.ts';
@@ -122,17 +122,10 @@ export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly s
   return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
 }
 
-/** Findings next to the artefacts of a sweep. */
-export interface KeptFindings {
-  readonly judged: JudgedSweep | null;
-  readonly findings: readonly Finding[];
-  readonly acknowledgements: readonly Acknowledgement[];
-}
-
 /** Restores findings. Existing rows stay. Omits findings whose sweeps or cells are missing. */
 export function restoreFindings(
   db: StoreDatabase,
-  { judged, findings: kept, acknowledgements: all }: KeptFindings,
+  { judged, findings: kept, acknowledgements: all }: FindingsFile,
 ): void {
   const isHere = (sweepId: SweepId): boolean => findSweep(db, sweepId) !== null;
   immediately(db, () => {

@@ -9,21 +9,19 @@ import { openUnchanged } from '../file/open.ts';
 import { brokenReferences, differencesIn, MERGED_TABLES, sameKeys, shapeOf } from '../merge/tables.ts';
 import type { MergeConflict } from '../merge/tables.ts';
 
-const DAMAGE_KINDS = [
-  'file',
-  'foreignKey',
-  'schema',
-  'row',
-  'otherParser',
-  'noArtefacts',
-  'artefactMissing',
-  'artefactDamaged',
-  'engine',
-] as const;
-
 /** A defect: the problem, its place (the file, folder, table or run), and what to do. */
 export const storeDamage = z.strictObject({
-  kind: z.enum(DAMAGE_KINDS),
+  kind: z.enum([
+    'file',
+    'foreignKey',
+    'schema',
+    'row',
+    'otherParser',
+    'noArtefacts',
+    'artefactMissing',
+    'artefactDamaged',
+    'engine',
+  ]),
   where: z.string(),
   what: z.string(),
   advice: z.string(),
