@@ -17,7 +17,7 @@ import { readConfirmBudget } from '../../records/gated-metric.ts';
 import { LONGEST_NOTE } from '../../text/printable.ts';
 import { readByteSize } from '../../text/units.ts';
 import { conversionSchema } from '../../records/conversion.ts';
-import { matching, slurmSchema, wholeFrom } from './slurm-schema.ts';
+import { allOptional, matching, slurmSchema, wholeFrom } from './slurm-schema.ts';
 
 /**
  * The matrix file. Descriptions become the JSON Schema for editors and the reference in `docs/`. `expand.ts` and
@@ -31,8 +31,6 @@ const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, som
 const nonEmpty = z.string().min(1);
 
 const yesNo = (about: string) => z.boolean().describe(about);
-
-const allOptional = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
 
 /** A text that `read` understands; it returns null for any other. */
 const readBy = <Value>(read: (text: string) => Value | null, problem: string, about: string) =>

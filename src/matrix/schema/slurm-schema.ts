@@ -4,6 +4,8 @@ import type { Immutable } from '../../records/scalars.ts';
 
 export const matching = (pattern: RegExp, problem?: string) => z.string().regex(pattern, problem);
 
+export const allOptional = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
+
 export const wholeFrom = (least: number) => z.number().int().min(least);
 
 /** Excludes characters that could break a line or an argument list. */
@@ -40,37 +42,32 @@ const container = z
   })
   .describe('Run inside a container, with pyxis');
 
-export const slurmSchema = z
-  .strictObject({
-    partition: name,
-    account: name,
-    qos: name,
-    reservation: name,
-    time: z
-      .union([wholeFrom(1), matching(/^(?:\d+-)?\d+(?::\d\d){0,2}$/)])
-      .describe('Time limit of one shard: minutes, or in the format of sbatch --time'),
-    gres: matching(/^[\w.:,/-]+$/).describe('Such as gpu:1; some sites want gpusPerNode instead'),
-    gpusPerNode: z.union([wholeFrom(1), matching(/^(?:\w+:)?\d+$/)]),
-    cpusPerTask: wholeFrom(1),
-    mem: matching(/^\d+[KMGT]?$/).describe('Such as 64G'),
-    constraint: matching(/^[\w.:&|!*()[\],=-]+$/),
-    nodelist: nodes,
-    exclude: nodes,
-    exclusive: z.boolean().describe('No other job on the node: neighbors share PCIe, CPU and power. Default: true'),
-    maxParallel: wholeFrom(1).describe('Maximum number of shards at once'),
-    nice: z.number().int(),
-    cluster: name,
-    container: container,
-    env: z.array(matching(/^[A-Za-z_]\w*$/)).describe('Names of environment variables to pass to the jobs'),
-    extraArgs: z.array(extraArg).describe('Other options of sbatch, one in each entry, such as --licenses=trt:1'),
-    shardMinutes: z.number().gt(0).describe('Approximate time that one task measures. Default: 15'),
-    tasksPerArray: wholeFrom(1).describe('Maximum number of tasks of one job array. Default: what Slurm allows'),
-    cacheFolder: matching(/^\/[^\n]*$/).describe(
-      "Engines and variants, on each node's own disk. Default: below $TMPDIR",
-    ),
-  })
-  .partial()
-  .describe('Settings of `bench run --executor slurm`');
+export const slurmSchema = allOptional({
+  partition: name,
+  account: name,
+  qos: name,
+  reservation: name,
+  time: z
+    .union([wholeFrom(1), matching(/^(?:\d+-)?\d+(?::\d\d){0,2}$/)])
+    .describe('Time limit of one shard: minutes, or in the format of sbatch --time'),
+  gres: matching(/^[\w.:,/-]+$/).describe('Such as gpu:1; some sites want gpusPerNode instead'),
+  gpusPerNode: z.union([wholeFrom(1), matching(/^(?:\w+:)?\d+$/)]),
+  cpusPerTask: wholeFrom(1),
+  mem: matching(/^\d+[KMGT]?$/).describe('Such as 64G'),
+  constraint: matching(/^[\w.:&|!*()[\],=-]+$/),
+  nodelist: nodes,
+  exclude: nodes,
+  exclusive: z.boolean().describe('No other job on the node: neighbors share PCIe, CPU and power. Default: true'),
+  maxParallel: wholeFrom(1).describe('Maximum number of shards at once'),
+  nice: z.number().int(),
+  cluster: name,
+  container: container,
+  env: z.array(matching(/^[A-Za-z_]\w*$/)).describe('Names of environment variables to pass to the jobs'),
+  extraArgs: z.array(extraArg).describe('Other options of sbatch, one in each entry, such as --licenses=trt:1'),
+  shardMinutes: z.number().gt(0).describe('Approximate time that one task measures. Default: 15'),
+  tasksPerArray: wholeFrom(1).describe('Maximum number of tasks of one job array. Default: what Slurm allows'),
+  cacheFolder: matching(/^\/[^\n]*$/).describe("Engines and variants, on each node's own disk. Default: below $TMPDIR"),
+}).describe('Settings of `bench run --executor slurm`');
 
 /** Settings from `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
