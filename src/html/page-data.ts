@@ -5,15 +5,8 @@ import { quantileSorted } from '../statistics/order-statistics.ts';
 /** One entry per sweep; null for a sweep without a valid measurement. */
 type SweepColumn = readonly (number | null)[];
 
-/** Over the runs of each sweep, in the unit of the metric. */
-export interface SweepColumns {
-  readonly values: SweepColumn;
-  readonly least: SweepColumn;
-  readonly most: SweepColumn;
-  readonly runs: SweepColumn;
-  /** Index of the environment; null if unknown. */
-  readonly environments: SweepColumn;
-}
+/** Over the runs of each sweep, in the unit of the metric; `environments` has the index of the environment, or null. */
+type SweepColumns = Readonly<Record<'values' | 'least' | 'most' | 'runs' | 'environments', SweepColumn>>;
 
 export interface ReportLayers {
   readonly runId: RunId;
@@ -26,15 +19,9 @@ export interface ReportLayers {
   readonly notes: readonly string[];
 }
 
-export interface ReportLayer {
-  readonly label: string;
-  readonly block: string;
-  readonly purpose: string;
-  readonly type: string;
-  readonly precision: string;
-  readonly tactic: string;
-  readonly ms: number;
-}
+export type ReportLayer = Readonly<
+  Record<'label' | 'block' | 'purpose' | 'type' | 'precision' | 'tactic', string> & { ms: number }
+>;
 
 /** The data of a cell for its charts. */
 export interface DrawnCell extends SweepColumns {

@@ -10,18 +10,14 @@ import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { mergeSources, MistakeList, readSchema, readYaml, type Source } from './yaml/yaml-source.ts';
 
-interface Rule {
-  readonly key: RegExp;
-  readonly what: string;
-  /** The keys above it, joined by slashes. Default: any. */
-  readonly under?: RegExp;
-}
-
 const TOP = /^$/;
 const MODEL = /^models\/[^/]*$/;
 
-/** Everything in a matrix that executes code; refused by `bench run --untrusted`. */
-export const CODE_RULES: readonly Rule[] = [
+/**
+ * Everything in a matrix that executes code; refused by `bench run --untrusted`. `under`: the keys above it, joined by
+ * slashes (default: any).
+ */
+export const CODE_RULES = [
   { under: TOP, key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
   { under: TOP, key: /^allowUnknownFlags$/, what: 'passes on flags that may load files' },
   { under: TOP, key: /^(?:drivers|reporters)$/, what: 'loads code into bench' },

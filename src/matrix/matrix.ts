@@ -143,25 +143,17 @@ function wordsOf(cell: Cell): string[] {
 }
 
 function valuesOf(cell: Cell & { readonly key?: string }, dimensions: Readonly<Record<string, number>>) {
+  const shapes = Object.values(cell.shapes).map((shape) => shape.join('x'));
   const fields = new Map<string, FieldValue>([
     ['model', cell.model],
     ['precision', cell.precision === 'unstated' ? [cell.precision, precisionName(cell)] : cell.precision],
     ['via', cell.precisionVia],
-    [
-      'shape',
-      Object.values(cell.shapes)
-        .map((shape) => shape.join('x'))
-        .join(','),
-    ],
+    ['shape', shapes.join(',')],
     ['streams', cell.streams],
   ]);
-  for (const option of ['cudaGraph', 'dataTransfers', 'spinWait'] as const) {
-    const isOn = cell[option];
-    if (isOn !== null) fields.set(option, isOn);
-  }
-  if (cell.key !== undefined) fields.set('key', cell.key);
-  const batch = batchOf(cell.shapes);
-  if (batch !== null) fields.set('batch', batch);
+  const { cudaGraph, dataTransfers, key = null, spinWait } = cell;
+  const ifKnown = { cudaGraph, dataTransfers, spinWait, key, batch: batchOf(cell.shapes) };
+  for (const [name, value] of Object.entries(ifKnown)) if (value !== null) fields.set(name, value);
   for (const [name, value] of Object.entries(dimensions)) fields.set(name, value);
   for (const [name, { byDefault }] of Object.entries<NamedAxis>(NAMED_AXES)) {
     if (byDefault !== null) fields.set(name, byDefault);

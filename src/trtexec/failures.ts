@@ -19,20 +19,13 @@ export function missingLibraryText(name: string): string {
   return `${name} could not be loaded: put its folder on LD_LIBRARY_PATH; \`bench doctor\` looks for it and prints the line`;
 }
 
-interface PassingFailure {
-  readonly what: string;
-  readonly pattern: RegExp;
-  /** Only if another process held GPU memory. Otherwise the run needs more memory than there is, and always fails. */
-  readonly onlyOnSharedGpu?: true;
-  /** The cause is gone when the process has ended: waiting does not help. */
-  readonly isOverAtOnce?: true;
-}
-
 /**
  * Failures that may pass; any other failure recurs at every attempt. The patterns are texts of the CUDA runtime and
- * driver: words, names and numbers.
+ * driver: words, names and numbers. `isOverAtOnce`: the cause is gone when the process has ended, so waiting does not
+ * help. `onlyOnSharedGpu`: only if another process held GPU memory; otherwise the run needs more memory than there is,
+ * and always fails.
  */
-const PASSING_FAILURES: readonly PassingFailure[] = [
+const PASSING_FAILURES = [
   {
     what: 'the GPU was busy',
     pattern:

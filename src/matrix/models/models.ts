@@ -14,10 +14,7 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
   return Object.entries(file.models).map(([name, model]) => {
     const path: SourcePath = ['models', name];
     if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name cannot start or end with a space`);
-    const fileAt = (stated: string, ...keys: readonly string[]): Placed<string> => {
-      const at = list.at([...path, ...keys]);
-      return { value: list.pathFrom(at, stated), at };
-    };
+    const fileAt = (stated: string, ...keys: readonly string[]) => list.fileAt([...path, ...keys], stated);
     refuseWithHarness(model, path, list);
     const onnx = model.onnx === undefined ? null : fileAt(model.onnx, 'onnx');
     const precisions = new Map<string, Placed<PrecisionSource>>();

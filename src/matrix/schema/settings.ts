@@ -66,8 +66,8 @@ function timingCacheOf(file: MatrixFile, model: MatrixModel, stated: BuildFile['
     return { kind: (stated ?? MATRIX_DEFAULTS.timingCache) ? ('shared' as const) : ('none' as const) };
   }
   const isOwn = model.build.timingCache !== undefined || file.build?.timingCache === undefined;
-  const at = list.at(isOwn ? [...model.path, 'build', 'timingCache'] : ['build', 'timingCache']);
-  return { kind: 'file' as const, file: { value: list.pathFrom(at, stated), at } };
+  const path = isOwn ? [...model.path, 'build', 'timingCache'] : ['build', 'timingCache'];
+  return { kind: 'file' as const, file: list.fileAt(path, stated) };
 }
 
 /**
@@ -121,10 +121,8 @@ function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList) {
   const isOwn = model.plugins !== undefined;
   const placed = (kind: keyof PluginsFile): Placed<string>[] => {
     const path = isOwn ? [...model.path, 'plugins', kind] : ['plugins', kind];
-    return eachStated((isOwn ? model.plugins : file.plugins)?.[kind] ?? [], path).map((stated) => {
-      const at = list.at(stated.at);
-      return { value: list.pathFrom(at, String(stated.value)), at };
-    });
+    const stated = eachStated((isOwn ? model.plugins : file.plugins)?.[kind] ?? [], path);
+    return stated.map(({ at, value }) => list.fileAt(at, String(value)));
   };
   const plugins = { static: placed('static'), dynamic: placed('dynamic'), serialize: placed('serialize') };
   for (const { at, value } of plugins.serialize) {

@@ -74,6 +74,12 @@ export class MistakeList {
     return resolve(this.cwd, dirname(file), stated);
   }
 
+  /** A file that is stated at a path. */
+  fileAt(path: SourcePath, stated: string): Placed<string> {
+    const at = this.at(path);
+    return { value: this.pathFrom(at, stated), at };
+  }
+
   /** Position of the value at a path; for a path that leads nowhere, of its last existing part. */
   at(path: SourcePath): SourcePosition {
     const place = this.places.get(placeKey(path));

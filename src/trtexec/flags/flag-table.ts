@@ -1,12 +1,15 @@
+import { keysOf } from '../../text/unknown-values.ts';
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 
 /**
  * `build`: acts when an engine is built; `both`: also when it is loaded; `report`: changes what is printed or written.
  */
-export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
+export type FlagPhase = keyof typeof FLAGS_BY_PHASE;
+
+type FlagValue = 'none' | 'needed' | 'optional';
 
 interface TrtexecFlag {
-  readonly value: 'none' | 'needed' | 'optional';
+  readonly value: FlagValue;
   readonly phase: FlagPhase;
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
@@ -22,11 +25,9 @@ interface TrtexecFlag {
  * `--timeRefit` has no effect on a loaded engine, and `--profilingVerbosity` also sets the verbosity of NVTX. Runs of
  * an engine with marked tensors repeat those flags, so that they show what the engine is.
  */
-const FLAG_ROWS: readonly (readonly [FlagPhase, TrtexecFlag['value'], flags: string])[] = [
-  [
-    'build',
-    'none',
-    `--adjustForDLA 10.16, --allowGPUFallback 6.0, --best 7.1..11.0, --bf16 9.1..11.0, --buildDLAStandalone 8.6,
+const FLAGS_BY_PHASE = {
+  build: {
+    none: `--adjustForDLA 10.16, --allowGPUFallback 6.0, --best 7.1..11.0, --bf16 9.1..11.0, --buildDLAStandalone 8.6,
     --buildOnly 6.0..10.0, --consistency 8.2, --continue 11.1, --cpuOnly 10.15, --directIO 8.2,
     --distributiveIndependence 10.12, --dryRun 11.1, --dumpKernelText 10.13, --enablePluginOverride 10.15,
     --errorOnTimingCacheMiss 9.1, --excludeLeanRuntime 8.6, --explicitBatch 6.0..10.0,
@@ -37,12 +38,8 @@ const FLAG_ROWS: readonly (readonly [FlagPhase, TrtexecFlag['value'], flags: str
     --safe 6.0, --saveAllEngines 11.1, --skipInference 8.6, --stripAllWeights 10.1, --stripWeights 10.0,
     --stronglyTyped 9.1, --timeRefit 8.0, --uffNHWC 6.0..9.1, --uint8AsymmetricQuantizationDLA 10.11,
     --weightless 9.3..11.0`,
-  ],
-  ['build', 'optional', `--helpBuildRoute 11.1`],
-  [
-    'build',
-    'needed',
-    `--avgTiming 6.0, --builderOptimizationLevel 8.6, --calib 6.0..11.0, --calibProfile 9.1..11.0,
+    optional: `--helpBuildRoute 11.1`,
+    needed: `--avgTiming 6.0, --builderOptimizationLevel 8.6, --calib 6.0..11.0, --calibProfile 9.1..11.0,
     --decomposableAttentions 10.14, --deploy 6.0..9.1, --hardwareCompatibilityLevel 8.6, --inputIOFormats 6.0,
     --l2LimitForTiling 10.8, --layerDeviceTypes 8.6, --layerOutputTypes 8.4..11.0, --layerPrecisions 8.4..11.0,
     --maxAuxStreams 8.6, --maxBatch 6.0..9.1, --maxShapes 6.0, --maxShapesCalib 7.1..11.0, --maxTactics 10.4,
@@ -53,61 +50,48 @@ const FLAG_ROWS: readonly (readonly [FlagPhase, TrtexecFlag['value'], flags: str
     --setPluginsToSerialize 8.6, --sparsity 8.0, --tacticSources 7.2, --tilingOptimizationLevel 10.8,
     --timingCacheFile 8.0, --tuneBuildRouteFile 11.1, --tuneBuildRoutes 11.1, --tuningCacheFile 11.1,
     --tuningSearch 11.1, --tuningTimeOut 11.1, --uff 6.0..9.1, --uffInput 6.0..9.1, --workspace 6.0..10.0`,
-  ],
-  [
-    'inference',
-    'none',
-    `--asyncFileReader 10.7, --exposeDMA 7.0, --getPlanVersionOnly 9.1, --includeDataTransfers 11.0,
+  },
+  inference: {
+    none: `--asyncFileReader 10.7, --exposeDMA 7.0, --getPlanVersionOnly 9.1, --includeDataTransfers 11.0,
     --noCudaGraph 11.0, --noDataTransfers 7.2, --noSpinWait 11.0, --separateProfileRun 7.2, --threads 6.0,
     --timeDeserialize 8.0, --useCudaGraph 6.0, --useManagedMemory 8.2, --useSpinWait 7.0`,
-  ],
-  [
-    'inference',
-    'needed',
-    `--accuracyAlgorithm 11.1, --accuracyThreshold 11.1, --allocationStrategy 10.0, --atol 11.1, --batch 6.0..9.1,
+    needed: `--accuracyAlgorithm 11.1, --accuracyThreshold 11.1, --allocationStrategy 10.0, --atol 11.1, --batch 6.0..9.1,
     --duration 6.0, --idleTime 8.2, --infStreams 8.6, --iterations 6.0, --leanDLLPath 8.6, --loadEngine 6.0,
     --loadInputs 7.0, --loadRefOutputs 11.1, --persistentCacheRatio 8.5, --refPair 11.1, --refitFromOnnx 10.14,
     --rtol 11.1, --saveAllDebugTensors 10.12, --saveDebugTensors 10.0, --shapes 6.0, --sleepTime 7.0,
     --streams 6.0, --tempdir 8.6, --tempfileControls 8.6, --tuningResultFile 11.1, --useProfile 9.1,
     --useRuntime 8.6, --warmUp 6.0, --weightStreamingBudget 10.0`,
-  ],
-  [
-    'both',
-    'none',
-    `--allowWeightStreaming 10.0, --markUnfusedTensorsAsDebugTensors 10.12, --vc 8.6, --versionCompatible 8.6`,
-  ],
-  [
-    'both',
-    'needed',
-    `--device 6.0, --dynamicPlugins 8.6, --markDebug 10.0, --plugins 6.0, --profilingVerbosity 8.2,
+  },
+  both: {
+    none: `--allowWeightStreaming 10.0, --markUnfusedTensorsAsDebugTensors 10.12, --vc 8.6, --versionCompatible 8.6`,
+    needed: `--device 6.0, --dynamicPlugins 8.6, --markDebug 10.0, --plugins 6.0, --profilingVerbosity 8.2,
     --safetyPlugins 10.13, --staticPlugins 8.6, --useDLACore 6.0`,
-  ],
-  [
-    'report',
-    'none',
-    `--dumpLayerInfo 8.2, --dumpOptimizationProfile 9.1, --dumpOutput 6.0, --dumpProfile 6.0,
+  },
+  report: {
+    none: `--dumpLayerInfo 8.2, --dumpOptimizationProfile 9.1, --dumpOutput 6.0, --dumpProfile 6.0,
     --dumpRawBindingsToFile 8.6, --dumpRefit 7.2, --help 6.0, --verbose 6.0, -h 7.1`,
-  ],
-  [
-    'report',
-    'needed',
-    `--avgRuns 6.0, --exportLayerInfo 8.2, --exportOutput 7.0, --exportProfile 6.0, --exportTimes 6.0,
+    needed: `--avgRuns 6.0, --exportLayerInfo 8.2, --exportOutput 7.0, --exportProfile 6.0, --exportTimes 6.0,
     --percentile 6.0`,
-  ],
-];
+  },
+} as const;
 const PATHS =
   '--calib --dynamicPlugins --leanDLLPath --plugins --refitFromOnnx --safetyPlugins --setPluginsToSerialize --staticPlugins --tempdir';
 const REPEATABLE = '--dynamicPlugins --plugins --setPluginsToSerialize --staticPlugins';
 
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
-  FLAG_ROWS.flatMap(([phase, value, flags]) =>
-    flags.split(/,\s+/).map((row) => {
-      const [flag = '', since = '', removed] = row.split(/ |\.\./);
-      const isIn = (list: string): boolean => list.split(' ').includes(flag);
-      const versions = { since: versionOf(since), removed: removed === undefined ? null : versionOf(removed) };
-      return [flag, { value, phase, ...versions, isPath: isIn(PATHS), isRepeatable: isIn(REPEATABLE) }] as const;
-    }),
-  ).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  keysOf(FLAGS_BY_PHASE)
+    .flatMap((phase) => {
+      const byValue: Readonly<Partial<Record<FlagValue, string>>> = FLAGS_BY_PHASE[phase];
+      return keysOf(byValue).flatMap((value) =>
+        (byValue[value] ?? '').split(/,\s+/).map((row) => {
+          const [flag = '', since = '', removed] = row.split(/ |\.\./);
+          const isIn = (list: string): boolean => list.split(' ').includes(flag);
+          const versions = { since: versionOf(since), removed: removed === undefined ? null : versionOf(removed) };
+          return [flag, { value, phase, ...versions, isPath: isIn(PATHS), isRepeatable: isIn(REPEATABLE) }] as const;
+        }),
+      );
+    })
+    .toSorted(([a], [b]) => (a < b ? -1 : 1)),
 );
 
 function versionOf(text: string): TensorrtVersion {

@@ -12,12 +12,7 @@ import { compareTensorrtVersions, parseTensorrtVersion } from '../../text/versio
 import { missingLibrary, missingLibraryText } from '../failures.ts';
 import { versionInMarkers } from '../log/log-lines.ts';
 
-const USUAL_PLACES = [
-  '/usr/src/tensorrt/bin/trtexec',
-  '/opt/tensorrt/bin/trtexec',
-  '/usr/local/tensorrt/bin/trtexec',
-  '/workspace/tensorrt/bin/trtexec',
-];
+const USUAL_PLACES = ['/usr/src', '/opt', '/usr/local', '/workspace'].map((at) => `${at}/tensorrt/bin/trtexec`);
 
 /** There is no trtexec in any of the searched places. */
 export class NoTrtexecError extends EnvironmentLackingError {}
