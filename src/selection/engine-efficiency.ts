@@ -144,11 +144,6 @@ function jobKey({ path }: EngineModel, shapes: Shapes): string {
   return JSON.stringify([path, shapes]);
 }
 
-type EfficiencyRun = Pick<
-  CellRun,
-  'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'outcome' | 'role' | 'smClockMhz' | 'values'
->;
-
 /**
  * Efficiency of the engine of each cell, by cell key, from the layers of its engine and the times of its own runs.
  * Omits cells whose ONNX model is not here.
@@ -156,7 +151,7 @@ type EfficiencyRun = Pick<
 export async function cellEfficiencies(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
-  runs: readonly EfficiencyRun[],
+  runs: readonly CellRun[],
   sweepIds: readonly SweepId[],
   io: Io,
 ): Promise<Map<CellKey, EngineEfficiency>> {
@@ -184,7 +179,7 @@ export async function cellEfficiencies(
 }
 
 /** GPU time of a query; with several streams the time from one query to the next, because queries overlap. */
-function queryMs({ streams }: KeyedCell, runs: readonly EfficiencyRun[]): number | null {
+function queryMs({ streams }: KeyedCell, runs: readonly CellRun[]): number | null {
   if (streams === 1) return median(valuesOf(runs, 'gpuComputeMs'));
   const throughputQps = median(valuesOf(runs, 'throughputQps'));
   return throughputQps ? 1000 / throughputQps : null;

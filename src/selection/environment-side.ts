@@ -30,14 +30,11 @@ function conditionsOf(ref: string) {
       VERSIONS.includes(word)
         ? `${stored}.`.startsWith(`${value}.`)
         : stored.toLowerCase().includes(value.toLowerCase());
-    return isField(word) ? { field: FIELDS[word], matches } : null;
+    const [, field] = Object.entries(FIELDS).find(([name]) => name === word) ?? [];
+    return field === undefined ? null : { field, matches };
   });
   const known = conditions.filter((condition) => condition !== null);
   return known.length === conditions.length ? known : null;
-}
-
-function isField(word: string): word is keyof typeof FIELDS {
-  return Object.hasOwn(FIELDS, word);
 }
 
 /**

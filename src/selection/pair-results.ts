@@ -39,20 +39,18 @@ export function pairResultsOf(db: StoreDatabase, sweeps: readonly Pick<Sweep, 's
   const runs = Map.groupBy(pairRunsOf(db, sweepId), ({ cellKey }) => cellKey);
   const sweepIds = sweeps.slice(-1 - NOISE_SWEEPS).map((sweep) => sweep.sweepId);
   const keys = planned.map(({ cellKey }) => cellKey);
-  const past = {
-    sweepIds,
-    ofCells: Map.groupBy(cellRunsOf(db, sweepIds, keys).filter(isMeasured), ({ cellKey }) => cellKey),
-    newest: Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey),
-  };
+  const past = pastRuns(db, sweepIds, keys);
   return planned.flatMap((pairs) => resultOf(pairs, runs.get(pairs.cellKey) ?? [], past, rules) ?? []);
 }
 
-/** Earlier runs of the suspects. */
-interface PastRuns {
-  readonly sweepIds: readonly SweepId[];
-  readonly ofCells: ReadonlyMap<CellKey, readonly CellRun[]>;
-  /** Runs of every cell in the newest sweep, for the noise of a cell with too few runs. */
-  readonly newest: ReadonlyMap<CellKey, readonly CellRun[]>;
+type PastRuns = ReturnType<typeof pastRuns>;
+
+/** Earlier runs of the suspects. @param sweepIds oldest first */
+function pastRuns(db: StoreDatabase, sweepIds: readonly SweepId[], keys: readonly CellKey[]) {
+  const measured = (ids: readonly SweepId[], cells?: readonly CellKey[]) =>
+    Map.groupBy(cellRunsOf(db, ids, cells).filter(isMeasured), ({ cellKey }) => cellKey);
+  // Runs of every cell in the newest sweep are for the noise of a cell with too few runs.
+  return { sweepIds, ofCells: measured(sweepIds, keys), newest: measured(sweepIds.slice(-1)) };
 }
 
 function resultOf(

@@ -98,15 +98,16 @@ export function* inputBytes(input: SizedInput, recipe: InputRecipe): Generator<B
 /** An endless source of values; integers for an integer type. */
 function valuesOf(
   name: string,
-  { range, usual }: ElementCoding,
+  { bytes, range }: ElementCoding,
   { distribution, integers, seed }: InputRecipe,
 ): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
   const random = seededRandom(createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0));
   if (range === null) return distribution === 'normal' ? () => normal(random) : () => 2 * random() - 1;
+  const usual = bytes > 1 ? USUAL_INTEGERS : range;
   // Booleans are 0 or 1, whatever the integer range.
-  const [low, high] = range[1] === 1 ? range : (integers ?? usual ?? range);
+  const [low, high] = range[1] === 1 ? range : (integers ?? usual);
   if (distribution === 'uniform') return () => low + Math.floor(random() * (high - low + 1));
   const middle = (low + high) / 2;
   const deviation = (high - low + 1) / 8;
@@ -125,9 +126,10 @@ interface ElementCoding {
   readonly write: (buffer: Buffer, at: number, value: number) => unknown;
   /** Integers that the type holds; null for a floating-point type. */
   readonly range: IntegerRange | null;
-  /** Integers drawn without a stated range, as by trtexec. */
-  readonly usual?: IntegerRange;
 }
+
+/** Integers drawn without a stated range for types of more than 8 bits, as by trtexec. */
+const USUAL_INTEGERS: IntegerRange = [-128, 127];
 
 /** Input types of TensorRT by ONNX's names. */
 export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
@@ -137,15 +139,9 @@ export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   int64: {
     bytes: 8,
     range: [-(2 ** 63), 2 ** 63 - 1],
-    usual: [-128, 127],
     write: (buffer, at, value) => buffer.writeBigInt64LE(BigInt(value), at),
   },
-  int32: {
-    bytes: 4,
-    range: [-(2 ** 31), 2 ** 31 - 1],
-    usual: [-128, 127],
-    write: (buffer, at, value) => buffer.writeInt32LE(value, at),
-  },
+  int32: { bytes: 4, range: [-(2 ** 31), 2 ** 31 - 1], write: (buffer, at, value) => buffer.writeInt32LE(value, at) },
   int8: { bytes: 1, range: [-128, 127], write: (buffer, at, value) => buffer.writeInt8(value, at) },
   uint8: { bytes: 1, range: [0, 255], write: (buffer, at, value) => buffer.writeUInt8(value, at) },
   bool: { bytes: 1, range: [0, 1], write: (buffer, at, value) => buffer.writeUInt8(value, at) },

@@ -45,31 +45,16 @@ export interface VariantContext {
   readonly onNote: (text: string) => void;
 }
 
-export type VariantState =
-  | {
-      readonly kind: 'ready';
-      readonly path: string;
-      readonly record: VariantRecord;
-      readonly how: 'made' | 'cached';
-      /** Null if nothing was run. */
-      readonly wallS: number | null;
-    }
-  | {
-      readonly kind: 'failed';
-      readonly failure: ConversionFailure;
-      /** The process; null if nothing was run. */
-      readonly process: ProcessResult | null;
-      /** Folder of the log; null if nothing was run. */
-      readonly folder: string | null;
-    };
+export type VariantState = Awaited<ReturnType<typeof provideVariant>>;
 
 /**
  * Finds or makes a variant. Concurrent processes make it once.
+ * @returns `wallS`, `process`, and the `folder` of the log are null if nothing was run
  * @throws UsageError if the model or the calibration data cannot be read
  * @throws EnvironmentLackingError if the Python lacks something
  * @throws InterruptedError on Ctrl-C
  */
-export async function provideVariant(context: VariantContext, variant: PlannedVariant): Promise<VariantState> {
+export async function provideVariant(context: VariantContext, variant: PlannedVariant) {
   const base = await readBase(variant);
   if ('evidence' in base) return refused(base);
   const key = variantKey(context.python.packages, variant, base);
@@ -80,7 +65,7 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
   });
   try {
     const cached = await cache.find(key);
-    if (cached !== null) return { kind: 'ready', ...cached, how: 'cached', wallS: null };
+    if (cached !== null) return { kind: 'ready' as const, ...cached, how: 'cached' as const, wallS: null };
     return await makeVariant(context, variant, base, key);
   } finally {
     lock.release();
@@ -152,12 +137,7 @@ interface Job extends VariantContext {
   readonly work: string;
 }
 
-async function makeVariant(
-  context: VariantContext,
-  variant: PlannedVariant,
-  base: Base,
-  key: string,
-): Promise<VariantState> {
+async function makeVariant(context: VariantContext, variant: PlannedVariant, base: Base, key: string) {
   const { cache, python } = context;
   context.onStart(variant);
   const work = await cache.workFolder(key);
@@ -171,14 +151,15 @@ async function makeVariant(
     if ('failure' in judged) {
       const folder = await cache.keepLog(key, work);
       if (judged.lacks) throw new EnvironmentLackingError(problemOf(judged.failure));
-      return { kind: 'failed', failure: judged.failure, process, folder };
+      return { kind: 'failed' as const, failure: judged.failure, process, folder };
     }
     const { by, precision } = variant;
     const { files, converted } = judged;
     const sha256 = await hashModel(join(work, VARIANT_FILE));
     const made = { by, precision, sha256, baseSha256: base.sha256, converted, calibration };
     const record: VariantRecord = { ...made, packages: python.packages, python: python.python };
-    return { kind: 'ready', ...(await cache.adopt(key, work, files, record)), how: 'made', wallS: process.wallS };
+    const adopted = await cache.adopt(key, work, files, record);
+    return { kind: 'ready' as const, ...adopted, how: 'made' as const, wallS: process.wallS };
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -266,6 +247,6 @@ async function judge({ python, variant: { by, onnxPath, precision }, work }: Job
   return { ...result, files: [VARIANT_FILE, ...facts.externalFiles.map(({ location }) => location)] };
 }
 
-function refused(failure: ConversionFailure): VariantState {
-  return { kind: 'failed', failure, process: null, folder: null };
+function refused(failure: ConversionFailure) {
+  return { kind: 'failed' as const, failure, process: null, folder: null };
 }

@@ -9,7 +9,7 @@ import { printable } from '../../text/printable.ts';
 import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
 import { type Look, truncate } from '../../terminal/look.ts';
 import { formatDecibels, formatNumber } from '../../terminal/numbers.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
+import { type Column, numberColumn, renderTable } from '../../terminal/table.ts';
 import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
@@ -155,28 +155,18 @@ function accuracyText({ comparisons: rows, notes, maxDropDb }: AccuracyOutput, l
   ];
 }
 
-const right = 'right' as const;
-
 const COLUMNS: readonly Column<ComparedRow>[] = [
   { header: 'model', text: ({ model }) => printable(model), minWidth: 8 },
   { header: 'precision', text: ({ precision }) => precision ?? '', minWidth: 4 },
   { header: 'against', text: ({ referencePrecision }) => referencePrecision ?? '', dropRank: 6 },
-  { header: 'SQNR', text: ({ accuracy }) => formatDecibels(accuracy.sqnrDb), align: right },
-  { header: 'cosine', text: ({ accuracy }) => accuracy.cosineMean.toFixed(5), align: right, dropRank: 3 },
-  { header: 'worst', text: ({ accuracy }) => accuracy.cosineMin.toFixed(5), align: right, dropRank: 2 },
-  { header: 'largest error', text: ({ accuracy }) => formatNumber(accuracy.maxAbsError), align: right, dropRank: 5 },
-  {
-    header: 'top-1',
-    text: ({ accuracy: { top1 } }) => (top1 === null ? '' : `${top1.same}/${top1.of}`),
-    align: right,
-    dropRank: 1,
-  },
-  {
-    header: 'own metric',
-    text: ({ accuracy: { custom } }) =>
-      custom === null ? '' : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
-    align: right,
-  },
+  numberColumn('SQNR', ({ accuracy }) => formatDecibels(accuracy.sqnrDb)),
+  numberColumn('cosine', ({ accuracy }) => accuracy.cosineMean.toFixed(5), 3),
+  numberColumn('worst', ({ accuracy }) => accuracy.cosineMin.toFixed(5), 2),
+  numberColumn('largest error', ({ accuracy }) => formatNumber(accuracy.maxAbsError), 5),
+  numberColumn('top-1', ({ accuracy: { top1 } }) => (top1 === null ? '' : `${top1.same}/${top1.of}`), 1),
+  numberColumn('own metric', ({ accuracy: { custom } }) =>
+    custom === null ? '' : `${formatNumber(custom.reference)} → ${formatNumber(custom.variant)}`,
+  ),
 ];
 
 function fallWords(row: ComparedRow, maxDropDb: number): string {

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 
 import { type Io, printResult } from '../../cli/io.ts';
-import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { warnIfMigrated } from '../../cli/with-store.ts';
+import { storePath } from '../../cli/store-location.ts';
+import { withStoreToWrite } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError, type ExitCode } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
-import { type OpenStore, openExistingStore } from '../../store/file/open.ts';
+import type { OpenStore } from '../../store/file/open.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { cellLabel } from '../../records/cell-label.ts';
@@ -27,22 +27,14 @@ export async function profile(words: readonly string[], options: ProfileOptions,
 
 async function capture(words: readonly string[], options: ProfileOptions, io: Io): Promise<ProfileOutput> {
   if (options.preset !== undefined) return captureOfCommand(words, options, io);
-  const store = storeOf(options, io);
-  try {
+  const work = async (store: OpenStore | null): Promise<ProfileOutput> => {
     const target = await captureTarget(words[0], store, options, io);
-    return options.ncu === undefined
-      ? await captureOfCell(target, options, io)
-      : layerLine(target, options.ncu, options.output);
-  } finally {
-    store?.close();
-  }
-}
-
-/** With a matrix, `--dry-run` needs no store. */
-function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
-  const path = storePath(options.db, io);
-  if (!existsSync(path) && options.matrix !== undefined) return null;
-  return warnIfMigrated(openExistingStore(path, migrationsFolder()), io);
+    if (options.ncu === undefined) return captureOfCell(target, options, io);
+    return layerLine(target, options.ncu, options.output);
+  };
+  // With a matrix, `--dry-run` needs no store.
+  const isAlone = options.matrix !== undefined && !existsSync(storePath(options.db, io));
+  return isAlone ? work(null) : withStoreToWrite(options, io, work);
 }
 
 function refuseMixed(words: readonly string[], options: ProfileOptions): void {

@@ -111,11 +111,9 @@ function unknownThings({ base, head, layers }: WhySides): string[] {
  */
 const ONE_RUN_PERCENT = { graph: 1, noGraph: 4 } as const;
 /** Means are not robust, and host time depends on the host. */
-const WILD_ONE_RUN_PERCENT = new Map<ExplainedMetric, number>([
-  ['gpuComputeMeanMs', 10],
-  ['enqueueMs', 50],
-]);
-const WILD_PERCENT = new Map<ExplainedMetric, number>([['enqueueMs', 20]]);
+const WILD_ONE_RUN_PERCENT: PercentOf = { gpuComputeMeanMs: 10, enqueueMs: 50 };
+const WILD_PERCENT: PercentOf = { enqueueMs: 20 };
+type PercentOf = Partial<Record<ExplainedMetric, number>>;
 /** Smaller changes are never reported. */
 const LEAST_PERCENT = 0.5;
 /** An unclear change of this size is worth a note. */
@@ -138,13 +136,13 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   const shown = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
   if (Math.min(base.length, head.length) < 2) {
     const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
-    const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT.get(metric) ?? 0);
+    const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
     const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
     return { ...common, ...shown(size > leastPercent), ciPercent: null, isUnclear: false, leastPercent, basis };
   }
   const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
   const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
-  const floor = Math.max(LEAST_PERCENT, WILD_PERCENT.get(metric) ?? 0);
+  const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
   const isReal = compared !== undefined && isCalled(compared) && size >= floor;
   return {
     ...common,

@@ -182,24 +182,17 @@ const ADA: PerClock = { ...GA10X, fp8: 2048 };
 const GEFORCE_ADA: PerClock = { ...ADA, tf32: 256, bf16: 512 };
 const HOPPER: PerClock = { fp32: 256, tf32: 2048, fp16: 4096, bf16: 4096, fp8: 8192, int8: 8192 };
 
-interface GpuPeaks {
-  /** Names according to nvidia-smi, without `NVIDIA` or `Tesla`. */
-  readonly names: readonly string[];
-  readonly sms: number;
-  /** Boost clock in MHz, for which the peaks are published. */
-  readonly boostMhz: number;
-  readonly memoryGBs: number;
-  readonly perClock: PerClock;
-  /** The highest published clock of the card in MHz, if it is above the boost clock. */
-  readonly highestMhz?: number;
-}
+type GpuPeaks = (typeof GPU_PEAKS)[number];
 
 /**
  * Chips whose SMs, clock and peaks NVIDIA publishes. A card that is not listed has no peak. A test derives each
  * published peak from SMs, operations and clock. Sources: NVIDIA's whitepapers on the architectures H100, A100, Ampere
  * GA102, Ada, Turing and Volta, and the datasheets of the cards.
+ *
+ * `names` are those of nvidia-smi, without `NVIDIA` or `Tesla`; the peaks are published for the boost clock;
+ * `highestMhz` is the highest published clock of the card, if it is above the boost clock.
  */
-export const GPU_PEAKS: readonly GpuPeaks[] = [
+export const GPU_PEAKS = [
   { names: ['H200'], sms: 132, boostMhz: 1830, memoryGBs: 4800, perClock: HOPPER, highestMhz: 1980 },
   { names: ['H100 80GB HBM3'], sms: 132, boostMhz: 1830, memoryGBs: 3350, perClock: HOPPER, highestMhz: 1980 },
   { names: ['H100 PCIe'], sms: 114, boostMhz: 1620, memoryGBs: 2000, perClock: HOPPER, highestMhz: 1755 },

@@ -32,20 +32,19 @@ export type NetworkWork = z.infer<typeof networkWorkSchema>;
 type Node = NetworkWork['nodes'][number];
 
 /** The work of a layer for one query. Null: unknown. */
-export interface LayerWork {
-  readonly flops: number | null;
-  /** Bytes of the tensors and weights that it reads and writes, each once, in their types in the engine. */
-  readonly bytes: number | null;
-}
+export type LayerWork = ReturnType<ReturnType<typeof layerWork>>;
 
-const NOT_KNOWN: LayerWork = { flops: null, bytes: null };
+const NOT_KNOWN = { flops: null, bytes: null };
 
-/** The work of a layer: the sum over the ONNX nodes from which it was made. */
-export function layerWork(layers: readonly LayerFacts[], network: NetworkWork): (layer: LayerFacts) => LayerWork {
+/**
+ * The work of a layer: the sum over the ONNX nodes from which it was made. `bytes` are those of the tensors and weights
+ * that it reads and writes, each once, in their types in the engine.
+ */
+export function layerWork(layers: readonly LayerFacts[], network: NetworkWork) {
   const nodes = new Map(network.nodes.map((node) => [node.name, node]));
   const flow = flowOf(network);
   const owners = ownersOf(layers);
-  return (layer) => {
+  return (layer: LayerFacts) => {
     if (layer.isOpaque || layer.kind !== 'compute' || layer.nodes.length === 0) return NOT_KNOWN;
     const listed = layer.nodes.filter((node) => !flow.weights.has(node) && !isMadeUp(node));
     const own = listed.filter((node) => owners.get(node) === layer).flatMap((node) => nodes.get(node) ?? []);
