@@ -11,7 +11,14 @@ import { storedPlanSchema } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
-import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
+import {
+  type ShardAttempt,
+  type RunFolder,
+  type RunPlan,
+  createRun,
+  readRun,
+  runFolder,
+} from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
 import { type Shard, planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
 
@@ -52,11 +59,11 @@ export async function makeFinishedRun(
   const options = { seed: 1, repeats: 1, profile: false, builds: 1, forcesTimingCaches: false };
   const version = { major: 10, minor: 16, patch: 0 };
   const { plan, shards } = shardPlan(makePlan(matrix, matrix.cells, new Dialect(version), options), 1, true);
-  const folder = new RunFolder(path);
+  const folder = runFolder(path);
   const program = { trtexec: 'trtexec', replayFolder: null };
   const stored = storedPlanSchema.parse({ plan, program, telemetry: false, slurmRun: path });
-  await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
-  const written = await folder.readPlan();
+  await createRun(folder, { sweep: SWEEP, stored, shards, settings: {}, storePath });
+  const written = await readRun(path);
   for (const shard of shards) await finishOne(folder, written, shard);
   return { folder, plan: written };
 }
