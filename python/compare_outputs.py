@@ -29,10 +29,11 @@ def main(job):
     variant = open_model(onnxruntime, job["variant"])
     same_names("inputs", reference.get_inputs(), variant.get_inputs())
     same_names("outputs", reference.get_outputs(), variant.get_outputs())
-    batch = batch_of(reference, variant, job["batch"])
+    fixed = fixed_batches(reference, variant)
+    batch = next(iter(fixed), job["batch"])
     inputs = from_file(job, reference) if job["data"] else seeded(job, reference, batch)
     samples = min(len(values) for values in inputs.values())
-    samples -= samples % (batch if is_static(reference) or is_static(variant) else 1)
+    samples -= samples % (batch if fixed else 1)
     if samples == 0:
         raise Problem(f"fewer samples than the batch of {batch} that the model has")
     found = {output.name: Comparison() for output in reference.get_outputs()}
@@ -59,11 +60,7 @@ def exported(*paths):
         raise Problem(f"the two have different outputs: {shapes[0]} and {shapes[1]}")
     if not reference:
         raise Problem(f"{paths[0]}: it has no outputs to compare")
-    results = {}
-    for name, values in reference.items():
-        comparison = Comparison()
-        comparison.add(name, values, variant[name])
-        results[name] = comparison.result(name)
+    results = {name: Comparison().add(name, a, variant[name]).result(name) for name, a in reference.items()}
     return {"samples": min(len(values) for values in reference.values()), "outputs": results, "versions": {}}
 
 
@@ -97,24 +94,16 @@ def same_names(what, reference, variant):
         raise Problem(f"the {what} of the two models differ: {sorted(a)} and {sorted(b)}")
 
 
-def is_static(model):
-    return any(isinstance(value.shape[0], int) for value in model.get_inputs() if value.shape)
-
-
-def batch_of(reference, variant, wanted):
-    fixed = {
-        value.shape[0]
-        for model in (reference, variant)
-        for value in model.get_inputs()
-        if value.shape and isinstance(value.shape[0], int)
-    }
-    return fixed.pop() if fixed else wanted
+def fixed_batches(*models):
+    inputs = [value for model in models for value in model.get_inputs() if value.shape]
+    return {value.shape[0] for value in inputs if isinstance(value.shape[0], int)}
 
 
 def seeded(job, model, batch):
     """Normal (mean 0, deviation 1) or uniform (0 to 1) values, the same for the same seed and numpy."""
     generator = numpy.random.default_rng(job["seed"])
-    samples = math.ceil(job["samples"] / batch) * batch if is_static(model) else job["samples"]
+    draw = generator.random if job["distribution"] == "uniform" else generator.standard_normal
+    samples = math.ceil(job["samples"] / batch) * batch if fixed_batches(model) else job["samples"]
     inputs = {}
     for value in model.get_inputs():
         if value.type not in FLOATS:
@@ -127,11 +116,7 @@ def seeded(job, model, batch):
             if dim is None:
                 raise Problem(f"input {value.name} has a dynamic dimension {place}: state it, --shapes {value.name}:1x...")
             dims.append(dim)
-        shape = (samples, *dims)
-        if job["distribution"] == "uniform":
-            inputs[value.name] = generator.random(shape)
-        else:
-            inputs[value.name] = generator.standard_normal(shape)
+        inputs[value.name] = draw((samples, *dims))
     return inputs
 
 
@@ -194,6 +179,7 @@ class Comparison:
         if a.ndim == 2 and a.shape[1] > 1:
             self.top1 += int((a.argmax(axis=1) == b.argmax(axis=1)).sum())
             self.ranked += len(a)
+        return self
 
     def result(self, name):
         if self.signal == 0.0 and self.noise > 0.0:

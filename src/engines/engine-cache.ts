@@ -6,8 +6,8 @@ import { sha256OfFile } from '../files/files.ts';
 import { makeOwnFolder, namesIn, readJson, sizeOf } from '../files/folders.ts';
 import { KnownHashes } from '../files/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { ENDINGS, EngineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
-import { TimingCaches } from './timing-caches.ts';
+import { ENDINGS, engineIndex, type EngineNote, engineName, engineNoteSchema, writing } from './engine-index.ts';
+import { timingCaches } from './timing-caches.ts';
 import { Lock, type LockWait, acquire, lockHolder, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isPidRunning, isRunning, orNull } from '../process/process-identity.ts';
 import type { EngineFolder, KeptEngine } from '../records/engine.ts';
@@ -36,8 +36,8 @@ export const TIMING = '.timing';
  */
 export class EngineCache {
   readonly folder: string;
-  readonly index: EngineIndex;
-  readonly timing: TimingCaches;
+  readonly index: ReturnType<typeof engineIndex>;
+  readonly timing: ReturnType<typeof timingCaches>;
   readonly hashes = new KnownHashes();
   /** Names that this process has locked. */
   private readonly held = new Set<string>();
@@ -45,8 +45,8 @@ export class EngineCache {
 
   constructor(folder: string) {
     this.folder = folder;
-    this.index = new EngineIndex(folder);
-    this.timing = new TimingCaches(folder);
+    this.index = engineIndex(folder);
+    this.timing = timingCaches(folder);
   }
 
   /**

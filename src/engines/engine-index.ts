@@ -86,46 +86,34 @@ export const ENDINGS = ['.plan', '.cache', '.cache.json'] as const;
  * `index.json`: the engines of a folder, and which of them may not be removed. It is read as a whole and written under
  * a lock.
  */
-export class EngineIndex {
-  private readonly folder: string;
-  private readonly path: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-    this.path = join(folder, 'index.json');
-  }
-
-  async read(): Promise<Immutable<Index>> {
-    if (this.older().length > 0) await this.change(() => {});
-    return this.now();
-  }
+export function engineIndex(folder: string) {
+  const path = join(folder, 'index.json');
+  const now = (): Index => readJson(path, indexSchema) ?? indexSchema.parse({ schemaVersion: 1 });
+  // Notes of the previous version; none once there is an index.
+  const olderNotes = (): string[] => (existsSync(path) ? [] : namesIn(folder).filter((name) => OLDER.test(name)));
 
   /** @param edit changes the index and the files that it names; if it throws, the index stays unchanged */
-  async change(edit: (index: Index) => void): Promise<void> {
-    await writing(this.folder, async () => {
-      await makeOwnFolder(this.folder);
+  const change = (edit: (index: Index) => void): Promise<void> =>
+    writing(folder, async () => {
+      await makeOwnFolder(folder);
       const waiting = { signal: new AbortController().signal, onWait: () => {} };
-      const lock = await acquire(join(this.folder, 'index.lock'), waiting);
+      const lock = await acquire(join(folder, 'index.lock'), waiting);
       try {
-        const older = this.older();
-        const index = older.length === 0 ? this.now() : takenFromOlder(this.folder, older);
+        const older = olderNotes();
+        const index = older.length === 0 ? now() : takenFromOlder(folder, older);
         edit(index);
-        await writeNote(this.path, index);
-        for (const name of older) rmSync(join(this.folder, name), { force: true });
+        await writeNote(path, index);
+        for (const name of older) rmSync(join(folder, name), { force: true });
       } finally {
         lock.release();
       }
     });
-  }
 
-  private now(): Index {
-    return readJson(this.path, indexSchema) ?? indexSchema.parse({ schemaVersion: 1 });
-  }
-
-  /** Notes of the previous version; none once there is an index. */
-  private older(): string[] {
-    return existsSync(this.path) ? [] : namesIn(this.folder).filter((name) => OLDER.test(name));
-  }
+  const read = async (): Promise<Immutable<Index>> => {
+    if (olderNotes().length > 0) await change(() => {});
+    return now();
+  };
+  return { change, read };
 }
 
 /** @throws UsageError if the folder cannot be written */

@@ -34,68 +34,59 @@ export type TimingCacheNote = z.infer<typeof noteSchema>;
  * Keeps one timing cache per GPU model and TensorRT version. A build writes a copy, which replaces the cache on
  * success.
  */
-export class TimingCaches {
-  private readonly folder: string;
+export function timingCaches(folder: string) {
+  const keptPath = (engine: string): string => join(folder, `${engine}.cache`);
+  // The library is unknown until a process has loaded it, so that it is compared but not part of the name.
+  const sharedPath = (timedOn: TimedOn): string =>
+    join(folder, `timing-${hashOf({ ...timedOn, tensorrtLibrary: null })}.cache`);
+  return {
+    /** Copies the shared cache. Returns its hash; null if there is none that can be used. */
+    async copyFor(timedOn: TimedOn, to: string): Promise<string | null> {
+      const shared = sharedPath(timedOn);
+      await rm(to, { force: true });
+      await copyFile(shared, to).catch(() => {});
+      const note = await noteOf(to, shared);
+      if (note !== null && isSameLibrary(note.timedOn, timedOn)) return note.sha256;
+      // TensorRT warns about a truncated cache, or one of another library.
+      await rm(to, { force: true });
+      return null;
+    },
 
-  constructor(folder: string) {
-    this.folder = folder;
-  }
+    /**
+     * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that
+     * does not match its note is not used.
+     */
+    async takeIn(timedOn: TimedOn, path: string): Promise<void> {
+      if (sizeOf(path) === 0) return;
+      const shared = sharedPath(timedOn);
+      await rename(path, shared);
+      await describe(shared, timedOn);
+    },
 
-  /** Copies the shared cache. Returns its hash; null if there is none that can be used. */
-  async copyFor(timedOn: TimedOn, to: string): Promise<string | null> {
-    const shared = this.sharedPath(timedOn);
-    await rm(to, { force: true });
-    await copyFile(shared, to).catch(() => {});
-    const note = await noteOf(to, shared);
-    if (note !== null && isSameLibrary(note.timedOn, timedOn)) return note.sha256;
-    // TensorRT warns about a truncated cache, or one of another library.
-    await rm(to, { force: true });
-    return null;
-  }
+    /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
+    async keep(engine: string, path: string, timedOn: TimedOn): Promise<void> {
+      if (!existsSync(path)) return;
+      const kept = keptPath(engine);
+      try {
+        await copyFile(path, kept, constants.COPYFILE_FICLONE);
+        await describe(kept, timedOn);
+      } catch {
+        // On a full disk, the engine exists; only its timing cache cannot be pinned.
+      }
+    },
 
-  /**
-   * Replaces the shared cache after a successful build. Of two concurrent copies, the last one stays; a cache that does
-   * not match its note is not used.
-   */
-  async takeIn(timedOn: TimedOn, path: string): Promise<void> {
-    if (sizeOf(path) === 0) return;
-    const shared = this.sharedPath(timedOn);
-    await rename(path, shared);
-    await describe(shared, timedOn);
-  }
-
-  /** Keeps the timing cache at the end of a build next to its engine, under the hash of the engine. */
-  async keep(engine: string, path: string, timedOn: TimedOn): Promise<void> {
-    if (!existsSync(path)) return;
-    const kept = this.keptPath(engine);
-    try {
-      await copyFile(path, kept, constants.COPYFILE_FICLONE);
-      await describe(kept, timedOn);
-    } catch {
-      // On a full disk, the engine exists; only its timing cache cannot be pinned.
-    }
-  }
-
-  /**
-   * Copies the kept timing cache of an engine, with its note, for `build.timingCache`.
-   * @returns its size in bytes; null if no whole cache was kept
-   */
-  async copyKept(engine: string, to: string): Promise<number | null> {
-    const note = await noteOf(this.keptPath(engine));
-    if (note === null) return null;
-    await copyFile(this.keptPath(engine), to);
-    await writeNote(`${to}.json`, note);
-    return note.bytes;
-  }
-
-  private keptPath(engine: string): string {
-    return join(this.folder, `${engine}.cache`);
-  }
-
-  /** The library is unknown until a process has loaded it, so that it is compared but not part of the name. */
-  private sharedPath(timedOn: TimedOn): string {
-    return join(this.folder, `timing-${hashOf({ ...timedOn, tensorrtLibrary: null })}.cache`);
-  }
+    /**
+     * Copies the kept timing cache of an engine, with its note, for `build.timingCache`.
+     * @returns its size in bytes; null if no whole cache was kept
+     */
+    async copyKept(engine: string, to: string): Promise<number | null> {
+      const note = await noteOf(keptPath(engine));
+      if (note === null) return null;
+      await copyFile(keptPath(engine), to);
+      await writeNote(`${to}.json`, note);
+      return note.bytes;
+    },
+  };
 }
 
 async function describe(path: string, timedOn: TimedOn): Promise<void> {

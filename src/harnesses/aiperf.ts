@@ -174,34 +174,32 @@ function hasTokens({ endpointType = 'chat' }: AiperfSettings): boolean {
   return endpointType === 'chat' || endpointType === 'completions';
 }
 
-/** Units of the numbers, which each of them states. */
-const UNITS = {
-  request_throughput: 'requests/sec',
-  request_latency: 'ms',
-  time_to_first_token: 'ms',
-  inter_token_latency: 'ms',
-  output_token_throughput: 'tokens/sec',
-  total_token_throughput: 'tokens/sec',
-  output_token_throughput_per_user: 'tokens/sec/user',
-};
-const ms = (path: string) => ({ mean: `${path}.avg`, percentiles: path });
-const TIMES = {
-  requestLatency: ms('request_latency'),
-  ttft: ms('time_to_first_token'),
-  itl: ms('inter_token_latency'),
-};
-const TOKENS_PER_S = {
-  outputThroughput: 'output_token_throughput.avg',
-  totalThroughput: 'total_token_throughput.avg',
-  outputThroughputPerUser: 'output_token_throughput_per_user.avg',
-};
+/** Numbers of a report: the unit that each of them states, and its name here. */
+const NUMBERS: readonly (readonly [field: string, unit: string, name?: string])[] = [
+  ['request_throughput', 'requests/sec'],
+  ['request_latency', 'ms', 'requestLatency'],
+  ['time_to_first_token', 'ms', 'ttft'],
+  ['inter_token_latency', 'ms', 'itl'],
+  ['output_token_throughput', 'tokens/sec', 'outputThroughput'],
+  ['total_token_throughput', 'tokens/sec', 'totalThroughput'],
+  ['output_token_throughput_per_user', 'tokens/sec/user', 'outputThroughputPerUser'],
+];
+
+/** Fields of numbers by their names here. */
+function fieldsIn<Field>(unit: RegExp, fieldOf: (field: string) => Field): Readonly<Record<string, Field>> {
+  const wanted = NUMBERS.filter(([, stated]) => unit.test(stated));
+  return Object.fromEntries(wanted.map(([field, , name = field]) => [name, fieldOf(field)]));
+}
+
+const TIMES = fieldsIn(/^ms$/, (field) => ({ mean: `${field}.avg`, percentiles: field }));
+const TOKENS_PER_S = fieldsIn(/^tokens/, (field) => `${field}.avg`);
 
 /** Why the report is unusable; null if it is fine. */
 function flawOf({ at, number }: JsonReport): string | null {
   if (at('was_cancelled') === true) return 'the run was cancelled';
   const failed = at('error_request_count') === undefined ? 0 : number('error_request_count.avg');
   if (failed > 0) return `${failed} of ${failed + number('request_count.avg')} requests failed`;
-  const other = Object.entries(UNITS).find(([name, unit]) => at(name) !== undefined && at(`${name}.unit`) !== unit);
+  const other = NUMBERS.find(([name, unit]) => at(name) !== undefined && at(`${name}.unit`) !== unit);
   if (other !== undefined) return `${other[0]} is not in ${other[1]}`;
   return at('is_complete') === false ? 'not complete: some records are missing' : null;
 }
@@ -240,6 +238,6 @@ function reportOf(report: JsonReport): FoundReport {
   };
 }
 
-function extraInputs(extra: Readonly<Record<string, unknown>> = {}): Record<string, string> {
+function extraInputs(extra: object = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(extra).map(([name, value]) => [`extra.${name}`, String(value)]));
 }

@@ -6,7 +6,7 @@ import { errorText } from '../errors.ts';
 import type { HarnessResult, HarnessValue } from '../records/harness.ts';
 import { customMetric, type CustomMetricId, DIRECTIONS, metricOf } from '../records/metric.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { isRecord } from '../text/unknown-values.ts';
+import { isRecord, valueAt } from '../text/unknown-values.ts';
 import { parsedJson, plannedProgram } from './define-harness.ts';
 import * as setting from './settings.ts';
 import { defineDriver, faulty, type HarnessFiles, NONE_STATED, wrong } from './driver.ts';
@@ -169,12 +169,7 @@ function parsed(text: string): object | null {
 
 /** Looks up a field by path; its name may contain dots. */
 function at(value: unknown, path: string): unknown {
-  if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
-  let inner = value;
-  for (const step of path.split('.')) {
-    inner = isRecord(inner) && Object.hasOwn(inner, step) ? inner[step] : undefined;
-  }
-  return inner;
+  return isRecord(value) && Object.hasOwn(value, path) ? value[path] : valueAt(value, path);
 }
 
 /** Matches 12,75, whose comma cannot separate thousands. */

@@ -115,32 +115,36 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
-  const checked = (stated: unknown) => {
+  const checked = <Value>(
+    stated: unknown,
+    use: (data: z.infer<Settings>) => Value,
+    otherwise: (path: readonly PropertyKey[], problem: string) => Value,
+  ): Value => {
     const { data, error } = settings.safeParse(stated);
     const { path = [], message = 'invalid' } = error?.issues[0] ?? {};
-    return { data, path, message };
+    return data === undefined ? otherwise(path, message) : use(data);
   };
+  const asFaulty = (path: readonly PropertyKey[], problem: string): HarnessResult =>
+    faulty(`settings of ${kind}: ${path.join('.')}: ${problem}`);
   return {
     reports: () => [],
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) => {
-      const { data } = checked(stated);
-      return (data && metrics?.(data)) ?? null;
-    },
-    files: (stated) => {
-      const { data } = checked(stated);
-      return (data && files?.(data)) ?? [];
-    },
-    plan: (stated, place) => {
-      const { data, message, path } = checked(stated);
-      return data === undefined ? wrong(path, message) : plan(data, place);
-    },
-    read: (stated, left) => {
-      const { data, message, path } = checked(stated);
-      return data === undefined ? faulty(`settings of ${kind}: ${path.join('.')}: ${message}`) : read(data, left);
-    },
+    metrics: (stated) =>
+      checked<readonly MetricId[] | null>(
+        stated,
+        (data) => metrics?.(data) ?? null,
+        () => null,
+      ),
+    files: (stated) =>
+      checked<readonly string[]>(
+        stated,
+        (data) => files?.(data) ?? [],
+        () => [],
+      ),
+    plan: (stated, place) => checked(stated, (data) => plan(data, place), wrong),
+    read: (stated, left) => checked(stated, (data) => read(data, left), asFaulty),
   };
 }
 

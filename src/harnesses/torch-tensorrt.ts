@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
+import { PRECISIONS } from '../records/cell.ts';
 import type { CellHarness, HarnessValue, TimeStatistics } from '../records/harness.ts';
 import { customMetric, type CustomMetricId } from '../records/metric.ts';
 import { defineHarness, type FoundReport } from './define-harness.ts';
@@ -19,7 +19,11 @@ const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 const CONVERSION = [
   [customMetric('networkConstruction', 'lower', 's'), /TRT INetwork construction elapsed time: (\S+)/g, secondsOf],
   [customMetric('engineBuild', 'lower', 's'), /Build TRT engine elapsed time: (\S+)/g, secondsOf],
-  [customMetric('engineMemory', 'lower', 'MiB'), /TRT Engine uses: (\d+) bytes of Memory/g, mibOf],
+  [
+    customMetric('engineMemory', 'lower', 'MiB'),
+    /TRT Engine uses: (\d+) bytes of Memory/g,
+    (bytes) => Number(bytes) / 2 ** 20,
+  ],
   [customMetric('engines', 'lower', 'engines'), /Build TRT engine elapsed time: (\S+)/g, () => 1],
 ] as const satisfies readonly (readonly [CustomMetricId, RegExp, (text: string) => number])[];
 const ENGINE_BUILD = CONVERSION[1][0];
@@ -81,10 +85,6 @@ function conversionIn(text: string): HarnessValue[] {
   });
 }
 
-function mibOf(bytes: string): number {
-  return Number(bytes) / 2 ** 20;
-}
-
 /** Parses a duration as Python prints it: `0:01:12.345678`. */
 function secondsOf(text: string): number {
   return text.split(':').reduce((seconds, part) => 60 * seconds + Number(part), 0);
@@ -113,11 +113,7 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
 }
 
 /** The cell according to the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
-function statedIn(comments: readonly string[]): {
-  readonly precision: Precision | null;
-  readonly shapes: Shapes | null;
-  readonly cudaGraph: boolean | null;
-} {
+function statedIn(comments: readonly string[]) {
   const text = comments.join(', ').toLowerCase();
   const words = new Set(text.split(/[^a-z0-9]+/));
   const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));

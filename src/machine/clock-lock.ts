@@ -30,12 +30,7 @@ const recordSchema = z.object({
 });
 
 type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
-
-interface ClockLockContext {
-  readonly env: EnvironmentVariables;
-  readonly now: () => Date;
-  readonly say: (line: string) => void;
-}
+type LockableGpu = Pick<ClockRecord, 'gpuName' | 'gpuUuid'>;
 
 /**
  * Locks the clocks of a GPU through nvidia-smi until they are released or this process ends. A record is written first,
@@ -44,20 +39,22 @@ interface ClockLockContext {
  * @throws EnvironmentLackingError without permission, when another bench has locked the clocks, or when they do not
  * hold
  */
-export function lockClocks(gpu: LockableGpu, request: ClockRequest, { env, now, say }: ClockLockContext) {
+export function lockClocks(
+  gpu: LockableGpu,
+  request: ClockRequest,
+  { env, now, say }: { env: EnvironmentVariables; now: () => Date; say: (line: string) => void },
+) {
   const { gpuUuid } = gpu;
-  if (!GPU_UUID.test(gpuUuid)) {
-    throw new EnvironmentLackingError(
-      `clocks of ${printable(gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`,
-    );
-  }
+  const notWhole = `clocks of ${printable(gpuUuid)} cannot be locked: this is not the UUID of a whole GPU`;
+  if (!GPU_UUID.test(gpuUuid)) throw new EnvironmentLackingError(notWhole);
   const ask = nvidiaSmi(env);
   refuseWithoutPersistence(ask, gpu);
   const query = '--query-supported-clocks=memory,graphics';
   const supported = ask(['-i', gpuUuid, query, '--format=csv,noheader,nounits']);
   const clocks = chooseClocks(request, parseSupportedClocks(supported.text), gpuOf(gpu));
   const path = join(makeLockFolder(env), `clocks-${gpuUuid}.json`);
-  const left = readRecord(path);
+  // Null if the record is missing, empty or truncated; nothing was locked then.
+  const left = readJson(path, recordSchema);
   // The lock of a bench that was killed on this host is replaced, and released with the new one.
   const note = { ...gpu, policy: clocks.policy, lockedAt: now().toISOString() };
   const lock = left === null || isOfHost(left) ? tryAcquire(path, { isShared: true, note }) : null;
@@ -65,7 +62,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, { env, now, 
     if (left !== null) throw heldBy(left, path);
     throw new EnvironmentLackingError(`clocks of ${gpuOf(gpu)}: another process uses them, try again`);
   }
-  if (readRecord(path) === null) {
+  if (readJson(path, recordSchema) === null) {
     lock.release();
     throw new EnvironmentLackingError(`${printable(path)} cannot be written, so that nobody could release the clocks`);
   }
@@ -81,10 +78,9 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, { env, now, 
   process.on('exit', release);
   const refusal = lockGraphics(ask, gpu, clocks);
   if (refusal !== null) {
-    if (refusal.isUnchanged) {
-      process.off('exit', release);
-      lock.release();
-    } else release();
+    if (!refusal.isUnchanged) release();
+    process.off('exit', release);
+    lock.release();
     throw new EnvironmentLackingError(refusal.problem);
   }
   say(`clocks of ${gpuOf(gpu)} ${clocks.policy}`);
@@ -100,11 +96,9 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, { env, now, 
 function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
   const { problem, text } = ask(['-i', gpu.gpuUuid, '--query-gpu=persistence_mode', '--format=csv,noheader']);
   if (problem !== null) throw new EnvironmentLackingError(`clocks cannot be locked: ${problem}`);
-  if (text.trim() === 'Disabled') {
-    throw new EnvironmentLackingError(
-      `clocks of ${gpuOf(gpu)} would not stay locked: its persistence mode is off; switch it on with \`sudo nvidia-smi -i ${gpu.gpuUuid} -pm 1\``,
-    );
-  }
+  const advice = `switch it on with \`sudo nvidia-smi -i ${gpu.gpuUuid} -pm 1\``;
+  const off = `clocks of ${gpuOf(gpu)} would not stay locked: its persistence mode is off; ${advice}`;
+  if (text.trim() === 'Disabled') throw new EnvironmentLackingError(off);
 }
 
 function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
@@ -118,11 +112,6 @@ function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   );
 }
 
-/** Null if the record is missing, empty or truncated; nothing was locked then. */
-function readRecord(path: string): ClockRecord | null {
-  return readJson(path, recordSchema);
-}
-
 /** Only on this host does the lock of its file show whether its bench runs. */
 function isOfHost({ host }: ClockRecord): boolean {
   return host === hostname();
@@ -131,7 +120,7 @@ function isOfHost({ host }: ClockRecord): boolean {
 /** The bench that holds the clocks of a GPU: `locked 1590 MHz by a bench that runs (process 12)`; null for none. */
 export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string | null {
   const path = join(lockFolder(env), `clocks-${gpuUuid}.json`);
-  const record = readRecord(path);
+  const record = readJson(path, recordSchema);
   const isGone = record === null || (isOfHost(record) && lockHolder(path) === null);
   return isGone ? null : `${record.policy} by a bench that runs (process ${record.pid})`;
 }
@@ -140,7 +129,7 @@ export function clockLockOf(gpuUuid: string, env: EnvironmentVariables): string 
 export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string) => void): void {
   for (const name of clockRecordNames(env)) {
     const path = join(lockFolder(env), name);
-    const record = readRecord(path);
+    const record = readJson(path, recordSchema);
     if (record === null || !isOfHost(record)) continue;
     const lock = orNull(() => tryAcquire(path, { isShared: true, note: record }));
     if (lock !== null && !(lock instanceof Lock)) continue;
@@ -211,11 +200,6 @@ function lockGraphics(ask: AskNvidiaSmi, gpu: LockableGpu, { bounds, limitMhz, p
     isUnchanged: false,
     problem: `clocks of ${gpuOf(gpu)} did not stay locked: nvidia-smi said that they are ${policy}, but they are at ${nowMhz} MHz`,
   };
-}
-
-interface LockableGpu {
-  readonly gpuUuid: string;
-  readonly gpuName: string;
 }
 
 /**

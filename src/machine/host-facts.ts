@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 
 import { namesIn } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import { orNull } from '../process/process-identity.ts';
 import type { Environment } from '../records/environment.ts';
 
 /** Facts from the operating system. Null if it does not have them. */
@@ -55,11 +56,7 @@ export function hostLoad(): number | null {
 
 /** Null for a missing, unreadable or empty file. */
 function textOf(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim() || null;
-  } catch {
-    return null;
-  }
+  return orNull(() => readFileSync(path, 'utf8').trim() || null);
 }
 
 export type HostState = Readonly<ReturnType<typeof hostState>>;

@@ -151,6 +151,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     // Remaining processes must not load the machine during the next run.
     if (group !== undefined) orNull(() => process.kill(-group, 'SIGKILL'));
     if (mark !== undefined) endMarked((found) => found === mark);
+    const startProblem = START_PROBLEMS[result.code ?? ''] ?? result.shortMessage ?? 'could not be started';
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
     const logTooLong = passedLimit === 'logTooLong';
     const limit = passedLimit === 'logTooLong' ? null : passedLimit;
@@ -171,7 +172,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       limit,
       cancelled: (result.isCanceled || signal.aborted) && !timedOut && !logTooLong,
       logTooLong,
-      startProblem: didStart || timedOut || result.isCanceled ? null : startProblem(result),
+      startProblem: didStart || timedOut || result.isCanceled ? null : startProblem,
       startedAt,
       wallS,
     };
@@ -195,11 +196,4 @@ function streamOf(fd: number, path: string): fs.WriteStream {
   return fs.createWriteStream(path, { fd, autoClose: false });
 }
 
-function startProblem(result: {
-  readonly code?: string | undefined;
-  readonly shortMessage?: string | undefined;
-}): string {
-  if (result.code === 'ENOENT') return 'program not found';
-  if (result.code === 'EACCES') return 'not executable';
-  return result.shortMessage ?? 'could not be started';
-}
+const START_PROBLEMS: Readonly<Record<string, string>> = { ENOENT: 'program not found', EACCES: 'not executable' };

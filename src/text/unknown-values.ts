@@ -4,6 +4,15 @@ export function isRecord(value: unknown): value is UnknownRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Looks up a field of nested records by its path, such as `pci.pci_bus_id`. */
+export function valueAt(value: unknown, path: string): unknown {
+  let inner = value;
+  for (const step of path.split('.')) {
+    inner = isRecord(inner) && Object.hasOwn(inner, step) ? inner[step] : undefined;
+  }
+  return inner;
+}
+
 export function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }

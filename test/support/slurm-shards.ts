@@ -11,7 +11,7 @@ import { storedPlanSchema } from '../../src/run/stored-plan.ts';
 import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
-import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
+import { type ShardAttempt, type RunPlan, createRun, readRun, runFolder } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
 import { type Shard, planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
 
@@ -40,7 +40,7 @@ export async function makeFinishedRun(
   path: string,
   storePath: string,
   shardCount: number,
-): Promise<{ readonly folder: RunFolder; readonly plan: RunPlan }> {
+): Promise<{ readonly folder: RunPlan['folder']; readonly plan: RunPlan }> {
   const model = '{onnx: vit.onnx, shapes: {input: [batch, 3, 224, 224]}, precisions: {fp16: onnx}}';
   const matrix = matrixFrom(
     [
@@ -52,17 +52,16 @@ export async function makeFinishedRun(
   const options = { seed: 1, repeats: 1, profile: false, builds: 1, forcesTimingCaches: false };
   const version = { major: 10, minor: 16, patch: 0 };
   const { plan, shards } = shardPlan(makePlan(matrix, matrix.cells, new Dialect(version), options), 1, true);
-  const folder = new RunFolder(path);
   const program = { trtexec: 'trtexec', replayFolder: null };
   const stored = storedPlanSchema.parse({ plan, program, telemetry: false, slurmRun: path });
-  await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
-  const written = await folder.readPlan();
-  for (const shard of shards) await finishOne(folder, written, shard);
-  return { folder, plan: written };
+  await createRun(runFolder(path), { sweep: SWEEP, stored, shards, settings: {}, storePath });
+  const written = await readRun(path);
+  for (const shard of shards) await finishOne(written, shard);
+  return { folder: written.folder, plan: written };
 }
 
 /** Leaves the folder of one shard as its worker does. */
-async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard): Promise<void> {
+async function finishOne(plan: RunPlan, shard: Shard): Promise<void> {
   const attempt: ShardAttempt = {
     schemaVersion: 1,
     shard: shard.index,
@@ -77,6 +76,7 @@ async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard): Promis
     exitCode: 0,
     problem: null,
   };
+  const { folder } = plan;
   const { sweepId } = plan.sweep;
   const artefacts = join(folder.attempt(attempt), 'artefacts', sweepId);
   const part = planOfShard(plan.stored.plan, shard);

@@ -132,10 +132,8 @@ type Side = 'good' | 'bad';
 /** Settings of a factor on one side. */
 export type FactorSetting = { readonly [Kind in keyof FactorFile]: NonNullable<FactorFile[Kind]>[Side] };
 
-interface Factor {
+interface Factor extends Readonly<Record<Side, FactorSetting>> {
   readonly name: string;
-  readonly good: FactorSetting;
-  readonly bad: FactorSetting;
 }
 
 const PATHS = ['trtexec', 'matrix'] as const;

@@ -72,27 +72,27 @@ function standingOf(db: StoreDatabase): Measured | null {
   });
   const all = inLabelOrder(cellsOfSweeps(db, [sweepId], undefined));
   const printed = new Map(all.map(({ key }) => [key, 'printed' as const]));
+  const newest = sweeps.length - 1;
   const measured = cellHistories(db, sweeps.toReversed(), all, null, 'newest', printed).flatMap(
     ({ cell, history, metric }) => {
       const values = new Map(history.places.map((place, nth) => [place, history.values[nth] ?? 0]));
-      const value = values.get(sweeps.length - 1);
-      values.delete(sweeps.length - 1);
-      return value === undefined ? [] : [{ cell, metric, value, earlier: values, usual: median([...values.values()]) }];
+      const usual = median([...values].flatMap(([place, value]) => (place === newest ? [] : value)));
+      const value = values.get(newest);
+      return value === undefined ? [] : [{ cell, metric, value, values, usual }];
     },
   );
   if (measured.length === 0) return null;
-  /** Median slowdown of the cells against their usual values, on the log scale; null without any. */
-  const effectOf = (valueOf: (one: (typeof measured)[number]) => number | undefined): number | null =>
+  /** Median slowdown of the cells of a sweep against their usual values, on the log scale; null without any. */
+  const effectAt = (place: number): number | null =>
     median(
-      measured.flatMap((one) => {
-        const value = valueOf(one);
-        if (value === undefined || one.usual === null) return [];
-        return Math.log(value / one.usual) * (metricOf(one.metric).betterIs === 'lower' ? 1 : -1);
+      measured.flatMap(({ metric, usual, values }) => {
+        const value = values.get(place);
+        if (value === undefined || usual === null) return [];
+        return Math.log(value / usual) * (metricOf(metric).betterIs === 'lower' ? 1 : -1);
       }),
     );
-  const earlier = Array.from({ length: sweeps.length - 1 }, (_, place) => effectOf((one) => one.earlier.get(place)));
-  const effects = earlier.filter((effect) => effect !== null);
-  const effect = effects.length < LEAST ? null : effectOf(({ value }) => value);
+  const effects = sweeps.flatMap((_, place) => (place === newest ? [] : (effectAt(place) ?? [])));
+  const effect = effects.length < LEAST ? null : effectAt(newest);
   const isOff =
     effect !== null &&
     Math.abs(percentOfLog(effect)) >= LEAST_PERCENT &&

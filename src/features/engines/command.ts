@@ -7,7 +7,7 @@ export const cachedEnginesCommand = defineCommand({
   examples: ['bench ls engines', 'bench ls engines --json | jq .engines[].bytes'],
   outputs: { engines: async () => (await import('./text.ts')).enginesOutput },
   define: (command) => command,
-  run: async (_, options, io) => (await import('./engines.ts')).listEngines(options, io),
+  run: async (_, options, io) => (await import('./engines.ts')).showEngines([], options, io),
 });
 
 const verifyCommand = defineCommand({
@@ -15,7 +15,7 @@ const verifyCommand = defineCommand({
   summary: 'verify that cached engines are unchanged',
   examples: ['bench engines verify            # exit code 4 when one is not', 'bench engines verify 1a2b3c4d'],
   define: (command) => command.arguments('[keys...]'),
-  run: async ([keys], options, io) => (await import('./engines.ts')).verifyEngines(keys, options, io),
+  run: async ([keys], options, io) => (await import('./engines.ts')).showEngines(keys, options, io, true),
 });
 
 const pinOptions = (command: PlainCommand) =>

@@ -11,7 +11,7 @@ import { InterruptedError, type ExitCode, failOn } from '../../errors.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { type CollectOutput, changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
-import { finishedShards, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
+import { finishedShards, readRun, type RunPlan, shardStates } from './run-folder.ts';
 import { lockSweep } from '../../run/planned-sweep.ts';
 import { openSweep, saveState } from '../../run/run-sweep.ts';
 import type { CollectOptions } from './command.ts';
@@ -25,7 +25,7 @@ import { usingStore } from '../../cli/with-store.ts';
 import { importRunFolders } from '../import/index.ts';
 
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
-  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const plan = await readRun(resolve(io.cwd, path));
   const statesNow = shardStates(plan, options, io);
   if (options.wait === true) await follow(statesNow, plan, options, io);
   const statuses = await settledStatuses(statesNow, options, io);

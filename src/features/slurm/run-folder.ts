@@ -14,7 +14,7 @@ import { type Immutable, textOrNull } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { printable } from '../../text/printable.ts';
-import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { slurmClient } from '../../tools/slurm/slurm-client.ts';
 import { type ShardStatus, type TaskRow, isLiving, reconcileShard } from '../../tools/slurm/states.ts';
 import { shardSchema } from '../../matrix/plan/shards.ts';
 
@@ -37,61 +37,48 @@ export interface RunPlan extends WrittenPlan {
 }
 
 /** The files and folders of a run on Slurm. Their names contain only numbers and IDs. */
-export class RunFolder {
-  readonly path: string;
-  readonly planPath: string;
-  readonly jobsPath: string;
-  readonly shards: string;
+export function runFolder(path: string) {
+  const shards = join(path, 'shards');
+  const attempts = (shard: number): string => join(path, 'attempts', String(shard));
+  return {
+    path,
+    planPath: join(path, 'plan.json'),
+    jobsPath: join(path, 'jobs.jsonl'),
+    shards,
+    /** The finished attempt of a shard, with its artefacts. */
+    shard: (shard: number) => join(shards, String(shard)),
+    attempts,
+    /** Folder of an attempt. The first attempt to finish is renamed to the folder of the shard. */
+    attempt: ({ shard, jobId, restart }: ShardAttempt) => join(attempts(shard), `${jobId}.${restart}`),
+    /** Log of a task such as `8_3`. */
+    log: (task: string) => join(path, 'log', `${task}.out`),
+  };
+}
 
-  constructor(path: string) {
-    this.path = path;
-    this.planPath = join(path, 'plan.json');
-    this.jobsPath = join(path, 'jobs.jsonl');
-    this.shards = join(path, 'shards');
+export type RunFolder = ReturnType<typeof runFolder>;
+
+export async function createRun({ path, planPath }: RunFolder, plan: WrittenPlan): Promise<void> {
+  // Slurm does not create the folder of a log: without it, a task fails silently before it starts.
+  for (const name of ['shards', 'attempts', 'log']) await mkdir(join(path, name), { recursive: true });
+  await writeFile(join(path, '.gitignore'), '*\n');
+  await writeNote(planPath, { schemaVersion: RUN_PLAN_VERSION, ...plan });
+}
+
+/** @throws UsageError when this is not the folder of a run */
+export async function readRun(path: string): Promise<RunPlan> {
+  const folder = runFolder(path);
+  const text = await readFile(folder.planPath, 'utf8').catch(() => null);
+  if (text === null) {
+    throw new UsageError(
+      `${printable(path)}: plan.json not found: name the folder that \`bench run --executor slurm\` made, on a file system that every node sees`,
+    );
   }
-
-  /** The finished attempt of a shard, with its artefacts. */
-  shard(shard: number): string {
-    return join(this.shards, String(shard));
-  }
-
-  attempts(shard: number): string {
-    return join(this.path, 'attempts', String(shard));
-  }
-
-  /** Folder of an attempt. The first attempt to finish is renamed to the folder of the shard. */
-  attempt({ shard, jobId, restart }: Pick<ShardAttempt, 'shard' | 'jobId' | 'restart'>): string {
-    return join(this.attempts(shard), `${jobId}.${restart}`);
-  }
-
-  /** Log of a task such as `8_3`. */
-  log(task: string): string {
-    return join(this.path, 'log', `${task}.out`);
-  }
-
-  async create(plan: WrittenPlan): Promise<void> {
-    // Slurm does not create the folder of a log: without it, a task fails silently before it starts.
-    for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
-    await writeFile(join(this.path, '.gitignore'), '*\n');
-    await writeNote(this.planPath, { schemaVersion: RUN_PLAN_VERSION, ...plan });
-  }
-
-  /** @throws UsageError when this is not the folder of a run */
-  async readPlan(): Promise<RunPlan> {
-    const text = await readFile(this.planPath, 'utf8').catch(() => null);
-    if (text === null) {
-      throw new UsageError(
-        `${printable(this.path)}: plan.json not found: name the folder that \`bench run --executor slurm\` made, on a file system that every node sees`,
-      );
-    }
-    try {
-      const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
-      return { ...plan, folder: this };
-    } catch (error) {
-      throw new UsageError(`${printable(this.planPath)} is damaged, or was written by another version of bench`, {
-        cause: error,
-      });
-    }
+  try {
+    const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
+    return { ...plan, folder };
+  } catch (cause) {
+    const problem = `${printable(folder.planPath)} is damaged, or was written by another version of bench`;
+    throw new UsageError(problem, { cause });
   }
 }
 
@@ -191,8 +178,8 @@ export function shardStates(plan: RunPlan, { lostAfter }: { readonly lostAfter: 
     // A shard may have finished during the query.
     const done = await finishedShards(plan);
     return [...tasks].map(([shard, task]): ShardStatus => {
-      const row = task === null ? null : (rows.get(task.task) ?? null);
-      const log = task === null ? null : folder.log(task.task);
+      const row = task && (rows.get(task.task) ?? null);
+      const log = task && folder.log(task.task);
       const unknown = { node: null, restarts: null, exitCode: null, signal: null, lastLines: [] };
       const known = { shard, task: task?.task ?? null, log, ...unknown };
       if (done.has(shard)) return { ...known, state: 'done', reason: '' };
@@ -229,8 +216,8 @@ export function shardStates(plan: RunPlan, { lostAfter }: { readonly lostAfter: 
 }
 
 /** What Slurm says of tasks of unfinished shards, and why it does not answer. */
-async function askSlurm(unfinished: readonly ShardTask[], { env, signal }: Io) {
-  const client = new SlurmClient(env, signal);
+async function askSlurm(unfinished: readonly ShardTask[], io: Io) {
+  const client = slurmClient(io);
   const rows = new Map<string, TaskRow>();
   const problems = new Set<string>();
   for (const [cluster, tasks] of Map.groupBy(unfinished, ({ array }) => array.cluster)) {

@@ -12,13 +12,13 @@ import { leftOutOf, plannedSweep, gitStateOf, storedPlanOf } from '../../run/pla
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { rangesOf } from './sbatch-args.ts';
-import { SlurmClient, isPassing, lastWords } from '../../tools/slurm/slurm-client.ts';
+import { isPassing, lastWords, slurmClient } from '../../tools/slurm/slurm-client.ts';
 import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type Prepared, prepare } from '../plan/index.ts';
 import type { Executor } from '../run/index.ts';
 import { collect, saveNewSweep } from './collect.ts';
 import type { ResumeOptions } from './command.ts';
-import { readJobs, RunFolder, type RunPlan, shardStates } from './run-folder.ts';
+import { createRun, readJobs, readRun, type RunFolder, runFolder, type RunPlan, shardStates } from './run-folder.ts';
 import { settingsOf, submitCollector, submitShards } from './submit.ts';
 import { type CancelOutput, type SubmitOutput, cancelText, submitText } from './text.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
@@ -30,7 +30,7 @@ const DEFAULT_SHARD_MINUTES = 15;
 /** Plans a sweep, splits the plan into shards, submits them, and returns or follows them. */
 export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io): Promise<ExitCode> {
   // Check this first, because nothing works without Slurm.
-  await new SlurmClient(io.env, io.signal).ask('sbatch', ['--version']);
+  await slurmClient(io).run('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   if (made.matrix.drivers.length > 0) {
     throw new UsageError('--executor slurm does not copy plug-in drivers to the nodes: use `kind: command` there');
@@ -68,8 +68,8 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
     });
-    await folder.create({ sweep, stored, shards, settings, storePath: store.path });
-    const runPlan = await folder.readPlan();
+    await createRun(folder, { sweep, stored, shards, settings, storePath: store.path });
+    const runPlan = await readRun(folder.path);
     const all = shards.map(({ index }) => index);
     const submission = await submitShards(runPlan, settings, all, io).catch(async (error: unknown) => {
       // At this point nothing was submitted.
@@ -120,7 +120,7 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
       `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,
     );
   }
-  return new RunFolder(path);
+  return runFolder(path);
 }
 
 /** The states of all shards. @throws EnvironmentLackingError when Slurm does not answer */
@@ -139,7 +139,7 @@ async function knownStatuses(
 
 /** Resubmits shards that are neither finished nor running. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
-  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const plan = await readRun(resolve(io.cwd, path));
   const settings = settingsOf(plan.settings, options, io);
   const statuses = await knownStatuses(plan, options, 'submitted', io);
   const settling = statuses.filter(isSettling).map(({ shard }) => shard);
@@ -165,7 +165,7 @@ function printSubmission(report: SubmitOutput, options: { readonly json?: true }
 
 /** Cancels queued and running tasks. Finished shards stay. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
-  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const plan = await readRun(resolve(io.cwd, path));
   const { folder, sweep } = plan;
   const statuses = await knownStatuses(plan, { lostAfter: 0 }, 'cancelled', io);
   const living = statuses.filter((status) => !isOver(status) && status.state !== 'planned' && !isSettling(status));
@@ -173,7 +173,7 @@ export async function cancel(path: string, options: { readonly json?: true }, io
   const jobs = readJobs(folder)
     .filter((entry) => entry.kind === 'collector' || entry.shards.some((shard) => shards.includes(shard)))
     .map(({ jobId, cluster }) => ({ jobId, cluster }));
-  const client = new SlurmClient(io.env, io.signal);
+  const client = slurmClient(io);
   for (const [cluster, members] of Map.groupBy(jobs, (job) => job.cluster)) {
     const ids = members.map(({ jobId }) => jobId);
     const { stderr } = await client.cancel(ids, cluster);

@@ -12,7 +12,7 @@ import { type SlurmSettings, slurmSchema } from '../../matrix/schema/slurm-schem
 import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './text.ts';
 import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } from './sbatch-args.ts';
-import { type JobId, lastWords, parseJobId, isPassing, SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { type JobId, lastWords, parseJobId, isPassing, slurmClient } from '../../tools/slurm/slurm-client.ts';
 import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { readSchema, readYaml } from '../../matrix/yaml/yaml-source.ts';
@@ -31,7 +31,7 @@ export async function submitShards(
   io: Io,
 ): Promise<SubmitOutput> {
   const { folder, sweep } = plan;
-  const allowed = await new SlurmClient(io.env, io.signal).maxArraySize(settings.cluster ?? null);
+  const allowed = await slurmClient(io).maxArraySize(settings.cluster ?? null);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
   const name = `bench-${sweep.matrix ?? 'sweep'}-${sweep.sweepId.slice(0, 8)}`;
   const jobs: SubmitOutput['jobs'][number][] = [];
@@ -102,14 +102,14 @@ async function submitJob(
   { command, own, ...about }: Record<'log' | 'name', string> & Record<'command' | 'own', readonly string[]>,
   io: Io,
 ): Promise<JobId | Refusal> {
-  const client = new SlurmClient(io.env, io.signal);
+  const client = slurmClient(io);
   const token = `bench-${randomBytes(8).toString('hex')}`;
   const cluster = settings.cluster ?? null;
   // A run of an earlier version has other scripts.
   writeFileSync(join(path, JOB_FILE), JOB_SCRIPT, { mode: 0o755 });
   const argv = sbatchArgs(settings, { ...about, runFolder: path, token, env: io.env }, own, command);
   for (let round = 0; ; round += 1) {
-    const reply = await client.ask('sbatch', argv);
+    const reply = await client.run('sbatch', argv);
     const job = reply.kind === 'answered' ? parseJobId(reply.text) : null;
     if (job !== null) return job;
     const problem = lastWords(reply.stderr) || 'sbatch printed no job id';

@@ -14,14 +14,11 @@ export function submitText(report: SubmitOutput): string[] {
   const sent = jobs.flatMap((job) => job.shards);
   const names = jobs.map(({ jobId, cluster }) => (cluster === null ? jobId : `${jobId} on ${cluster}`));
   const run = shellQuote(report.runFolder);
+  const refused = `${count(left.length, 'shard')} not accepted by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`;
   return [
     `${count(sent.length, 'shard')} of ${count(report.cells, 'cell')} submitted, up to ${formatDuration(report.estimateS)} each: ${jobs.length === 1 ? 'job' : 'jobs'} ${names.join(', ')}`,
     ...(collector === null ? [] : [`job ${collector.jobId} collects the results when they have ended`]),
-    ...(left.length === 0
-      ? []
-      : [
-          `${count(left.length, 'shard')} not accepted by Slurm (${printable(report.problem ?? '')}): later, bench slurm resume ${run}`,
-        ]),
+    ...(left.length === 0 ? [] : [refused]),
     '',
     `follow the jobs   bench slurm collect ${run} --wait`,
     `collect results   bench slurm collect ${run}      repeat it as needed`,
@@ -37,7 +34,7 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
   const rows = statuses
     .filter(({ state }) => state !== 'done')
     .toSorted((a, b) => Number(isOver(b)) - Number(isOver(a)) || a.shard - b.shard);
-  const lines = rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), look)];
+  const lines = rows.length === 0 ? [] : shardTable(rows.slice(0, MAX_ROWS), look);
   if (rows.length > MAX_ROWS) lines.push(style.dim(`… and ${rows.length - MAX_ROWS} more`));
   for (const { shard, log, lastLines } of rows.slice(0, MAX_ROWS)) {
     if (lastLines.length === 0) continue;
@@ -50,15 +47,11 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
   lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(storePath)}${there}`);
   const run = shellQuote(report.runFolder);
   const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
-  if (isFinished) {
-    lines.push(
-      incompleteCells === 0
-        ? `sweep ${report.sweepId.slice(0, 8)} is complete: bench show ${report.sweepId.slice(0, 8)}, bench check`
-        : style.warn(
-            `sweep ${report.sweepId.slice(0, 8)} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${report.sweepId.slice(0, 8)}`,
-          ),
-    );
-  } else if (living) lines.push(`still running: bench slurm collect ${run} --wait`);
+  const shownId = report.sweepId.slice(0, 8);
+  const lacking = `sweep ${shownId} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${shownId}`;
+  if (isFinished && incompleteCells > 0) lines.push(style.warn(lacking));
+  else if (isFinished) lines.push(`sweep ${shownId} is complete: bench show ${shownId}, bench check`);
+  else if (living) lines.push(`still running: bench slurm collect ${run} --wait`);
   else lines.push(`measure what is missing: bench slurm resume ${run}`);
   return lines;
 }

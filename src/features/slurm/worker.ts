@@ -32,7 +32,7 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import { orNull } from '../../process/process-identity.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
-import { attemptSchema, type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
+import { attemptSchema, readRun, type RunFolder, type RunPlan, type ShardAttempt, writeAttempt } from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
 
@@ -42,7 +42,7 @@ const MAX_RESTARTS = 3;
 /** Measures one shard inside a Slurm job. Leaves either the folder of a finished shard or no such folder. */
 export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> {
   // Fails if the folder is missing, because Slurm starts a job even then.
-  const plan = await new RunFolder(resolve(io.cwd, options.run)).readPlan();
+  const plan = await readRun(resolve(io.cwd, options.run));
   const identity = taskIdentity(io.env);
   if (identity === null) {
     throw new UsageError(

@@ -4,7 +4,7 @@ import type { Provenance } from '../../records/sweep.ts';
 import { isBuilt, isBuildOf } from '../builds/builds.ts';
 import { ofSweep, ON } from '../conditions.ts';
 import { enginesFolderOf } from '../../files/layout.ts';
-import { EngineIndex, engineName } from '../../engines/engine-index.ts';
+import { engineIndex, engineName } from '../../engines/engine-index.ts';
 import type { Plan } from '../../records/plan.ts';
 import type { OpenStore, StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
@@ -49,7 +49,7 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
 
 /** What earlier runs and builds took. An engine in the cache takes no time. */
 export async function timeEstimates({ db, path }: OpenStore, { builds: planned, cells }: Plan, provenance: Provenance) {
-  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
+  const { links } = await engineIndex(enginesFolderOf(path)).read();
   const cached = new Set(Object.values(links).map(engineName));
   const buildS = new Map(
     planned.flatMap(({ buildRef, enginePath, flags, model, number }): [string, number][] => {

@@ -1,3 +1,4 @@
+import { keysOf } from '../../text/unknown-values.ts';
 import { git, isCommit } from './git.ts';
 
 /** URL of the remote `origin`, which may hold a password; null if there is none. */
@@ -19,15 +20,8 @@ const PATHS = {
   bitbucket: { commit: 'commits', compare: (a: string, b: string) => `branches/compare/${b}..${a}` },
 } as const;
 
-/** A word of the host that names its software: `github.com`, `gitlab.acme.com`. */
-const FORGES: Readonly<Record<string, Forge['kind']>> = {
-  github: 'github',
-  gitlab: 'gitlab',
-  bitbucket: 'bitbucket',
-  codeberg: 'gitea',
-  gitea: 'gitea',
-  forgejo: 'gitea',
-};
+/** Hosts of the software of Gitea. */
+const LIKE_GITEA = /^(?:codeberg|forgejo)$/;
 
 /** Matches `git@host:path`, which is not a URL. */
 const SCP = /^(?:[\w.-]+@)?(?<host>[\w.-]+):(?<path>[^/].*)$/;
@@ -40,11 +34,11 @@ export function forgeOf(remote: string): Forge | null {
   const place = placeOf(remote.trim());
   if (place === null) return null;
   const { host, path, scheme } = place;
-  const kind = FORGES[host.split('.')[0] ?? ''];
-  const segments = path
-    .replace(/\.git\/?$/, '')
-    .split('/')
-    .filter((segment) => segment !== '');
+  // The first word of the host names its software: `github.com`, `gitlab.acme.com`.
+  const word = host.split('.', 1).join().replace(LIKE_GITEA, 'gitea');
+  const kind = keysOf(PATHS).find((each) => each === word);
+  const plain = path.replace(/\.git\/?$/, '');
+  const segments = plain.split('/').filter((segment) => segment !== '');
   const isPath = segments.every((segment) => /^[\w~-][\w.~-]*$/.test(segment));
   if (kind === undefined || !isPath || segments.length < 2) return null;
   if (kind !== 'gitlab' && segments.length > 2) return null;

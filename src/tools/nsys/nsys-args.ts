@@ -109,15 +109,6 @@ export function fileName(name: string): string {
 const GPU_METRICS = ['--gpu-metrics-devices', '--gpu-metrics-device'] as const;
 const ACCELERATORS = ['tegra-accelerators', 'nvmedia'] as const;
 
-export interface NsysDialect {
-  /** `2024.6.2`; null if assumed. */
-  readonly version: string | null;
-  /** `--gpu-metrics-devices` in newer versions, which removed the older name. */
-  readonly gpuMetrics: (typeof GPU_METRICS)[number] | null;
-  /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
-  readonly accelerators: (typeof ACCELERATORS)[number] | null;
-}
-
 /** The dialect of TensorRT's guide, used if Nsight Systems is not queried. */
 export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
 
@@ -125,14 +116,19 @@ export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metri
  * Reads the dialect from the help of `nsys profile`, because renamings are undocumented and embedded builds have their
  * own options.
  */
-export function nsysDialect(version: string, help: string): NsysDialect {
+export function nsysDialect(version: string, help: string) {
   const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
   return {
+    /** `2024.6.2`; null if assumed. */
     version: /\d{4}\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null,
+    /** `--gpu-metrics-devices` in newer versions, which removed the older name. */
     gpuMetrics: GPU_METRICS.find(has) ?? null,
+    /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
     accelerators: has('--accelerator-trace') ? (ACCELERATORS.find(has) ?? null) : null,
   };
 }
+
+export type NsysDialect = Readonly<ReturnType<typeof nsysDialect>>;
 
 const TIMEOUT_MS = 30_000;
 

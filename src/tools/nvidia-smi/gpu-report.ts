@@ -5,7 +5,7 @@ import { ExportFormatError, errorText } from '../../errors.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
-import { type UnknownRecord, isRecord } from '../../text/unknown-values.ts';
+import { type UnknownRecord, isRecord, valueAt } from '../../text/unknown-values.ts';
 import { numberOrNull, reasonsIn, switchOrNull, textOrNull } from './values.ts';
 
 /** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
@@ -143,16 +143,6 @@ function processesOf(gpu: UnknownRecord): OtherProcess[] {
 function textAt(parent: unknown, path: string): string | null {
   const value = valueAt(parent, path);
   return typeof value === 'string' ? textOrNull(value) : null;
-}
-
-/** @param path names of elements, such as `pci.pci_bus_id` */
-function valueAt(parent: unknown, path: string): unknown {
-  return path
-    .split('.')
-    .reduce<unknown>(
-      (value, name) => (isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined),
-      parent,
-    );
 }
 
 export interface GpuDevice {

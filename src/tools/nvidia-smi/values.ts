@@ -60,16 +60,13 @@ function reasonsOfMask(text: string | null | undefined): ClockReason[] | null {
 
 /** Reads fields for single reasons, `Active` or `Not Active`. Null if no field has either value. */
 function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
-  const active = new Set<ClockReason>();
-  let isStated = false;
+  const isActive = new Map<ClockReason, boolean>();
   for (const [field, value] of fields) {
     const reason = clockReasonOfField(field);
-    const word = value.trim().toLowerCase();
-    if (reason === null || (word !== 'active' && word !== 'not active')) continue;
-    isStated = true;
-    if (word === 'active') active.add(reason);
+    const [word, not] = /^(not )?active$/i.exec(value.trim()) ?? [];
+    if (reason !== null && word !== undefined) isActive.set(reason, not === undefined || isActive.get(reason) === true);
   }
-  return isStated ? CLOCK_REASONS.filter((reason) => active.has(reason)) : null;
+  return isActive.size === 0 ? null : CLOCK_REASONS.filter((reason) => isActive.get(reason) === true);
 }
 
 /** The mask has all reasons, while single fields have only the queried ones. Null if no field has any. */

@@ -11,20 +11,16 @@ const DEFAULT_MAX_ARRAY = 1001;
 /** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
-/** Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. */
-export class SlurmClient {
-  private readonly env: Readonly<Record<string, string>>;
-  private readonly signal: AbortSignal;
-
-  /** @param signal aborts queries; commands that change something always finish */
-  constructor(env: EnvironmentVariables, signal: AbortSignal) {
-    this.env = slurmEnvironment(env);
-    this.signal = signal;
-  }
+/**
+ * Runs Slurm's commands with argument lists, without a shell, and without the user's settings in the environment. Its
+ * signal aborts queries; commands that change something always finish.
+ */
+export function slurmClient(io: { readonly env: EnvironmentVariables; readonly signal: AbortSignal }) {
+  const env = slurmEnvironment(io.env);
 
   /** @throws EnvironmentLackingError if the command is not installed */
-  async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
-    const answer = await ask(file, args, { env: this.env, timeoutMs: PATIENCE_MS, ...(signal && { signal }) });
+  async function run(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
+    const answer = await ask(file, args, { env, timeoutMs: PATIENCE_MS, ...(signal && { signal }) });
     signal?.throwIfAborted();
     if (answer.kind === 'missing') {
       throw new EnvironmentLackingError(
@@ -36,52 +32,51 @@ export class SlurmClient {
     return { kind: 'refused', problem: stderr, exitCode: null, signal: null, text: '', stderr };
   }
 
-  /** @throws EnvironmentLackingError without Slurm, or if its controller does not answer */
-  async maxArraySize(cluster: string | null): Promise<number> {
-    const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
-    if (reply.kind === 'refused') {
-      throw new EnvironmentLackingError(
-        `Slurm does not answer: ${lastWords(reply.stderr)}; look with \`scontrol ping\``,
-      );
-    }
-    return Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(reply.text)?.[1]) || DEFAULT_MAX_ARRAY;
-  }
+  return {
+    run,
 
-  /** All tasks of these arrays that the controller still lists; a text says why it cannot be asked. */
-  async queue(jobIds: readonly string[], cluster: string | null): Promise<TaskRow[] | string> {
-    const args = [...ofCluster(cluster), '-h', '-r', '-t', 'all', '-j', jobIds.join(','), '-O', SQUEUE_FORMAT];
-    const reply = await this.ask('squeue', args, this.signal).catch((error: unknown) => {
-      if (error instanceof EnvironmentLackingError) return null;
-      throw error;
-    });
-    // Shards can be collected on any machine with access to the folder.
-    if (reply === null) return 'squeue is not on this machine';
-    if (reply.kind === 'answered') return parseSqueue(reply.text);
-    return /invalid job id/i.test(reply.stderr) ? [] : lastWords(reply.stderr);
-  }
+    /** @throws EnvironmentLackingError without Slurm, or if its controller does not answer */
+    async maxArraySize(cluster: string | null): Promise<number> {
+      const { kind, stderr, text } = await run('scontrol', [...ofCluster(cluster), 'show', 'config']);
+      const problem = `Slurm does not answer: ${lastWords(stderr)}; look with \`scontrol ping\``;
+      if (kind === 'refused') throw new EnvironmentLackingError(problem);
+      return Number(/^\s*MaxArraySize\s*=\s*(\d+)\s*$/m.exec(text)?.[1]) || DEFAULT_MAX_ARRAY;
+    },
 
-  /**
-   * The ID of the array with a token, if Slurm accepted it.
-   * @returns null if there is none
-   */
-  async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
-    const which = ['--me', '-t', 'all', '-h', '-o', '%F|%k'];
-    const reply = await this.ask('squeue', [...ofCluster(cluster), ...which]);
-    const line = reply.text.split('\n').find((row) => row.trim().endsWith(`|${token}`));
-    return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
-  }
+    /** All tasks of these arrays that the controller still lists; a text says why it cannot be asked. */
+    async queue(jobIds: readonly string[], cluster: string | null): Promise<TaskRow[] | string> {
+      const args = [...ofCluster(cluster), '-h', '-r', '-t', 'all', '-j', jobIds.join(','), '-O', SQUEUE_FORMAT];
+      const reply = await run('squeue', args, io.signal).catch((error: unknown) => {
+        if (error instanceof EnvironmentLackingError) return null;
+        throw error;
+      });
+      // Shards can be collected on any machine with access to the folder.
+      if (reply === null) return 'squeue is not on this machine';
+      if (reply.kind === 'answered') return parseSqueue(reply.text);
+      return /invalid job id/i.test(reply.stderr) ? [] : lastWords(reply.stderr);
+    },
 
-  /** Ended jobs according to accounting; empty without accounting. */
-  async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
-    const which = ['-n', '-X', '-P', '-j', jobIds.join(','), '-S', since, '-o', SACCT_FORMAT];
-    const reply = await this.ask('sacct', [...ofCluster(cluster), ...which], this.signal).catch(() => null);
-    this.signal.throwIfAborted();
-    return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
-  }
+    /**
+     * The ID of the array with a token, if Slurm accepted it.
+     * @returns null if there is none
+     */
+    async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
+      const which = ['--me', '-t', 'all', '-h', '-o', '%F|%k'];
+      const { text } = await run('squeue', [...ofCluster(cluster), ...which]);
+      const line = text.split('\n').find((row) => row.trim().endsWith(`|${token}`));
+      return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
+    },
 
-  async cancel(targets: readonly string[], cluster: string | null): Promise<SlurmReply> {
-    return this.ask('scancel', [...ofCluster(cluster), ...targets]);
-  }
+    /** Ended jobs according to accounting; empty without accounting. */
+    async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
+      const which = ['-n', '-X', '-P', '-j', jobIds.join(','), '-S', since, '-o', SACCT_FORMAT];
+      const reply = await run('sacct', [...ofCluster(cluster), ...which], io.signal).catch(() => null);
+      io.signal.throwIfAborted();
+      return reply?.kind === 'answered' ? parseSacct(reply.text) : [];
+    },
+
+    cancel: (targets: readonly string[], cluster: string | null) => run('scancel', [...ofCluster(cluster), ...targets]),
+  };
 }
 
 function ofCluster(cluster: string | null): string[] {
@@ -97,13 +92,10 @@ function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
   return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }
 
-export interface JobId {
-  readonly jobId: string;
-  readonly cluster: string | null;
-}
+export type JobId = Readonly<NonNullable<ReturnType<typeof parseJobId>>>;
 
 /** Parses the output of `sbatch --parsable`; site filters may print lines before it. Null without an id. */
-export function parseJobId(stdout: string): JobId | null {
+export function parseJobId(stdout: string) {
   const last = stdout.split('\n').findLast((line) => line.trim() !== '') ?? '';
   const [, jobId, cluster = null] = /^(\d+)(?:;([\w.-]+))?$/.exec(last.trim()) ?? [];
   return jobId === undefined ? null : { jobId, cluster };
