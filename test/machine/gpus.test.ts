@@ -131,13 +131,13 @@ test('one GPU: is used by one process at a time, of whatever bench, and nothing 
   const machine = new GpuMachine(1);
   const db = join(machine.folder, 'bench.sqlite');
   const matrix = nightly(machine, ['repeats: 1']);
-  // The engine first: four that build at once are another story.
-  const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry'];
-  await bench([...args, '--filter', 'batch=1'], { env: machine.env });
-  const results = await Promise.all(Array.from({ length: 4 }, async () => benchProcess(args, { env: machine.env })));
-  expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(4).fill(''));
+  // The engine first: three that build at once are another story.
+  const cells = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', db, '--no-telemetry', '--filter'];
+  await bench([...cells, 'batch=1'], { env: machine.env });
+  const some = [...cells, 'batch<=4'];
+  const results = await Promise.all(Array.from({ length: 3 }, async () => benchProcess(some, { env: machine.env })));
+  expect(results.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(Array(3).fill(''));
   expect([results.some(({ stderr }) => stderr.includes('database is locked')), machine.overlaps]).toEqual([false, []]);
-  expect(queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`)).toEqual([
-    { runs: 4 * CELLS + 1 },
-  ]);
+  const runs = queryStore(db, `SELECT count(*) AS runs FROM runs WHERE role = 'timed' AND outcome = 'measured'`);
+  expect(runs).toEqual([{ runs: 3 * 4 + 1 }]);
 });

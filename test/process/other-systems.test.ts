@@ -1,13 +1,13 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
 import { nameSources } from '../../src/features/import/import-group.ts';
 import { bench, benchProcess, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';
-import { sharedStore } from '../support/made-stores.ts';
+import { storeIn } from '../support/made-stores.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
 const PRELOADED = pathToFileURL(join(ROOT, 'test', 'support', 'other-platform.mjs')).href;
@@ -22,12 +22,6 @@ const TYPED: Readonly<Record<(typeof PORTABLE_COMMANDS)[number], readonly string
   trend: ['trend', '--db', 'bench.sqlite'],
   report: ['report', '--md', '--db', 'bench.sqlite'],
 };
-
-let measured: string;
-
-beforeAll(async () => {
-  measured = join(await sharedStore('nights'), '..');
-});
 
 test.each(PORTABLE_COMMANDS)('bench %s says what it says on Linux, and asks for nothing of it alone', async (name) => {
   const { attempts: _, ...onLinux } = await type(TYPED[name], null);
@@ -77,7 +71,8 @@ test('sweeps have the same names whatever separates folders', () => {
 /** What is typed in a copy of the folder: checks write into the store. */
 async function type(args: readonly string[], platform: string | null): Promise<Finished & { attempts: string }> {
   const cwd = temporaryFolder();
-  cpSync(measured, cwd, { recursive: true });
+  // A few runs are enough for what reads artefacts.
+  await storeIn(cwd, ['import', 'parse'].includes(args[0] ?? '') ? 'pair' : 'nights');
   const attempts = join(cwd, 'attempts');
   writeFileSync(attempts, '');
   const env = {

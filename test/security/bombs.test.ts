@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { Script } from 'node:vm';
+import { createZstdDecompress, gzipSync, zstdCompressSync } from 'node:zlib';
 
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 
 import { readChunks } from '../../src/files/files.ts';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
@@ -18,6 +20,8 @@ import { FIXTURES } from '../support/recordings.ts';
 import { testIo } from '../support/io.ts';
 
 const MIB = 1 << 20;
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** A run folder with a real log and one more file. */
 function runWith(name: string, content: Buffer): string {
@@ -42,13 +46,25 @@ describe('files that unpack to far more than they are', () => {
 
   test('of 5 GiB not more than 4 are unpacked', async () => {
     const path = join(temporaryFolder(), 'stdout.log.zst');
-    writeFileSync(path, Buffer.concat(Array.from({ length: 20 }, () => zstdCompressSync(zeros))));
+    writeFileSync(path, zstdCompressSync('small'));
+    // Its decoder gives the same bytes again and again: really unpacked they are 17 s of work.
+    const decoder: Transform = Object.getPrototypeOf(createZstdDecompress());
+    vi.spyOn(decoder, '_transform').mockImplementation(function unpackAll(this: Transform, ...given) {
+      const unpackOne = (left: number): void => {
+        if (left === 0 || this.destroyed) return void given[2]();
+        // Two that wait to be read would be copied into one.
+        if (this.readableLength > 0) return void setImmediate(unpackOne, left);
+        this.push(zeros.subarray(0, 256 * MIB));
+        setImmediate(unpackOne, left - 1);
+      };
+      unpackOne(20);
+    });
     let bytes = 0;
     await expect(async () => {
       for await (const chunk of readChunks(path)) bytes += chunk.length;
     }).rejects.toThrow('holds more than 4096 MiB');
     expect(bytes).toBe(4 * 1024 * MIB);
-  }, 180_000);
+  });
 
   test('a document of too many values is refused before it is parsed', async () => {
     const cwd = runWith('layers.json', Buffer.from(`{"Layers": [${'[],'.repeat(8_100_000)}[]]}`));
@@ -76,8 +92,15 @@ describe('text that a mend would look at again and again', () => {
   test('a pattern of a matrix that would take for ever is ended', () => {
     const metrics = { speed: { better: 'higher', unit: 'qps', pattern: '(a+)+$' } } as const;
     const settings: CommandSettings = { kind: 'command', run: ['x'], metrics };
+    // What would end it after 5 s ends it after a tenth of one.
+    const { runInNewContext } = Script.prototype;
+    const search = vi.spyOn(Script.prototype, 'runInNewContext').mockImplementation(function inShort(this: Script, on) {
+      return runInNewContext.call(this, on, { timeout: 100 });
+    });
     const problem = 'stdout.log: pattern of speed was not done after 5 s: write a simpler one';
     expect(readCommand(settings, { text: () => `${'a'.repeat(60)}!` })).toEqual({ kind: 'faulty', problem });
+    const ended = { type: 'throw', value: expect.objectContaining({ code: 'ERR_SCRIPT_EXECUTION_TIMEOUT' }) };
+    expect([search.mock.lastCall?.[1], search.mock.results]).toEqual([{ timeout: 5000 }, [ended]]);
   }, 20_000);
 });
 
