@@ -115,14 +115,15 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
-  const checked = <Value>(
+  const dataOf = (stated: unknown) => settings.safeParse(stated).data;
+  const checked = <Result>(
     stated: unknown,
-    use: (data: z.infer<Settings>) => Value,
-    otherwise: (path: readonly PropertyKey[], problem: string) => Value,
-  ): Value => {
+    use: (data: z.infer<Settings>) => Result,
+    refuse: (path: readonly PropertyKey[], problem: string) => Result,
+  ): Result => {
     const { data, error } = settings.safeParse(stated);
     const { path = [], message = 'invalid' } = error?.issues[0] ?? {};
-    return data === undefined ? otherwise(path, message) : use(data);
+    return data === undefined ? refuse(path, message) : use(data);
   };
   const asFaulty = (path: readonly PropertyKey[], problem: string): HarnessResult =>
     faulty(`settings of ${kind}: ${path.join('.')}: ${problem}`);
@@ -131,18 +132,14 @@ export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Se
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) =>
-      checked<readonly MetricId[] | null>(
-        stated,
-        (data) => metrics?.(data) ?? null,
-        () => null,
-      ),
-    files: (stated) =>
-      checked<readonly string[]>(
-        stated,
-        (data) => files?.(data) ?? [],
-        () => [],
-      ),
+    metrics: (stated) => {
+      const data = dataOf(stated);
+      return (data && metrics?.(data)) ?? null;
+    },
+    files: (stated) => {
+      const data = dataOf(stated);
+      return (data && files?.(data)) ?? [];
+    },
     plan: (stated, place) => checked(stated, (data) => plan(data, place), wrong),
     read: (stated, left) => checked(stated, (data) => read(data, left), asFaulty),
   };
