@@ -6,7 +6,7 @@ import { findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
-import { UsageError } from '../errors.ts';
+import { ensure, UsageError } from '../errors.ts';
 import { printable, shortList } from '../text/printable.ts';
 import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
 import { isColdStart } from '../records/harness.ts';
@@ -196,9 +196,7 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   const known = stored.filter((id) => id === name || metricOf(id).label === name);
   const found = (known.length === 1 ? known[0] : undefined) ?? ownMetricNamed(name) ?? (isMetric(name) ? name : null);
   if (found !== null) return found;
-  if (known.length > 0) {
-    throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
-  }
+  ensure(known.length === 0, `--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
   const labels = [...new Set(stored.map((id) => metricOf(id).label))];
   const list = labels.length === 0 ? '' : ` (${shortList(labels, 10)})`;
   throw new UsageError(

@@ -1,5 +1,5 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { UsageError } from '../errors.ts';
+import { ensure, UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { allCells } from '../store/cells.ts';
@@ -165,11 +165,10 @@ export function namedRun(db: StoreDatabase, name: string): string {
   if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
     throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
   }
-  if (/^latest(?:~\d+)?$/.test(name) || findSweepsByPrefix(db, name).length > 0) {
-    throw new UsageError(
-      `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
-    );
-  }
+  ensure(
+    !/^latest(?:~\d+)?$/.test(name) && findSweepsByPrefix(db, name).length === 0,
+    `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
+  );
   const [fastest] = measuredRunIds(db, namedCell(cells, name).key);
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { sha256OfFile, writeAtomically } from '../files/files.ts';
 import { temporaryPath } from '../files/layout.ts';
-import { UsageError } from '../errors.ts';
+import { ensure } from '../errors.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import { printable } from '../text/printable.ts';
 import type { SizedInput } from '../tools/onnx/facts.ts';
@@ -51,11 +51,10 @@ export async function makeInputs(
         signal,
       });
       const written = await sha256OfFile(temporary);
-      if (existsSync(path) && (await sha256OfFile(path)).sha256 !== written.sha256) {
-        throw new UsageError(
-          `${printable(path)} exists with other contents, and a matrix may use it: choose another --output`,
-        );
-      }
+      ensure(
+        !existsSync(path) || (await sha256OfFile(path)).sha256 === written.sha256,
+        `${printable(path)} exists with other contents, and a matrix may use it: choose another --output`,
+      );
       await rename(temporary, path);
       made.push({ name, elementType, shape, file, ...written });
     } finally {

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { VariantCache } from '../../variants/variant-cache.ts';
 import { type AccuracyDrop, type AccuracyRecord, accuracyDrop, sameAccuracyHistory } from '../../records/accuracy.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
 import { type Look, truncate } from '../../terminal/look.ts';
@@ -78,9 +78,7 @@ async function requestedPairs(first: string, words: readonly string[], options: 
     return { ...found, matrix: matrix.name, metricCommand: words };
   }
   const [variant, ...metricCommand] = words;
-  if (variant === undefined) {
-    throw new UsageError('give a matrix, or two files: bench model accuracy REFERENCE.onnx VARIANT.onnx');
-  }
+  ensure(variant !== undefined, 'give a matrix, or two files: bench model accuracy REFERENCE.onnx VARIANT.onnx');
   for (const path of [first, variant]) {
     if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`${printable(path)}: file not found`);
   }

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, relative, resolve } from 'node:path';
 import { sha256OfFile } from '../../files/files.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
-import { BenchError, UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, BenchError, UsageError, type ExitCode } from '../../errors.ts';
 import { seededRandom } from '../../matrix/plan/order.ts';
 import type { Shapes } from '../../records/cell.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -93,9 +93,7 @@ function recipeText({ distribution, integers, seed }: MakeInputsOutput): string 
 
 export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
-  if (options.force !== true && existsSync(path)) {
-    throw new UsageError(`${printable(file)} exists: --force replaces it`);
-  }
+  ensure(options.force === true || !existsSync(path), `${printable(file)} exists: --force replaces it`);
   const { requests, seed, vocabSize } = options;
   const inputTokens = { mean: options.inputMean, stdev: options.inputStdev };
   const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };

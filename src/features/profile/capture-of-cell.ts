@@ -9,7 +9,7 @@ import { chooseProgram } from '../../cli/program.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { filledArgs, type LoadableEngine } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { ensure, EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { machinesFor } from '../../machine/machine.ts';
 import { isMeasured } from '../../records/run.ts';
@@ -74,11 +74,10 @@ export async function captureOfCell(target: CaptureTarget, options: ProfileOptio
     notes: found === null ? ["no nsys on PATH: its options follow TensorRT's guide"] : [],
   };
   if (options.dryRun === true) return base;
-  if (store === null || measured === null) {
-    throw new UsageError(
-      'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
-    );
-  }
+  ensure(
+    store !== null && measured !== null,
+    'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
+  );
   refuseOverwrite(io.cwd, request);
   const program = programOf(target, options, io);
   const { sweepId } = measured.sweep;

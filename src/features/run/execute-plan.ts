@@ -91,7 +91,8 @@ async function doSweep(
   const { more: wanted, plan } = stored;
   const recorded = recordedOf(plan, program.recordings?.folder);
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
-  const more = wanted === null ? null : moreRuns({ ...given, wanted });
+  const onNote = (text: string): void => progress.take({ kind: 'note', text });
+  const more = wanted === null ? null : moreRuns({ ...given, wanted, onNote });
   const cache = new EngineCache(enginesFolderOf(store.path));
   const suspects =
     stored.gate.confirm && stored.experiment === null && search === null

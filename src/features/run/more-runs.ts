@@ -9,6 +9,7 @@ import {
   undecided,
 } from '../../judge/adaptive-repeats.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { cellLabel } from '../../records/cell-label.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Provenance, Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
@@ -35,13 +36,15 @@ interface MoreRunsContext extends Pick<SweepContext, 'db' | 'now' | 'plan' | 'sw
   readonly wanted: MoreRunsWanted;
   /** Runs available per cell. */
   readonly recorded: (cellKey: CellKey) => number;
+  readonly onNote: (text: string) => void;
 }
 
 /**
  * The next round of runs beyond the plan, computed from the store, so that it continues after a kill. Empty when there
  * are enough runs, or the time is over.
  */
-export function moreRuns({ db, now, plan, recorded, sweep, wanted }: MoreRunsContext): () => PlannedRun[] {
+export function moreRuns(context: MoreRunsContext): () => PlannedRun[] {
+  const { db, now, onNote, plan, recorded, sweep, wanted } = context;
   const { baseSweepIds, budgetS, maxRepeats, untilSurePercent } = wanted;
   const fitting = timeBudget(budgetS, now);
   const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
@@ -58,8 +61,16 @@ export function moreRuns({ db, now, plan, recorded, sweep, wanted }: MoreRunsCon
     const earlier = earlierSweeps(db, sweep, [sweep.sweepId, ...baseSweepIds]);
     const compared = cells.map(({ cell, base: before, head }) => ({ cell, runs: [...before, ...head] }));
     const past = pastOf(db, earlier, compared, null);
-    const { open } = undecided(cells, { goal, maxRepeats, metric: null, repeats: plan.repeats }, past);
-    const round = fitting(open, ({ roundS }) => roundS);
+    const enough = { goal, maxRepeats, metric: null, repeats: plan.repeats };
+    const round = fitting(undecided(cells, enough, past).open, ({ roundS }) => roundS);
+    if (round.length === 0 && untilSurePercent !== null) {
+      const unlimited = cells.map((cell) => ({ ...cell, capacity: Infinity }));
+      const { limited, open } = undecided(unlimited, { ...enough, maxRepeats: Infinity }, past);
+      const unsure = [...open, ...limited].map(({ cell }) => printable(cellLabel(cell)));
+      const where = `${unsure.length} of ${count(cells.length, 'cell')} (--max-repeats, --budget)`;
+      if (unsure.length > 0)
+        onNote(`${untilSurePercent} % is not detectable yet in ${where}: ${shortList(unsure, NAMED_CELLS)}`);
+    }
     const runs = round.flatMap(({ cell, head }) => anotherRun(plan, cell.key, head));
     const number = Math.max(0, ...runs.map(({ repeat }) => repeat));
     // With a time limit, the most useful cells come first; otherwise each round is shuffled, as in the plan.

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../files/files.ts';
 import type { ClockRequest } from '../../machine/requests.ts';
-import { UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { Matrix } from '../../matrix/load.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gated-metric.ts';
@@ -190,9 +190,7 @@ async function resumeSweep(
 function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptions, io: Io): ClockRequest | null {
   const requested = options.lockClocks ?? matrix.lockClocks;
   if (requested === null || program.recordings === null) return requested;
-  if (options.lockClocks !== undefined) {
-    throw new UsageError('--lock-clocks and recordings cannot be used together: no GPU will run');
-  }
+  ensure(options.lockClocks === undefined, '--lock-clocks and recordings cannot be used together: no GPU will run');
   io.err('note: recordings need no GPU: lockClocks of the matrix has no effect\n');
   return null;
 }

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { noTrtexec } from '../../cli/program.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { EnvironmentLackingError, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, EnvironmentLackingError, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, gitStateOf, storedPlanOf } from '../../run/planned-sweep.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
@@ -110,16 +110,13 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
   // With a backslash, sbatch takes the name of the log literally, so that all tasks would write to one file.
   // oxlint-disable-next-line no-control-regex -- these end lines and strings
-  if (/[\u0000-\u001f\u007f\\]/.test(path)) {
-    throw new UsageError(
-      `${printable(path)}: Slurm takes no path with a line break, a control character or a backslash; name another --run-dir`,
-    );
-  }
-  if (existsSync(path) && readdirSync(path).length > 0) {
-    throw new UsageError(
-      `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,
-    );
-  }
+  const isUsable = !/[\u0000-\u001f\u007f\\]/.test(path);
+  const rule = 'Slurm takes no path with a line break, a control character or a backslash; name another --run-dir';
+  ensure(isUsable, `${printable(path)}: ${rule}`);
+  ensure(
+    !existsSync(path) || readdirSync(path).length === 0,
+    `${printable(path)} is not empty: name another --run-dir, or continue a run there with \`bench slurm resume\``,
+  );
   return runFolder(path);
 }
 

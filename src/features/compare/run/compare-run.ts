@@ -5,7 +5,7 @@ import { sha256OfFile } from '../../../files/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
-import { InterruptedError, UsageError } from '../../../errors.ts';
+import { ensure, InterruptedError, UsageError } from '../../../errors.ts';
 import type { CompareOptions } from '../command.ts';
 import { compareReport, printReport } from '../compare.ts';
 import { CommitSide, type SideName, type TurnSide, type TwoCommits, commitText } from './commit-side.ts';
@@ -41,8 +41,7 @@ export async function compareRun(base: string | undefined, head: string | undefi
   const words = [base, head].flatMap((word) => word ?? []);
   const isMatrix = (word: string): boolean => options.matrix === undefined && /\.ya?ml$/i.test(word);
   const matrix = options.matrix ?? words.find(isMatrix);
-  if (matrix === undefined)
-    throw new UsageError('which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE');
+  ensure(matrix !== undefined, 'which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE');
   if (branch !== undefined) throw new UsageError('--branch cannot be used with --run, which measures two commits');
   if (options.untrusted === true && options.build !== undefined) {
     throw new UsageError('--untrusted refuses --build: it starts a program of the commits');
