@@ -64,7 +64,7 @@ async function requestOf(path: string, words: Words, options: BisectOptions, io:
   const { cell = null, factors, maxRuns, replay = null, restart = false, trtexec = null } = options;
   const metric = options.metric === undefined ? null : (ownMetricNamed(options.metric) ?? options.metric);
   if (metric !== null && (!isMetric(metric) || isOfBuild(metric))) {
-    throw new UsageError(`--metric ${printable(metric)}: name a metric that each run has`);
+    throw new UsageError(`--metric ${printable(options.metric ?? '')}: name a metric that each run has`);
   }
   const startedAt = io.now().toISOString();
   const request = { startedAt, cwd: io.cwd, cell, metric, maxRuns, replay, restart, trtexec };

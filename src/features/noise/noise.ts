@@ -6,7 +6,7 @@ import { UsageError, type ExitCode } from '../../errors.ts';
 import { HISTORY, NEWEST_SWEEPS, noiseOf } from '../../judge/history/noise.ts';
 import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { type MetricId, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import { type MetricId, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
 import * as parts from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { chooseCells, metricNamed, namedCells } from '../../selection/by-name.ts';
@@ -27,13 +27,12 @@ import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
-  const { metric } = options;
-  if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
-    throw new UsageError(
-      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, even if its engine runs often`,
-    );
-  }
   return withStore(options, io, async ({ db }) => {
+    const metric = metricNamed(db, options.metric);
+    if (metric !== null && isOfBuild(metric)) {
+      const why = `a build has one ${metricOf(metric).label}, even if its engine runs often`;
+      throw new UsageError(`--metric ${metricWord(metric)}: ${why}`);
+    }
     const { note, sweeps } = await resolveSide(db, 'latest', io, { branch: options.branch });
     const [newest] = sweeps;
     if (newest === undefined) throw new UsageError('no sweep is finished');
@@ -43,7 +42,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
     const cells = chooseCells(db, namedCells(known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
-    const { copies, measured } = measuredIn(db, all, cells, metricNamed(db, metric));
+    const { copies, measured } = measuredIn(db, all, cells, metric);
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
     const notes = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { nextRound, pairedCell, type PairedCell } from '../../../src/features/compare/run/turns.ts';
-import type { Enough } from '../../../src/judge/adaptive-repeats.ts';
+import { enoughOf } from '../../../src/features/compare/run/compare-run.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { geometricMeans } from '../../../src/features/compare/compare.ts';
@@ -14,7 +14,7 @@ import { simulatedCells } from '../../support/simulated-store.ts';
 
 type Runs = PairedCell['base'];
 
-const ENOUGH: Enough = { repeats: 3, maxRepeats: 10, goal: { percent: 1, deviations: 0 }, metric: null };
+const ENOUGH = enoughOf({ repeats: 3, maxRepeats: 10, untilSure: 1 }, 3);
 
 /** Measured runs with these GPU times; null for a run that failed. */
 function runsOf(valuesMs: readonly (number | null)[]): Runs {
@@ -60,7 +60,7 @@ describe('the next round', () => {
   ])('not a cell %s', (_, cell, maxRepeats) => expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]));
 
   test('a metric of the build has one value: no rounds beyond the repeats', () => {
-    expect(nextRound([paired(2, NOISY, NOISY)], { ...ENOUGH, metric: 'engineMib' })).toEqual([]);
+    expect(nextRound([paired(2, NOISY, NOISY)], enoughOf({ metric: 'engine-size' }, 3))).toEqual([]);
   });
 
   test('many cells: the scatter of few runs looks like that of nights, which both sides share: it is repeated', () => {

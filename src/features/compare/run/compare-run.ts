@@ -14,7 +14,7 @@ import { type MeasureOptions, findPair, inPairFolder, planBoth } from './pair.ts
 import type { Enough } from '../../../judge/adaptive-repeats.ts';
 import { cellsOf, type Comparing, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { failureSentences } from '../../../records/outcome.ts';
-import { isMetric } from '../../../records/metric.ts';
+import { isMetric, ownMetricNamed } from '../../../records/metric.ts';
 import { machinesFor } from '../../../machine/machine.ts';
 import { shareOut } from '../../../run/gpu-worker.ts';
 import { recordedOf } from '../../../run/run-sweep.ts';
@@ -183,12 +183,14 @@ async function measure(comparing: Comparing, sides: Readonly<Record<SideName, Tu
   await measureSides(comparing, both, machines, gpus, enough);
 }
 
-function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, planned: number): Enough {
+type WantedRuns = Pick<MeasureOptions, 'maxRepeats' | 'metric' | 'repeats' | 'untilSure'>;
+
+export function enoughOf({ maxRepeats, metric, repeats, untilSure }: WantedRuns, planned: number): Enough {
   return {
     repeats: repeats ?? planned,
     maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,
     goal: { percent: untilSure ?? DEFAULT_PERCENT, deviations: 0 },
-    metric: metric !== undefined && isMetric(metric) ? metric : null,
+    metric: metric === undefined ? null : (ownMetricNamed(metric) ?? (isMetric(metric) ? metric : null)),
   };
 }
 
