@@ -313,6 +313,11 @@ export function ownMetricNamed(name: string): OwnMetricId | undefined {
   return METRIC_IDS.find((id) => id === name || METRICS[id].shown[0] === name);
 }
 
+/** The metric that a word of the command line names: one of bench, or `name:direction:unit` of a harness. */
+export function metricOfWord(word: string): MetricId | null {
+  return ownMetricNamed(word) ?? (isCustomMetric(word) ? word : null);
+}
+
 /** A metric of a harness: `ttft:lower:ms`. With another unit or direction it is another metric. */
 export type CustomMetricId = `${string}:${Direction}:${string}`;
 

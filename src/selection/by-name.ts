@@ -16,14 +16,13 @@ import { shellQuote } from '../text/shell-quote.ts';
 import { didYouMean } from '../text/nearest.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import {
-  isMetric,
   isOwnMetric,
   METRIC_IDS,
   METRIC_WORDS,
   type MetricId,
   metricOf,
   metricWord,
-  ownMetricNamed,
+  metricOfWord,
 } from '../records/metric.ts';
 import type { Finding } from '../records/finding.ts';
 import { findFindingsByPrefix } from '../store/sweeps/findings.ts';
@@ -194,7 +193,7 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   if (isOwnMetric(name)) return name;
   const stored = storedMetrics(db);
   const known = stored.filter((id) => id === name || metricOf(id).label === name);
-  const found = (known.length === 1 ? known[0] : undefined) ?? ownMetricNamed(name) ?? (isMetric(name) ? name : null);
+  const found = (known.length === 1 ? known[0] : undefined) ?? metricOfWord(name);
   if (found !== null) return found;
   ensure(known.length === 0, `--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
   const labels = [...new Set(stored.map((id) => metricOf(id).label))];

@@ -8,7 +8,7 @@ import type { AbExperiment } from '../../judge/experiment.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { METRIC_WORDS, isMetric, ownMetricNamed } from '../../records/metric.ts';
+import { METRIC_WORDS, metricOfWord } from '../../records/metric.ts';
 import type { RunMark } from '../../records/run-flag.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
@@ -51,8 +51,7 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
 
 /** Rejects a metric that no cell will have before anything is measured. Harnesses may have any metric. */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
-  const isKnown = name === null || isMetric(name) || ownMetricNamed(name) !== undefined;
-  if (isKnown || cells.some(({ harness }) => harness !== null)) return;
+  if (name === null || metricOfWord(name) !== null || cells.some(({ harness }) => harness !== null)) return;
   const known = `${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`;
   throw new UsageError(`--metric ${printable(name)}: not one of ${known}`);
 }

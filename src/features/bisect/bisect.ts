@@ -8,7 +8,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
-import { isMetric, isOfBuild, ownMetricNamed } from '../../records/metric.ts';
+import { isOfBuild, metricOfWord } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
@@ -62,9 +62,9 @@ function newestUnfinished(all: string): BisectRequest {
 async function requestOf(path: string, words: Words, options: BisectOptions, io: Io): Promise<BisectRequest> {
   const [good, bad, command] = words;
   const { cell = null, factors, maxRuns, replay = null, restart = false, trtexec = null } = options;
-  const metric = options.metric === undefined ? null : (ownMetricNamed(options.metric) ?? options.metric);
-  if (metric !== null && (!isMetric(metric) || isOfBuild(metric))) {
-    throw new UsageError(`--metric ${printable(options.metric ?? '')}: name a metric that each run has`);
+  const metric = options.metric === undefined ? null : metricOfWord(options.metric);
+  if (options.metric !== undefined && (metric === null || isOfBuild(metric))) {
+    throw new UsageError(`--metric ${printable(options.metric)}: name a metric that each run has`);
   }
   const startedAt = io.now().toISOString();
   const request = { startedAt, cwd: io.cwd, cell, metric, maxRuns, replay, restart, trtexec };

@@ -14,7 +14,7 @@ import { type MeasureOptions, findPair, inPairFolder, planBoth } from './pair.ts
 import type { Enough } from '../../../judge/adaptive-repeats.ts';
 import { cellsOf, type Comparing, costText, measureSides, nextRound, pairedCells } from './turns.ts';
 import { failureSentences } from '../../../records/outcome.ts';
-import { isMetric, ownMetricNamed } from '../../../records/metric.ts';
+import { metricOfWord } from '../../../records/metric.ts';
 import { machinesFor } from '../../../machine/machine.ts';
 import { shareOut } from '../../../run/gpu-worker.ts';
 import { recordedOf } from '../../../run/run-sweep.ts';
@@ -176,7 +176,7 @@ async function measure(comparing: Comparing, sides: Readonly<Record<SideName, Tu
   say(costText(both, cells, enough, options.gpus?.split(',').length ?? 1, options.budget ?? null), io);
   for (const note of both.notes) say(`note: ${note}`, io);
   const hasHarness = plan.runs.some(({ harness }) => harness !== null);
-  if (options.metric !== undefined && !isMetric(options.metric) && !hasHarness) metricNamed(store.db, options.metric);
+  if (!hasHarness) metricNamed(store.db, options.metric);
   const machines = await machinesFor(program, options.gpus ?? null, io);
   const keys = plan.cells.map(({ cell }) => cell.key);
   const gpus = options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io);
@@ -190,7 +190,7 @@ export function enoughOf({ maxRepeats, metric, repeats, untilSure }: WantedRuns,
     repeats: repeats ?? planned,
     maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,
     goal: { percent: untilSure ?? DEFAULT_PERCENT, deviations: 0 },
-    metric: metric === undefined ? null : (ownMetricNamed(metric) ?? (isMetric(metric) ? metric : null)),
+    metric: metric === undefined ? null : metricOfWord(metric),
   };
 }
 
