@@ -76,9 +76,8 @@ async function finishOne(plan: RunPlan, shard: Shard): Promise<void> {
     exitCode: 0,
     problem: null,
   };
-  const { folder } = plan;
-  const { sweepId } = plan.sweep;
-  const artefacts = join(folder.attempt(attempt), 'artefacts', sweepId);
+  const { folder, sweep } = plan;
+  const artefacts = join(folder.attempt(attempt), 'artefacts', sweep.sweepId);
   const part = planOfShard(plan.stored.plan, shard);
   const { builds, cells, runs } = part;
   const sweepPlan = { ...plan.stored, plan: part };
@@ -88,7 +87,7 @@ async function finishOne(plan: RunPlan, shard: Shard): Promise<void> {
   }
   for (const planned of runs) {
     const cell = cells.find((each) => each.cell.key === planned.cellKey)?.cell ?? null;
-    const run = join(artefacts, runIdOf(sweepId, planned));
+    const run = join(artefacts, runIdOf(sweep.sweepId, planned));
     writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: [SAMPLES] });
     rmSync(join(run, `${SAMPLES}.br`));
   }

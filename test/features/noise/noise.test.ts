@@ -68,6 +68,7 @@ describe('a quiet machine, with one noisy cell', () => {
   test.each([
     [['--want', '0.4'], '--want of bench noise was removed: its table shows'],
     [['--metric', 'engine-size'], 'a build has one engine size'],
+    [['--metric', 'engineMib'], 'a build has one engine size'],
     [['no such cell'], 'no cell no such cell'],
     [['--last', '0'], 'must be a whole number'],
   ])('%j is one line', async (args, what) => {
