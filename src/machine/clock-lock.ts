@@ -78,9 +78,10 @@ export function lockClocks(
   process.on('exit', release);
   const refusal = lockGraphics(ask, gpu, clocks);
   if (refusal !== null) {
-    if (!refusal.isUnchanged) release();
-    process.off('exit', release);
-    lock.release();
+    if (refusal.isUnchanged) {
+      process.off('exit', release);
+      lock.release();
+    } else release();
     throw new EnvironmentLackingError(refusal.problem);
   }
   say(`clocks of ${gpuOf(gpu)} ${clocks.policy}`);

@@ -28,6 +28,12 @@ export const numberOrNull = z.number().nullable();
 export const flagOrNull = z.boolean().nullable();
 export const textByName = z.record(z.string(), z.string());
 
+export const matching = (pattern: RegExp, problem?: string) => z.string().regex(pattern, problem);
+
+export const allOptional = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
+
+export const wholeFrom = (least: number) => z.number().int().min(least);
+
 type Primitive = string | number | bigint | boolean | null | undefined;
 
 /** Deeply readonly form of an inferred type. */

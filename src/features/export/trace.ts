@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type Io, yieldToEventLoop } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
+import { ensure, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { count as countSchema, id as idSchema, output as outputSchema } from '../../records/output-parts.ts';
 import type { OutputOf } from '../../records/output-parts.ts';
@@ -106,11 +106,10 @@ function runTrace(db: StoreDatabase, runId: RunId) {
   const tracks = times === null ? [] : queryTracks(times);
   const engine = timedLayers(db, run);
   const layers = engine === null ? [] : layerSlices(engine.layers);
-  if (tracks.length + layers.length === 0) {
-    throw new UsageError(
-      `run ${runId.slice(0, 8)} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
-    );
-  }
+  ensure(
+    tracks.length + layers.length !== 0,
+    `run ${runId.slice(0, 8)} (${role}) has neither start times of single queries (exportTimes in the matrix) nor times of layers (bench run --profile)`,
+  );
   const source = `run ${engine?.runId.slice(0, 8)} (${engine?.provenance}), no timeline`;
   const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of ${source}`;
   const layerTracks = layers.length === 0 ? [] : [{ name: 'mean time of each layer', slices: layers }];

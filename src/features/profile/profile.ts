@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
-import { EnvironmentLackingError, UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, EnvironmentLackingError, UsageError, type ExitCode } from '../../errors.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
@@ -39,11 +39,10 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
 
 function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   const { dryRun, matrix, ncu, nsys, preset, tensorrt, window } = options;
-  if (nsys !== true && ncu === undefined) {
-    throw new UsageError(
-      'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
-    );
-  }
+  ensure(
+    nsys === true || ncu !== undefined,
+    'which profiler? --nsys captures kernels, calls and copies, --ncu prints the command for one layer; layer times need neither: `bench run MATRIX --profile`, `bench layers CELL`',
+  );
   if (preset === undefined && (window !== undefined || words.length > 1)) {
     throw new UsageError('name one cell; --window and a command after -- need --preset trtllm');
   }

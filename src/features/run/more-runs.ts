@@ -43,8 +43,7 @@ interface MoreRunsContext extends Pick<SweepContext, 'db' | 'now' | 'plan' | 'sw
  * The next round of runs beyond the plan, computed from the store, so that it continues after a kill. Empty when there
  * are enough runs, or the time is over.
  */
-export function moreRuns(context: MoreRunsContext): () => PlannedRun[] {
-  const { db, now, onNote, plan, recorded, sweep, wanted } = context;
+export function moreRuns({ db, now, onNote, plan, recorded, sweep, wanted }: MoreRunsContext): () => PlannedRun[] {
   const { baseSweepIds, budgetS, maxRepeats, untilSurePercent } = wanted;
   const fitting = timeBudget(budgetS, now);
   const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };

@@ -17,7 +17,8 @@ import { readConfirmBudget } from '../../records/gated-metric.ts';
 import { LONGEST_NOTE } from '../../text/printable.ts';
 import { readByteSize } from '../../text/units.ts';
 import { conversionSchema } from '../../records/conversion.ts';
-import { allOptional, matching, slurmSchema, wholeFrom } from './slurm-schema.ts';
+import { allOptional, matching, wholeFrom } from '../../records/scalars.ts';
+import { slurmSchema } from './slurm-schema.ts';
 
 /**
  * The matrix file. Descriptions become the JSON Schema for editors and the reference in `docs/`. `expand.ts` and

@@ -1,12 +1,6 @@
 import * as z from 'zod';
 
-import type { Immutable } from '../../records/scalars.ts';
-
-export const matching = (pattern: RegExp, problem?: string) => z.string().regex(pattern, problem);
-
-export const allOptional = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).partial();
-
-export const wholeFrom = (least: number) => z.number().int().min(least);
+import { allOptional, type Immutable, matching, wholeFrom } from '../../records/scalars.ts';
 
 /** Excludes characters that could break a line or an argument list. */
 const name = matching(/^[\w.,-]+$/);

@@ -78,18 +78,20 @@ const PATHS =
   '--calib --dynamicPlugins --leanDLLPath --plugins --refitFromOnnx --safetyPlugins --setPluginsToSerialize --staticPlugins --tempdir';
 const REPEATABLE = '--dynamicPlugins --plugins --setPluginsToSerialize --staticPlugins';
 
+/** @param row a flag with the version that has it first, and the one that no longer has it: `--best 7.1..11.0` */
+function flagOf(row: string, phase: FlagPhase, value: FlagValue): [string, TrtexecFlag] {
+  const [flag = '', since = '', removed] = row.split(/ |\.\./);
+  const isIn = (list: string): boolean => list.split(' ').includes(flag);
+  const versions = { since: versionOf(since), removed: removed === undefined ? null : versionOf(removed) };
+  return [flag, { value, phase, ...versions, isPath: isIn(PATHS), isRepeatable: isIn(REPEATABLE) }];
+}
+
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
   keysOf(FLAGS_BY_PHASE)
     .flatMap((phase) => {
       const byValue: Readonly<Partial<Record<FlagValue, string>>> = FLAGS_BY_PHASE[phase];
-      return keysOf(byValue).flatMap((value) =>
-        (byValue[value] ?? '').split(/,\s+/).map((row) => {
-          const [flag = '', since = '', removed] = row.split(/ |\.\./);
-          const isIn = (list: string): boolean => list.split(' ').includes(flag);
-          const versions = { since: versionOf(since), removed: removed === undefined ? null : versionOf(removed) };
-          return [flag, { value, phase, ...versions, isPath: isIn(PATHS), isRepeatable: isIn(REPEATABLE) }] as const;
-        }),
-      );
+      const rowsOf = (value: FlagValue): string[] => byValue[value]?.split(/,\s+/) ?? [];
+      return keysOf(byValue).flatMap((value) => rowsOf(value).map((row) => flagOf(row, phase, value)));
     })
     .toSorted(([a], [b]) => (a < b ? -1 : 1)),
 );
