@@ -109,17 +109,13 @@ export function channelMultiple(layer: LayerFacts): number {
 }
 
 /**
- * Convolutions and matrix products whose channels are not a multiple of that number.
- * @returns `unaligned` excludes the first convolution if only its input is not aligned, because images have three
- * channels; that layer is `image`
+ * Convolutions and matrix products whose channels are not a multiple of that number. The input of the first convolution
+ * does not count, because images have three channels.
  */
-export function unalignedLayers(layers: readonly LayerFacts[]) {
-  const unaligned = layers.filter((layer) => layer.channels?.some((channels) => isOff(layer, channels)) === true);
+export function unalignedLayers(layers: readonly LayerFacts[]): LayerFacts[] {
   const first = layers.find(({ type, channels }) => channels !== null && isConvolution(type));
-  const image = unaligned.find((layer) => layer === first && !isOff(layer, layer.channels?.[1])) ?? null;
-  return { unaligned: unaligned.filter((layer) => layer !== image), image };
-}
-
-function isOff(layer: LayerFacts, channels = -1): boolean {
-  return channels > 0 && channels % channelMultiple(layer) !== 0;
+  return layers.filter((layer) => {
+    const counted = layer === first ? layer.channels?.slice(1) : layer.channels;
+    return counted?.some((channels) => channels > 0 && channels % channelMultiple(layer) !== 0);
+  });
 }

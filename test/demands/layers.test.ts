@@ -36,11 +36,7 @@ test("channels that miss the tensor cores' multiples, with their share; three of
   expect(await text('vit_small.fp8.b8')).toContain(
     'of 16 in fp8 and int8; not so in 24 layers (28.1 % of the time): blocks.*.attn/AV · fp8 197 → 64, padded 208 → 64 (14.1 %); blocks.*.attn/QK · fp8 64 → 200, padded 64 → 208 (13.9 %)\n  pad these channels in the model',
   );
-  const aligned = await text('resnet_small.fp8.b8');
-  expect(aligned).not.toContain('tensor cores');
-  expect(aligned).toContain(
-    'the first convolution takes 3 channels (6.7 % of the time), as images have: no multiple of 8, and not counted',
-  );
+  expect(await text('resnet_small.fp8.b8')).not.toContain('tensor cores');
 });
 
 test('a convolution of NVIDIA/TensorRT#3876 misses the multiples without any time', async () => {

@@ -91,11 +91,9 @@ export async function readStandaloneLayers(files: RunFiles, manifest: RunManifes
   const name = LAYER_NAMES[standalone.format];
   try {
     const text = (await files.whole(name)).toString('utf8');
-    const { exports, notes } =
-      standalone.format === 'csv'
-        ? parseLayerCsv(text)
-        : { exports: { profile: parseTraceEvents(text, standalone.runs ?? 1) }, notes: [] };
-    return { exports: { ...NO_EXPORTS, ...exports }, notes };
+    const exports =
+      standalone.format === 'csv' ? parseLayerCsv(text) : { profile: parseTraceEvents(text, standalone.runs ?? 1) };
+    return { exports: { ...NO_EXPORTS, ...exports }, notes: [] };
   } catch (error) {
     return { exports: NO_EXPORTS, notes: [`${name} is damaged: ${errorText(error)}`] };
   }

@@ -36,13 +36,12 @@ export async function gatherFacts(
 ) {
   const { cwd, env, signal } = io;
   const options = { env, timeoutMs: toolMs };
-  const [found, gpus, python, nsys, slurm, numactl, git, repository, folders] = await Promise.all([
+  const [found, gpus, python, nsys, slurm, git, repository, folders] = await Promise.all([
     trtexecFacts({ flag: named, matrix: matrix?.trtexec ?? null, env, cwd, signal, timeoutMs: trtexecMs }),
     gpusFacts(env, toolMs),
     pythonFacts(env, toolMs),
     ask('nsys', ['--version'], options),
     ask('sbatch', ['--version'], options),
-    ask('numactl', ['--hardware'], options),
     ask('git', ['--version'], options),
     readGitState(cwd, toolMs),
     foldersOf(storePath),
@@ -61,7 +60,6 @@ export async function gatherFacts(
     python,
     nsys,
     slurm,
-    numactl,
     git,
     repository,
   };

@@ -1,5 +1,4 @@
 import { problemOf } from '../../process/ask.ts';
-import type { ClockReason } from '../../records/telemetry.ts';
 import type { GpuFacts, GpusFacts, MachineFacts } from './gather.ts';
 import type { DoctorCheck } from './output.ts';
 
@@ -77,15 +76,6 @@ const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 const LONGEST_NAME = 60;
 
-const SLOWED: Readonly<Partial<Record<ClockReason, readonly [State, string]>>> = {
-  hwSlowdown: ['warning', 'hardware slowdown'],
-  hwThermalSlowdown: ['warning', 'hardware thermal slowdown'],
-  swThermalSlowdown: ['warning', 'thermal slowdown'],
-  hwPowerBrake: ['warning', 'power brake'],
-  swPowerCap: ['advice', 'power cap'],
-  syncBoost: ['advice', 'sync boost with other GPUs'],
-};
-
 /** The command that changes a setting of a GPU. */
 type Smi = (setting: string) => string;
 
@@ -103,7 +93,6 @@ export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[]
       ['computeMode', 'exclusive', mode, mode?.[0] === 'failed' && !isReplay],
       ['persistence', 'persistence', host.platform === 'win32' ? null : persistence(gpu, smi)],
       ['clocks', 'clocks', clocks(gpu)],
-      ['slowdown', 'slowdown', slowdown(gpu)],
       ['temperature', 'temperature', temperature(gpu)],
       ['power', 'power limit', powerLimit(gpu, smi)],
       ['mig', 'MIG', fineUnless(/on/, gpu.mig, ['warning', slice, smi('-mig 0')])],
@@ -131,15 +120,6 @@ function clocks({ clockLock, clocks: { maxSmMhz, smMhz } }: GpuFacts): Judged | 
   if (clockLock !== null) return ['ok', `${now}; ${clockLock}`];
   const mend = 'sudo bench run MATRIX --lock-clocks base   # released at the end, even after an error';
   return ['advice', `${now}; not locked by bench: times depend on heat and power`, mend];
-}
-
-function slowdown({ clockReasons }: GpuFacts): Judged | null {
-  if (clockReasons === null) return null;
-  const active = clockReasons.flatMap((reason) => [SLOWED[reason]].filter((one) => one !== undefined));
-  if (active.length === 0) return ['ok', 'none'];
-  const state = active.some(([each]) => each === 'warning') ? 'warning' : 'advice';
-  const mend = 'nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER   # cooling, power supply, other work?';
-  return [state, active.map(([, words]) => words).join(', '), mend];
 }
 
 function temperature({ slowdownTemperatureC: limit, temperatureC: celsius }: GpuFacts): Judged | null {

@@ -14,8 +14,6 @@ type FolderFacts = MachineFacts['folders'][number];
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;
 const LEAST_BYTES = GIB;
-/** A WAL of this length was never checkpointed: some process keeps the database open. */
-const LONG_WAL_BYTES = GIB;
 /** Above this share of busy CPUs, launches are delayed. */
 const BUSY_SHARE = 0.5;
 /** A build holds its model, weights and engine in memory at once. */
@@ -65,10 +63,6 @@ function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
   const evidence = `${store.path}: ${formatBytes(store.bytes)}${sweeps}`;
   if (store.schema === 'newer')
     return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
-  if (store.walBytes > LONG_WAL_BYTES) {
-    const mend = `lsof ${store.path}   # who keeps it open?`;
-    return [['warning', `${evidence}; its log has ${formatBytes(store.walBytes)}`, mend]];
-  }
   const older = store.schema === 'older' ? '; written by an older version of bench, updated at the next use' : '';
   return [['ok', `${evidence}${older}`], true];
 }
@@ -139,11 +133,10 @@ function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
     : ['ok', evidence];
 }
 
-function memory({ freeMemoryBytes, isJetson, memoryBytes }: HostState): Judged {
+function memory({ freeMemoryBytes, memoryBytes }: HostState): Judged {
   const evidence = `${formatBytes(freeMemoryBytes)} of ${formatBytes(memoryBytes)} free`;
   if (freeMemoryBytes >= LEAST_MEMORY_BYTES) return ['ok', evidence];
-  const shared = isJetson ? ', which the GPU shares: add swap' : '';
-  return ['warning', evidence, `free -h   # a build takes several times the size of its model${shared}`];
+  return ['warning', evidence, 'free -h   # a build takes several times the size of its model'];
 }
 
 function governor({ cpuGovernor }: HostState): Judged | null {
@@ -152,17 +145,13 @@ function governor({ cpuGovernor }: HostState): Judged | null {
   return fineUnless(/^(?!performance$)/, cpuGovernor, ['advice', evidence, mend]);
 }
 
-function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
+function numa({ host, gpus }: MachineFacts): Judged | null {
   if (host.numaNodes === null || host.numaNodes < 2 || gpus.kind === 'none') return null;
-  const nodes = gpus.gpus.flatMap(({ index, numaNode }) => (numaNode === null ? [] : [{ index, numaNode }]));
-  const [first] = nodes;
-  if (first === undefined) return null;
+  const nodes = gpus.gpus.filter(({ numaNode }) => numaNode !== null);
+  if (nodes.length === 0) return null;
   const where = nodes.map(({ index, numaNode }) => `GPU ${index} on node ${numaNode}`).join(', ');
-  const evidence = `${where} of ${host.numaNodes}`;
-  const command = `numactl --cpunodebind=${first.numaNode} --membind=${first.numaNode} bench run MATRIX`;
-  return numactl.kind === 'answered'
-    ? ['advice', evidence, command]
-    : ['advice', `${evidence}, and numactl is not installed`, `sudo apt-get install numactl   # then: ${command}`];
+  const mend = 'bench run MATRIX --numa auto   # binds runs to the node of their GPU, with numactl';
+  return ['advice', `${where} of ${host.numaNodes}`, mend];
 }
 
 function tool(answer: Answer, without: string): Judged {

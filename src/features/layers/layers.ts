@@ -69,7 +69,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const rated = chosen.map((layer) => ({ ...layer, efficiency: ofLayer.get(layer) ?? null }));
   const output = layersOutput(found, all, rated, efficiency.engine, options);
   const top = options.all === true ? Infinity : options.top;
-  const details = { islands: precisionIslands(all), alignment: unalignedLayers(all), top };
+  const details = { islands: precisionIslands(all), unaligned: unalignedLayers(all), top };
   return printResult(io, options, output, (_, look) => layersText(output, details, look));
 }
 

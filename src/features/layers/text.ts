@@ -1,6 +1,5 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import { type LayerGroup, channelMultiple, groupLayers } from '../../layers/summarize-layers.ts';
-import type { unalignedLayers } from '../../layers/summarize-layers.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
@@ -14,14 +13,14 @@ import type { EngineEfficiency } from '../../layers/work/efficiency.ts';
 export interface LayersDetails {
   /** Kinds of layers in 16 bits or more with a considerable share of the time, largest first. */
   readonly islands: readonly LayerGroup[];
-  readonly alignment: ReturnType<typeof unalignedLayers>;
+  readonly unaligned: readonly LayerFacts[];
   /** Maximum number of lines; the rest is summed. */
   readonly top: number;
 }
 
 type Summary = LayersOutput['summary'];
 
-export function layersText(report: LayersOutput, { alignment, islands, top }: LayersDetails, look: Look): string[] {
+export function layersText(report: LayersOutput, { unaligned, islands, top }: LayersDetails, look: Look): string[] {
   const { aggregate, groups, iterations, layers, notes, provenance, runId, summary, totalMs } = report;
   const { style, columns } = look;
   const noted = notes.map((note) => `note: ${printable(note)}`);
@@ -43,7 +42,7 @@ export function layersText(report: LayersOutput, { alignment, islands, top }: La
     ...(rows === null ? layerTable(report, top, look) : groupTable(rows, report, top, look)),
     ...(isSelected ? [style.dim(`${count(layers.length, 'layer')} of ${summary.layers} chosen${chosen}`)] : []),
     '',
-    ...wrapped(4, [...summaryLines(report, islands), ...alignmentLines(report, alignment)]),
+    ...wrapped(4, [...summaryLines(report, islands), ...alignmentLines(report, unaligned)]),
     ...wrapped(4, efficiencyLines(report.efficiency)),
   ];
 }
@@ -160,13 +159,11 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
 
 /** Maximum number of kinds of layers that are named. */
 const NAMED = 3;
-/** Least share of the time for which the first convolution is mentioned. */
-const WORTH_A_WORD = 0.02;
 
-function alignmentLines({ summary, totalMs }: LayersOutput, { unaligned, image }: LayersDetails['alignment']) {
+function alignmentLines({ summary, totalMs }: LayersOutput, unaligned: readonly LayerFacts[]): string[] {
+  if (unaligned.length === 0) return [];
   const timeOf = (layers: readonly LayerFacts[], of = ''): string =>
     totalMs === null ? '' : ` (${sharePercent(sumMs(layers), summary)}${of})`;
-  const lines: string[] = [];
   const kinds = groupLayers(unaligned, ['node', 'precision'], 1).map(({ key, layers }) => {
     const [first] = layers;
     const is = first?.channels ?? [];
@@ -174,19 +171,11 @@ function alignmentLines({ summary, totalMs }: LayersOutput, { unaligned, image }
     const padded = is.map((channels) => multiple * Math.ceil(channels / multiple));
     return `${printable(key)} ${is.join(' → ')}, padded ${padded.join(' → ')}${timeOf(layers)}`;
   });
-  if (kinds.length > 0) {
-    const more = kinds.length > NAMED ? `; ${kinds.length - NAMED} more` : '';
-    lines.push(
-      `tensor cores take multiples of 8 channels in fp16 and bf16, of 16 in fp8 and int8; not so in ${count(unaligned.length, 'layer')}${timeOf(unaligned, ' of the time')}: ${kinds.slice(0, NAMED).join('; ')}${more}`,
-      '  pad these channels in the model (K and N of a matrix product): otherwise TensorRT pads them in each run, or uses a slower kernel',
-    );
-  }
-  if (image !== null && totalMs !== null && sumMs([image]) >= WORTH_A_WORD * summary.totalMs) {
-    lines.push(
-      `the first convolution takes ${image.channels?.[0]} channels${timeOf([image], ' of the time')}, as images have: no multiple of ${channelMultiple(image)}, and not counted`,
-    );
-  }
-  return lines;
+  const more = kinds.length > NAMED ? `; ${kinds.length - NAMED} more` : '';
+  return [
+    `tensor cores take multiples of 8 channels in fp16 and bf16, of 16 in fp8 and int8; not so in ${count(unaligned.length, 'layer')}${timeOf(unaligned, ' of the time')}: ${kinds.slice(0, NAMED).join('; ')}${more}`,
+    '  pad these channels in the model (K and N of a matrix product): otherwise TensorRT pads them in each run, or uses a slower kernel',
+  ];
 }
 
 /** In percent. A sum this close to the time without the profiler needs no explanation. */

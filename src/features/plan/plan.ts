@@ -34,7 +34,6 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
 }
 
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
-const UNBOUND = 'numa: runs are not bound where numactl, that node or one of these CPUs is missing';
 
 function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy, totalS: number): PlanOutput {
   const numa = program?.provenance === 'recorded' ? 'off' : stated;
@@ -71,7 +70,7 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy,
       },
     ),
     merged,
-    notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : prefix.length > 0 ? [UNBOUND] : [])],
+    notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : [])],
   };
 }
 

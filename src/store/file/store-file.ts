@@ -119,7 +119,6 @@ function healthOf(client: Database.Database, path: string, migrationsFolder: str
     kind: 'opened' as const,
     path,
     bytes: sizeOf(path),
-    walBytes: sizeOf(`${path}-wal`),
     sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
     /** `ok`, or SQLite's first error. */
     quickCheck: String(client.pragma('quick_check(1)', { simple: true })),

@@ -4,9 +4,9 @@ import * as z from 'zod';
 import { ExportFormatError, errorText } from '../../errors.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
-import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
-import { type UnknownRecord, isRecord, valueAt } from '../../text/unknown-values.ts';
-import { numberOrNull, reasonsIn, switchOrNull, textOrNull } from './values.ts';
+import type { OtherProcess } from '../../records/telemetry.ts';
+import { type UnknownRecord, valueAt } from '../../text/unknown-values.ts';
+import { numberOrNull, switchOrNull, textOrNull } from './values.ts';
 
 /** Content of `nvidia-smi -q -x`. Null: not supported by this driver or GPU. */
 export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
@@ -101,7 +101,6 @@ function gpuState(gpu: UnknownRecord, index: number) {
     gpuUtilisationPercent: number('utilization.gpu_util'),
     memoryTotalMib: number('fb_memory_usage.total'),
     memoryUsedMib: number('fb_memory_usage.used'),
-    clockReasons: reasonsOf(gpu['clocks_event_reasons']) ?? reasonsOf(gpu['clocks_throttle_reasons']),
     processes: processesOf(gpu),
   };
 }
@@ -123,11 +122,6 @@ function slowdownTemperature(number: NumberAt): number | null {
   const left = number('temperature.gpu_temp_tlimit');
   const atSlowdown = number('temperature.gpu_temp_slow_tlimit_threshold');
   return now === null || left === null || atSlowdown === null ? null : now + left - atSlowdown;
-}
-
-function reasonsOf(group: unknown): ClockReason[] | null {
-  const fields = isRecord(group) ? Object.entries(group) : [];
-  return reasonsIn(new Map(fields.map(([field, value]) => [field, typeof value === 'string' ? value : ''])));
 }
 
 function processesOf(gpu: UnknownRecord): OtherProcess[] {

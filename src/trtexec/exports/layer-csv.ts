@@ -26,7 +26,7 @@ const UNIT = /(?:^|[^a-z])(ms|us|µs|μs|ns|s)(?:[^a-z]|$)/i;
 
 /** Whether the first line can be the header of a table of layers: names, times, and perhaps other columns. */
 export function isLayerCsv(head: string): boolean {
-  const { places } = columnsOf(head.split(/\r?\n/, 1)[0]?.split(/[,;\t]/) ?? []);
+  const places = columnsOf(head.split(/\r?\n/, 1)[0]?.split(/[,;\t]/) ?? []);
   return places.has('name') && places.has('time') && (places.has('type') || places.has('precision'));
 }
 
@@ -35,12 +35,9 @@ export function isLayerCsv(head: string): boolean {
  * query.
  * @throws ExportFormatError that names the line and the column
  */
-export function parseLayerCsv(text: string): {
-  readonly exports: Pick<RunExports, 'profile' | 'layerInfo'>;
-  readonly notes: string[];
-} {
+export function parseLayerCsv(text: string): Pick<RunExports, 'profile' | 'layerInfo'> {
   const [header = [], ...rows] = rowsOf(text);
-  const { places, unknown } = columnsOf(header);
+  const places = columnsOf(header);
   const cell = (row: readonly string[], column: Column): string => row[places.get(column) ?? -1] ?? '';
   const timeHeader = cell(header, 'time');
   const times = rows.map((row, index) => ({
@@ -56,10 +53,7 @@ export function parseLayerCsv(text: string): {
     outputs: tensor(cell(row, 'outputs'), cell(row, 'precision')),
     origins: [],
   }));
-  return {
-    exports: { profile: summedProfile(times, 1), layerInfo: { detail: 'detailed', layers } },
-    notes: unknown.length === 0 ? [] : [`columns that were not understood: ${unknown.map(printable).join(', ')}`],
-  };
+  return { profile: summedProfile(times, 1), layerInfo: { detail: 'detailed', layers } };
 }
 
 function rowsOf(text: string): string[][] {
@@ -76,18 +70,14 @@ function rowsOf(text: string): string[][] {
   }
 }
 
-function columnsOf(header: readonly string[]): {
-  readonly places: ReadonlyMap<Column, number>;
-  readonly unknown: string[];
-} {
+/** Other columns are ignored. */
+function columnsOf(header: readonly string[]): ReadonlyMap<Column, number> {
   const places = new Map<Column, number>();
-  const unknown: string[] = [];
   for (const [place, title] of header.entries()) {
     const column = COLUMNS.find(([kind, words]) => words.test(title) && !places.has(kind))?.[0];
-    if (column === undefined) unknown.push(title);
-    else places.set(column, place);
+    if (column !== undefined) places.set(column, place);
   }
-  return { places, unknown };
+  return places;
 }
 
 /** The unit is in the field or in the header. */

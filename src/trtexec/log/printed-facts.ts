@@ -118,7 +118,6 @@ const PHASE_LINES = {
   refitMs: 'Engine refitted in (N) ms',
   warmUpQueries: 'Warmup completed (\\d+) queries over (?:N) ms',
   queries: 'Timing trace has (\\d+) queries over (?:N) s',
-  traceWalltimeS: 'Timing trace has \\d+ queries over (N) s',
 } as const;
 const PHASE_PATTERNS = keysOf(PHASE_LINES).map((fact) => [fact, printedPattern(PHASE_LINES[fact])] as const);
 
@@ -137,7 +136,6 @@ export class PhaseFacts {
   peakMemoryMib: number | null = null;
   warmUpQueries: number | null = null;
   queries: number | null = null;
-  traceWalltimeS: number | null = null;
   inferenceSkipped = false;
   inferenceStarted = false;
 

@@ -38,8 +38,7 @@ export function answer(args: readonly string[], { cwd, folder, index, reportPath
   const recordings = findRecordings(set, meaning, build);
   const recording = recordings[index];
   if (recording === undefined) {
-    const has = `"${set.name}" has ${recordings.length} recordings of this cell; number ${index + 1} was asked for`;
-    throw new UsageError(recordings.length === 0 ? notRecorded(set, meaning) : has);
+    throw new UsageError(notRecorded(set, meaning, recordings.length, index + 1));
   }
   writeExports(set, recording, flags, cwd);
   const engine = flags.get('--saveEngine');

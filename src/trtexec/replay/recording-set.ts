@@ -62,8 +62,9 @@ export function findRecordings(set: RecordingSet, meaning: Meaning, build: strin
   );
 }
 
-export function notRecorded({ name }: RecordingSet, { kind }: Meaning): string {
-  return `"${name}" has no recording of this ${kind === 'build' ? 'build' : `${kind} run`}`;
+export function notRecorded({ name }: RecordingSet, { kind }: Meaning, there: number, wanted: number): string {
+  const remedy = kind === 'build' || there === 0 ? '' : `: use --repeats ${there}`;
+  return `"${name}" has ${there} of ${wanted} recordings of this ${kind === 'build' ? 'build' : `${kind} run`}${remedy}`;
 }
 
 /** The meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
@@ -143,18 +144,8 @@ function recordedFor(set: RecordingSet, plan: Plan, run: PlannedRun): { runs: nu
   const builds = findRecordings(set, built, null);
   const runs = findRecordings(set, meaning, builds[0]?.build ?? '').length;
   const [wantedBuilds, wanted] = [build?.of ?? 1, run.role === 'profile' ? 1 : plan.repeats];
-  const lacking =
-    builds.length < wantedBuilds
-      ? lackOf(set, built, builds.length, wantedBuilds)
-      : runs < wanted && lackOf(set, meaning, runs, wanted);
-  return { runs, problem: lacking || null };
-}
-
-function lackOf(set: RecordingSet, meaning: Meaning, there: number, wanted: number): string {
-  if (there === 0) return notRecorded(set, meaning);
-  const recorded = `${there} recorded ${meaning.kind === 'build' ? 'build' : 'run'}${there === 1 ? '' : 's'}`;
-  const remedy = meaning.kind === 'build' ? '' : `: use --repeats ${there}`;
-  return `"${set.name}" has ${recorded} of this ${meaning.kind === 'build' ? 'engine' : 'cell'}, ${wanted} were asked for${remedy}`;
+  if (builds.length < wantedBuilds) return { runs, problem: notRecorded(set, built, builds.length, wantedBuilds) };
+  return { runs, problem: runs < wanted ? notRecorded(set, meaning, runs, wanted) : null };
 }
 
 /** Axes that replay ignores: as part of a cell they would be wrong. */

@@ -167,7 +167,7 @@ test('clocks that a bench holds are said, with the process', async () => {
 
 test('tools that hang are given up, all at once', async () => {
   const machine = new Bare();
-  const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'numactl', 'git', 'trtexec', 'ldd'];
+  const names = ['nvidia-smi', 'python3', 'nsys', 'sbatch', 'git', 'trtexec', 'ldd'];
   const sleep = { PATH: `${join(machine.folder, 'tools')}${delimiter}/bin${delimiter}/usr/bin` };
   fakeTools(join(machine.folder, 'tools'), Object.fromEntries(names.map((name) => [name, 'exec sleep 600'])));
   const io = { ...testIo(), env: sleep, cwd: machine.folder };
@@ -175,7 +175,7 @@ test('tools that hang are given up, all at once', async () => {
   const facts = await gatherFacts(examined, { toolMs: 200, trtexecMs: 300 }, io);
   const silent = { kind: 'silent', afterS: 0.2 };
   const late = { help: { kind: 'failed', problem: expect.stringContaining('gave no answer in 0.3 s') } };
-  const tools = { nsys: silent, slurm: silent, numactl: silent, git: silent, python: { answer: silent } };
+  const tools = { nsys: silent, slurm: silent, git: silent, python: { answer: silent } };
   expect(facts).toMatchObject({ ...tools, gpus: { kind: 'none', answer: silent }, trtexec: late });
 }, 30_000);
 

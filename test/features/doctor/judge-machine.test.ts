@@ -38,7 +38,6 @@ const READY: MachineFacts = {
     kind: 'opened',
     path: '/data/bench.sqlite',
     bytes: 5 * 2 ** 20,
-    walBytes: 0,
     sweeps: 7,
     quickCheck: 'ok',
     schema: 'current',
@@ -63,7 +62,6 @@ const READY: MachineFacts = {
   },
   nsys: answered('NVIDIA Nsight Systems version 2024.6.1\n'),
   slurm: answered('slurm 23.11.4\n'),
-  numactl: answered('available: 1 nodes (0)\n'),
   git: answered('git version 2.39.5\n'),
   repository: { commit: '1a2b3c4d5e6f', branch: 'main', dirty: false },
 };
@@ -111,7 +109,7 @@ describe('of a GPU', () => {
   const pcie = (generation: number, width: number) => ({ pcie: { generation, width, maxGeneration: 5, maxWidth: 16 } });
   const busyLink = { ...pcie(1, 16), ...other('x', 1), gpuUtilisationPercent: 99 };
   const clocks = { ...H200.clocks, smMhz: null, maxSmMhz: null };
-  const untold = { computeMode: null, persistence: null, clocks, clockReasons: null };
+  const untold = { computeMode: null, persistence: null, clocks };
 
   test.each<[Partial<GpuFacts>, string, string]>([
     [{ ...other('python3', 400), gpuUtilisationPercent: 90 }, 'gpu0.idle warning', 'python3 (7, 400 MiB)'],
@@ -122,8 +120,6 @@ describe('of a GPU', () => {
     [{ computeMode: 'Prohibited' }, 'gpu0.computeMode failed', `-i ${UUID} -c DEFAULT`],
     [{ persistence: 'off' }, 'gpu0.persistence warning', `sudo nvidia-smi -i ${UUID} -pm 1`],
     [{ clockLock: null }, 'gpu0.clocks advice', '--lock-clocks base'],
-    [{ clockReasons: ['swPowerCap'] }, 'gpu0.slowdown advice', 'power cap'],
-    [{ clockReasons: ['swPowerCap', 'hwThermalSlowdown'] }, 'gpu0.slowdown warning', 'cap, hardware thermal slowdown'],
     [{ temperatureC: 88 }, 'gpu0.temperature warning', '88 °C, slows down at 90 °C'],
     [{ power: { limitW: 500, defaultLimitW: 700 } }, 'gpu0.power advice', `sudo nvidia-smi -i ${UUID} -pl 700`],
     [{ mig: 'on' }, 'gpu0.mig warning', '-mig 0'],
@@ -186,15 +182,14 @@ describe('of trtexec, its library and the driver', () => {
 describe('of host, disk and store', () => {
   const host = (change: Partial<MachineFacts['host']>) => ({ host: { ...READY.host, ...change } });
   const folder = (change: Partial<typeof FOLDER>) => ({ folders: [{ ...FOLDER, ...change }] });
-  const shared = { freeMemoryBytes: 3 * GIB, memoryBytes: 8 * GIB, isJetson: true };
+  const shared = { freeMemoryBytes: 3 * GIB, memoryBytes: 8 * GIB };
   const refused = { kind: 'refused' as const, path: 'a.sqlite', problem: 'is not a SQLite file' };
 
   test.each<[Partial<MachineFacts>, string, string]>([
     [host({ loadPerCpu: 0.75 }), 'host.load warning', 'load of 0.75 on each of 16 CPUs'],
     [host(shared), 'host.memory warning', '3.00 GiB of 8.00 GiB free'],
     [host({ cpuGovernor: 'powersave' }), 'host.governor advice', 'cpupower frequency-set --governor performance'],
-    [host({ numaNodes: 2 }), 'host.numa advice', 'numactl --cpunodebind=0 --membind=0 bench run MATRIX'],
-    [{ ...host({ numaNodes: 2 }), numactl: { kind: 'missing' } }, 'host.numa advice', 'sudo apt-get install numactl'],
+    [host({ numaNodes: 2 }), 'host.numa advice', 'bench run MATRIX --numa auto'],
     [folder({ freeBytes: 5 * GIB }), 'store.folder0 warning', '/data, 5.00 GiB free'],
     [folder({ freeBytes: GIB / 2 }), 'store.folder0 failed', '/data, 512 MiB free'],
     [folder({ isWritable: false }), 'store.folder0 failed', '/data is not writable'],
@@ -207,7 +202,6 @@ describe('of host, disk and store', () => {
     [{ quickCheck: 'wrong # of entries in index' }, 'failed'],
     [{ schema: 'newer' as const }, 'failed'],
     [{ schema: 'older' as const }, 'ok'],
-    [{ walBytes: 2 * GIB }, 'warning'],
   ])('a database with %j: %s', (change, state) => {
     if (READY.store.kind !== 'opened') throw new Error('the store of a ready machine is opened');
     expect(only({ ...READY, store: { ...READY.store, ...change } }, 'store.database')?.state).toBe(state);
@@ -218,7 +212,7 @@ describe('of tools that only some commands need', () => {
   test('none of them is essential', () => {
     const missing = { kind: 'missing' as const };
     const python = { ...READY.python, answer: missing };
-    const facts = { ...READY, nsys: missing, slurm: missing, git: missing, numactl: missing, python };
+    const facts = { ...READY, nsys: missing, slurm: missing, git: missing, python };
     expect(notOk(facts)).toBe('tools.modelopt absent, tools.nsys absent, tools.slurm absent, tools.git absent');
     expect(lackingOf(judgeMachine(facts))).toEqual([]);
   });

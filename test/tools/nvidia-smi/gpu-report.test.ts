@@ -57,25 +57,18 @@ describe('nvidia-smi -q -x', () => {
       gpuUtilisationPercent: 0,
       memoryTotalMib: 143771,
       memoryUsedMib: 0,
-      clockReasons: ['gpuIdle'],
       processes: [],
     });
   });
 
-  test('of an older driver, with its own names for reasons and power', () => {
+  test('of an older driver, with its own names for power', () => {
     const report = parseGpuReport(
       reportOf(`
-        <clocks_throttle_reasons>
-          <clocks_throttle_reason_gpu_idle>Not Active</clocks_throttle_reason_gpu_idle>
-          <clocks_throttle_reason_sw_power_cap>Active</clocks_throttle_reason_sw_power_cap>
-          <clocks_throttle_reason_hw_power_brake_slowdown>Active</clocks_throttle_reason_hw_power_brake_slowdown>
-        </clocks_throttle_reasons>
         <power_readings><power_draw>61.20 W</power_draw><power_limit>70.00 W</power_limit>
           <enforced_power_limit>65.00 W</enforced_power_limit></power_readings>
         <temperature><gpu_temp>40 C</gpu_temp><gpu_temp_slow_threshold>93 C</gpu_temp_slow_threshold></temperature>`),
     );
-    const reasons = { clockReasons: ['swPowerCap', 'hwPowerBrake'] };
-    const gpu = { ...reasons, power: { limitW: 65, defaultLimitW: null }, slowdownTemperatureC: 93 };
+    const gpu = { power: { limitW: 65, defaultLimitW: null }, slowdownTemperatureC: 93 };
     expect(report).toMatchObject({ driver: '470.57.02', cuda: null, gpus: [gpu] });
   });
 
@@ -84,10 +77,9 @@ describe('nvidia-smi -q -x', () => {
     const words = ['N/A', '[N/A]', '[Not Supported]', deprecated, `[${deprecated}]`, ''];
     const gpus = words.map(
       (word) =>
-        `<uuid>${word}</uuid><fb_memory_usage><total>${word}</total></fb_memory_usage><persistence_mode>${word}</persistence_mode>
-         <clocks_event_reasons>${word}</clocks_event_reasons>`,
+        `<uuid>${word}</uuid><fb_memory_usage><total>${word}</total></fb_memory_usage><persistence_mode>${word}</persistence_mode>`,
     );
-    const nothing = { uuid: null, memoryTotalMib: null, persistence: null, clockReasons: null };
+    const nothing = { uuid: null, memoryTotalMib: null, persistence: null };
     expect(parseGpuReport(reportOf(...gpus)).gpus).toMatchObject(words.map(() => nothing));
   });
 

@@ -65,7 +65,7 @@ describe('a replayed trtexec', () => {
   test('a cell that was never recorded is an error', () => {
     const folder = temporaryFolder();
     replay(BUILD, folder);
-    const stderr = expect.stringMatching(/^replay error: ".*" has no recording of this timed run\n$/);
+    const stderr = expect.stringMatching(/^replay error: ".*" has 0 of 1 recordings of this timed run\n$/);
     expect(replay([...RUN, '--infStreams=2'], folder)).toMatchObject({ status: 2, stdout: { length: 0 }, stderr });
   });
 
