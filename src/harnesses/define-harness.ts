@@ -59,8 +59,8 @@ interface HarnessRow<Settings extends z.ZodObject>
   readonly transfers?: boolean;
   /** The metric by which a cell is judged. Default: the median latency. */
   readonly metric?: MetricId;
-  /** Files whose content is part of the cell: setting, path, and advice if it cannot be read. */
-  readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined, string?])[];
+  /** Files whose content is part of the cell: setting and path. */
+  readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined])[];
   /** Setting and problem of a value that the program would refuse, or accept and ignore. */
   readonly refused?: (settings: z.infer<Settings>) => readonly [string, string] | null;
   /** @param place includes the hashes of the files by setting */
@@ -152,10 +152,10 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
       const common = commonSettings.parse(settings);
       const { extraArgs = [], timer = row.timer } = common;
       const hashes: Record<string, string> = {};
-      for (const [at, file, remedy = ''] of row.hashed?.(settings) ?? []) {
+      for (const [at, file] of row.hashed?.(settings) ?? []) {
         if (file === undefined) continue;
         const sha256 = sha256Of(resolve(file));
-        if (sha256 === null) return wrong([at], `${file}: file not found or not readable${remedy}`);
+        if (sha256 === null) return wrong([at], `${file}: file not found or not readable`);
         hashes[at] = sha256.slice(0, HASH_DIGITS);
       }
       const { gpus = 1, identity = {}, metric = usual, run } = row.started(settings, { model, resolve, hashes });

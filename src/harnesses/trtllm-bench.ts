@@ -64,11 +64,7 @@ export const trtllmBenchDriver = defineHarness({
   mark: /"avg_num_concurrent_requests"/,
   report: 'report.json',
   hashed: ({ config, dataset }) => [
-    [
-      'dataset',
-      dataset,
-      `; bench can make one: bench model make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`,
-    ],
+    ['dataset', dataset],
     ['config', config],
   ],
   started: (settings, { hashes, resolve }) => ({

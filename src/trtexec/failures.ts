@@ -32,11 +32,6 @@ const PASSING_FAILURES = [
       /busy or unavailable|devices? (?:is|are) in use|cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|exclusive[- ](?:process|thread)|Cuda failure: 46\s*$|with error: 46\b/i,
   },
   {
-    what: 'the MPS server was not ready',
-    pattern:
-      /MPS server is not ready|MPS (?:client )?(?:failed to connect|connection limit|max(?:imum)? (?:clients|connections))|cudaErrorMps(?:ServerNotReady|ConnectionFailed|MaxClientsReached|MaxConnectionsReached)|CUDA_ERROR_MPS_(?:SERVER_NOT_READY|CONNECTION_FAILED|MAX_)/i,
-  },
-  {
     what: 'the GPU was lost',
     pattern:
       /fallen off the bus|GPU is lost|cudaErrorDeviceLost|\bXid\b|uncorrectable ECC error|cudaErrorECCUncorrectable|uncorrectable NVLink error|Cuda failure: (?:214|220)\s*$/i,

@@ -57,9 +57,8 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const all = layerFactsOf(found.layers);
   const chosen = selectLayers(all, options.select, options.regex === true).toSorted(ORDERS[options.sort]);
   if (chosen.length === 0) {
-    const how = options.regex === true ? '' : ', * for any text';
     throw new UsageError(
-      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; bench searches names, ONNX nodes, types and tactics${how}`,
+      `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; bench searches names, ONNX nodes, types and tactics`,
     );
   }
   const profiledMs = found.iterations === null ? null : (found.total?.averageMs ?? sumMs(all));

@@ -30,7 +30,7 @@ export async function plan(path: string, options: PlanOptions, io: Io): Promise<
   const known = await withStoreIfAny(options, io, (store) => store && timeEstimates(store, made, provenance));
   const estimateS = totalEstimateS(made, provenance === 'recorded', known);
   const shown = outputOf(prepared, options.numa ?? prepared.matrix.numa, estimateS);
-  return printResult(io, options, shown, (output, look) => planText(output, prepared.isSeedDrawn, look));
+  return printResult(io, options, shown, planText);
 }
 
 const BOUND = 'numa: auto: each command begins with numactl and the NUMA node of its GPU, where it has one';
@@ -86,7 +86,7 @@ function shownArgs(args: readonly string[], buildRef: string, variantRef: string
 type PlannedCell = PlanOutput['cells'][number];
 type ShownRun = PlanOutput['runs'][number];
 
-function planText(shown: PlanOutput, isSeedDrawn: boolean, look: Look): string[] {
+function planText(shown: PlanOutput, look: Look): string[] {
   const { style } = look;
   const head = [
     printable(shown.matrix),
@@ -122,7 +122,7 @@ function planText(shown: PlanOutput, isSeedDrawn: boolean, look: Look): string[]
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
     if (run.neighborArgv !== undefined) lines.push(`  next to: ${shellLine(run.neighborArgv)}`);
   }
-  lines.push('', ...wrapped(orderLine(shown, isSeedDrawn)));
+  lines.push('', ...wrapped(orderLine(shown)));
   for (const { label, times } of shown.merged) {
     lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
   }
@@ -131,11 +131,10 @@ function planText(shown: PlanOutput, isSeedDrawn: boolean, look: Look): string[]
 }
 
 /** Every round is shuffled, so the first one serves as an example. */
-function orderLine({ repeats, runs, seed }: PlanOutput, isSeedDrawn: boolean): string {
-  const drawn = isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`;
+function orderLine({ repeats, runs }: PlanOutput): string {
   const profiled = runs.filter(({ role }) => role === 'profile').length;
   const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
-  return `Order: ${count(repeats, 'round')}, each shuffled (${drawn})${after}`;
+  return `Order: ${count(repeats, 'round')}, each shuffled${after}`;
 }
 
 function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {

@@ -25,7 +25,7 @@ import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/recording-set.ts';
-import { probeTrtexec, type TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
+import { probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
 import type { Io } from '../../cli/io.ts';
 import { loadModule } from '../../cli/load-module.ts';
@@ -80,14 +80,12 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
 /** Version for matrices without trtexec cells. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
-/** @param onProgram called before the version of the program is read, which takes a moment */
 export async function prepare(
   path: string,
   options: PrepareOptions,
   models: ModelsNeeded,
   io: Io,
   trial: Trial | null = null,
-  onProgram: (program: TrtexecProgram) => void = () => {},
 ) {
   const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
@@ -96,7 +94,7 @@ export async function prepare(
     cells.every(({ harness }) => harness !== null) && options.trtexec === undefined && options.replay === undefined;
   const { dialect, program, set, helpFlags } = isWithoutTrtexec
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
-    : await chooseDialect(options, matrix, io, onProgram);
+    : await chooseDialect(options, matrix, io);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighborCells(cells);
   // Recordings have no cold starts.
@@ -128,11 +126,9 @@ export async function prepare(
     ...checked.notes,
     ...(planned.length < cells.length ? ['coldStart: left out, as recordings have none'] : []),
   ];
-  /** No seed was given. */
-  const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted: Plan = { ...plan, notes, tensorrt };
-  return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
+  return { matrix, cells: planned, plan: noted, program, set, experiment };
 }
 
 export type Prepared = Awaited<ReturnType<typeof prepare>>;
@@ -148,19 +144,13 @@ function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: Prepare
   return builds;
 }
 
-async function chooseDialect(
-  options: PrepareOptions,
-  matrix: Matrix,
-  io: Io,
-  onProgram: (program: TrtexecProgram) => void,
-) {
+async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
   if (options.tensorrt !== undefined) {
     const version = parseTensorrtVersion(options.tensorrt);
     if (version === null) throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
     return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
   }
   const { program, set } = chooseProgram(options, matrix, io);
-  onProgram(program);
   if (set !== null) {
     const version = parseTensorrtVersion(set.tensorrt);
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);

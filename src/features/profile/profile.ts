@@ -66,10 +66,7 @@ function layerLine(target: CaptureTarget, layer: string | true, output?: string)
   return {
     ...notCaptured(target),
     steps: [{ kind: 'capture', variables: run.env, argv: ['ncu', ...argv] }],
-    notes: [
-      `Nsight Compute replays the kernels of ${chosen}; bench does not run it`,
-      ...(cell.cudaGraph ? ['without a CUDA graph, whose launch is outside the NVTX ranges of layers'] : []),
-    ],
+    notes: [`Nsight Compute replays the kernels of ${chosen}; bench does not run it`],
   };
 }
 

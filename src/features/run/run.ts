@@ -19,7 +19,7 @@ import { converterFor } from '../../variants/converter.ts';
 import { wantedMoreRuns, withinBudget } from './more-runs.ts';
 import { flagOf } from '../../cli/options.ts';
 import type { Io } from '../../cli/io.ts';
-import { type Machine, machinesFor } from '../../machine/machine.ts';
+import { machinesFor } from '../../machine/machine.ts';
 import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
@@ -92,14 +92,7 @@ export async function startSweep(
   trial: Trial | null = null,
   search: SearchRequest | null = null,
 ): Promise<ExitCode> {
-  let asked: Promise<[Machine, ...Machine[]]> | null = null;
-  const machinesOf = (program: TrtexecProgram) => {
-    asked = machinesFor(program, options.gpus ?? null, io);
-    // The await below throws the error.
-    asked.catch(() => {});
-    return asked;
-  };
-  const made = await prepare(path, options, 'models needed', io, trial, machinesOf);
+  const made = await prepare(path, options, 'models needed', io, trial);
   const { experiment } = made;
   const program = made.program;
   if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
@@ -111,7 +104,7 @@ export async function startSweep(
   const trtexec = trtexecOf(made.plan, program);
   // Each of these takes a moment; nvidia-smi takes longest.
   const [machines, git, hashed] = await Promise.all([
-    asked ?? machinesOf(program),
+    machinesFor(program, options.gpus ?? null, io),
     gitStateOf(options, io),
     trtexec === null ? null : sha256OfFile(trtexec).catch(() => null),
   ]);

@@ -66,7 +66,7 @@ test('its GPUs are those of tensor and pipeline parallelism together', () => {
 
 test.each([
   [{ config: 'no.yaml' }, 'config', /file not found/],
-  [{ dataset: 'sets/a.jsonl' }, 'dataset', /; bench can make one: bench model make-dataset sets\/a\.jsonl --requests /],
+  [{ dataset: 'sets/a.jsonl' }, 'dataset', /file not found/],
 ])('what is refused: %j', (more, path, problem) => {
   expect(refusalOf(more)).toEqual({ path, problem: expect.stringMatching(problem) });
 });
