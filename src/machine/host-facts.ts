@@ -98,6 +98,8 @@ export function ownProcesses(): Set<number> {
 
 /** Short enough to sample a run of a third of a second. */
 const INTERVAL_MS = 200;
+/** The loader takes milliseconds, but `--useRuntime` loads later, and even later from a cold network disk. */
+const LOOKS_FOR_LIBRARY = 20;
 
 /** Facts of a process and of those that it starts, read from /proc several times a second. */
 export class ProcessFacts {
@@ -105,6 +107,7 @@ export class ProcessFacts {
   readonly pids = new Set<number>();
   private peakKib = 0;
   private library: string | null = null;
+  private looks = 0;
   private timer: NodeJS.Timeout | undefined;
 
   watch(pid: number): void {
@@ -112,6 +115,7 @@ export class ProcessFacts {
     this.pids.clear();
     this.pids.add(pid);
     this.peakKib = 0;
+    this.looks = 0;
     this.timer = setInterval(() => this.look(pid), INTERVAL_MS).unref();
   }
 
@@ -131,12 +135,13 @@ export class ProcessFacts {
   }
 
   private look(pid: number): void {
+    this.looks += 1;
     for (const each of processTree(pid)) {
       this.pids.add(each);
       // Of its resident memory. Source: proc_pid_status(5). An ended process has none.
       const [, peak = 0] = /^VmHWM:\s*(\d+) kB$/m.exec(textOf(`/proc/${each}/status`) ?? '') ?? [];
       this.peakKib = Math.max(this.peakKib, Number(peak));
-      this.library ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
+      if (this.looks <= LOOKS_FOR_LIBRARY) this.library ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
     }
   }
 }

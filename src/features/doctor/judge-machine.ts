@@ -61,10 +61,8 @@ function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
   const evidence = `${store.path}: ${formatBytes(store.bytes)}${sweeps}`;
-  if (store.schema === 'newer')
-    return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
-  const older = store.schema === 'older' ? '; written by an older version of bench, updated at the next use' : '';
-  return [['ok', `${evidence}${older}`], true];
+  if (store.isNewer) return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
+  return [['ok', evidence], true];
 }
 
 function folderRows(folder: FolderFacts, index: number): CheckRow[] {

@@ -114,7 +114,6 @@ export function storeHealth(path: string, migrationsFolder: string) {
 
 function healthOf(client: Database.Database, path: string, migrationsFolder: string) {
   const applied = appliedMigration(client);
-  const newest = newestMigration(migrationsFolder);
   return {
     kind: 'opened' as const,
     path,
@@ -122,6 +121,6 @@ function healthOf(client: Database.Database, path: string, migrationsFolder: str
     sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
     /** `ok`, or SQLite's first error. */
     quickCheck: String(client.pragma('quick_check(1)', { simple: true })),
-    schema: applied === newest ? ('current' as const) : applied > newest ? ('newer' as const) : ('older' as const),
+    isNewer: applied > newestMigration(migrationsFolder),
   };
 }

@@ -42,11 +42,6 @@ export class Dialect {
     return /\dK/.test(pools) && !isAtLeast(this.version, '10.1') ? 'tacticSharedMem in KiB: since 10.1' : null;
   }
 
-  /** Whether layers can shrink with the shapes of the run: a preview feature since 10.10. */
-  get resizesActivations(): boolean {
-    return isAtLeast(this.version, '10.10');
-  }
-
   private get is11(): boolean {
     return this.version.major >= 11;
   }

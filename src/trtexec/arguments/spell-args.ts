@@ -145,13 +145,13 @@ function weightStreaming(runs: Flags, dialect: Dialect): Entry[] {
     : [['--allowWeightStreaming', { value: [''], at: budget.at }]];
 }
 
-/** Lets layers shrink with the shapes; before 10.10 the strategy needs no flag. */
+/** Lets layers shrink with the shapes of the run: a preview feature since 10.10; before, the strategy needs no flag. */
 const RESIZE = '+runtimeActivationResize';
 
 function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect): Entry[] {
   const strategy = method.flags['--allocationStrategy'];
   if (cell.axisFlags['--allocationStrategy'] !== 'runtime' || strategy === undefined) return [];
-  if (!dialect.resizesActivations) return [];
+  if (!isAtLeast(dialect.version, '10.10')) return [];
   const stated = build.flags['--preview'];
   const features = stated?.value.join(',').split(',') ?? [];
   if (features.some((feature) => feature.slice(1) === RESIZE.slice(1))) return [];

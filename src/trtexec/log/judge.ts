@@ -182,12 +182,8 @@ function tooShort({ run, exports, flags, limits }: JudgedParts): Outcome | null 
   if (flags.some(({ id }) => id === 'capture')) return null;
   // A slow model has few warm-up queries and may be warm anyway, so its first timed queries decide.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
-  const { gpuComputeMs, latencyMs } = run.measurement ?? {};
-  const queryMs = Math.max(gpuComputeMs?.mean ?? 0, latencyMs?.mean ?? 0);
-  const enoughMs = Math.ceil((1.2 * minWarmUpQueries * queryMs) / 100) * 100;
-  const raise = enoughMs > 0 ? `raise warmUpMs (--warmUp) to ${enoughMs}` : 'raise warmUpMs';
   const warmUps = `${warmUpQueries} warm-up ${warmUpQueries === 1 ? 'query' : 'queries'}`;
-  return unfitFor('notWarmedUp', `${warmUps}, at least ${minWarmUpQueries} are needed: ${raise}`);
+  return unfitFor('notWarmedUp', `${warmUps}, at least ${minWarmUpQueries} are needed: raise warmUpMs (--warmUp)`);
 }
 
 /** Contradicting numbers, or `[E]` in a passed run, except for an unusable timing cache. */
