@@ -2,7 +2,9 @@ import { access, constants, lstat, open, realpath, rename, rm, stat } from 'node
 import { resolve } from 'node:path';
 
 import { temporaryPath } from '../files/layout.ts';
-import { EnvironmentLackingError, errorCode } from '../errors.ts';
+import { ensure, EnvironmentLackingError, errorCode } from '../errors.ts';
+import { headOfFile } from '../files/files.ts';
+import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
 /**
@@ -10,6 +12,7 @@ import { yieldToEventLoop, type Io } from './io.ts';
  * pipes and devices are written to.
  * @returns bytes written
  * @throws EnvironmentLackingError when the file cannot be written
+ * @throws UsageError when it is a store
  */
 export async function writeOutput(
   file: string,
@@ -46,12 +49,16 @@ export async function writeOutput(
   }
 }
 
+const SQLITE_HEAD = 'SQLite format 3';
+
 /** The file itself, with the mode that it keeps; null for a new one. */
 async function placeOf(path: string) {
   if ((await lstat(path).catch(() => null)) === null) return { target: path, kept: null };
   const info = await stat(path).catch(() => null);
   if (info?.isFile() !== true) return { target: path, kept: 'device' };
   await access(path, constants.W_OK);
+  const isStore = headOfFile(path, SQLITE_HEAD.length).toString() === SQLITE_HEAD;
+  ensure(!isStore, `${printable(path)} is a SQLite database, such as a store: name another file`);
   return { target: await realpath(path), kept: info.mode & 0o7777 };
 }
 

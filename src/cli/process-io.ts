@@ -33,6 +33,15 @@ export function ignoreEpipe(): void {
   });
 }
 
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    process.stderr.write('bench: the working folder is gone: change to another one\n');
+    process.exit(EXIT_CODES.environmentLacking);
+  }
+}
+
 /** Call it once: signals abort its `signal`. */
 export function processIo(): Io {
   const { stdout, stderr, env } = process;
@@ -52,7 +61,7 @@ export function processIo(): Io {
     });
   }
   return {
-    cwd: process.cwd(),
+    cwd: workingFolder(),
     env,
     now: () => new Date(),
     out: (text) => void stdout.write(text),

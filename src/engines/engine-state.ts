@@ -1,6 +1,6 @@
 import type { CachedEngine } from './engine-cache.ts';
 import { hashOf } from '../text/canonical-json.ts';
-import { isFine, type Outcome, outcomeReason } from '../records/outcome.ts';
+import { isFine, type Outcome } from '../records/outcome.ts';
 import { type Plan, type PlannedBuild, buildRefsOf } from '../records/plan.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
@@ -46,7 +46,7 @@ export function filledArgs(
   });
 }
 
-/** Reasons by cell key, for cells without a run whose engines all exist. */
+/** Failures of builds by cell key, for cells without a run whose engines all exist. */
 export function cellsWithoutEngine(db: StoreDatabase, sweep: SweepContext['sweep'], { builds, cells, runs }: Plan) {
   const failed = failedBuilds(db, sweep, builds);
   const buildsOf = Map.groupBy(runs, ({ cellKey }) => cellKey);
@@ -56,7 +56,7 @@ export function cellsWithoutEngine(db: StoreDatabase, sweep: SweepContext['sweep
       const refs = [buildRef, ...runsOfCell.flatMap(buildRefsOf)];
       const outcome = refs.map((ref) => failed.get(ref)).find((each) => each !== undefined);
       const hasOne = runsOfCell.some((run) => buildRefsOf(run).every((ref) => !failed.has(ref)));
-      return outcome === undefined || hasOne ? [] : [[cell.key, outcomeReason(outcome)] as const];
+      return outcome === undefined || hasOne ? [] : [[cell.key, outcome] as const];
     }),
   );
 }

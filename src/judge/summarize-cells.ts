@@ -1,7 +1,7 @@
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { isFine, outcomeReason } from '../records/outcome.ts';
+import { isFine, type Outcome, outcomeReason } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
@@ -15,7 +15,7 @@ import { type RealPrecision, precisionShare } from '../layers/real-precision.ts'
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly CellRun[],
-  withoutEngine: ReadonlyMap<string, ReturnType<typeof outcomeReason>>,
+  withoutEngine: ReadonlyMap<string, Outcome>,
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
   environments: ReadonlyMap<string, Environment>,
@@ -24,6 +24,7 @@ export function summarizeCells(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
+    const noEngine = withoutEngine.get(cell.key);
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
     // GPU compute time even with several streams, because the table shows its spread next to it.
@@ -54,7 +55,7 @@ export function summarizeCells(
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
-      noEngine: withoutEngine.get(cell.key) ?? null,
+      noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
       others: otherOutcomes(all),
     };
   });

@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
-import { COMPARE_BRANCH, type Provenance, type Sweep } from '../records/sweep.ts';
+import { COMPARE_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../records/sweep.ts';
 import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
@@ -289,9 +289,11 @@ async function unknownName({ db, io }: Context, ref: string): Promise<UsageError
 
 /**
  * Sweeps at one commit to pool with the newest: same matrix, provenance and TensorRT. Runs of a modified tree count
- * only if there are no others.
+ * only if there are no others, and so do those of a bisection, which measures few cells.
  */
-function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
+function together(found: readonly Sweep[], like: Sweep | null): Sweep[] {
+  const ofHistory = found.filter(({ branch }) => branch === COMPARE_BRANCH || !OFF_BRANCHES.includes(branch));
+  const sweeps = ofHistory.length > 0 ? ofHistory : found;
   const wanted = like === null ? [] : sweeps.filter((sweep) => isComparable(sweep, like));
   const all = wanted.length > 0 ? wanted : sweeps;
   const clean = all.filter(({ dirty }) => dirty !== true);

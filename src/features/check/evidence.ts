@@ -1,3 +1,4 @@
+import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
 import { fitSweeps, type LeftOutRun, medianValues } from '../../judge/gate/fit-runs.ts';
 import { leftOutFor } from '../../judge/run-trust.ts';
@@ -6,11 +7,12 @@ import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../records/cell-label.ts';
 import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
-import { failureSentences } from '../../records/outcome.ts';
+import { failureSentences, type Outcome } from '../../records/outcome.ts';
 import { type AccuracyRecord, sameAccuracyHistory } from '../../records/accuracy.ts';
 import type { CellRun } from '../../records/run.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
 import { realPrecisions } from '../../selection/engines-of-cells.ts';
 import { machineFilter } from '../../selection/cell-histories.ts';
 import { findCells } from '../../store/cells.ts';
@@ -19,6 +21,7 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type MeasuredRun, measuredRuns } from '../../store/runs/run-values.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import { capturedCells, matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { count } from '../../terminal/numbers.ts';
 import { hashOf } from '../../text/canonical-json.ts';
@@ -61,6 +64,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
   );
   const ofEngines = [precisionHistories(db, sweeps, baseline, cells, runs), accuracyHistories(db, sweeps, baseline)];
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
+  let unbuilt: ReadonlyMap<CellKey, Outcome> | null = null;
 
   const fit = (own: readonly MeasuredRun[], metric: MetricId) => {
     const { clock, leftOut: excluded, places, runs: counted } = fitSweeps(sweeps, own, metric);
@@ -77,7 +81,11 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
       .filter(({ sweepId }) => sweepId === sweep.sweepId)
       .map(({ reason }) => [reason, said.get(reason)].filter((part) => part !== undefined).join(': '));
     const reasons = [...new Set([...failureSentences(own.map(({ outcome }) => outcome)), ...sentences])];
-    return reasons.length === 0 ? ['no run'] : reasons;
+    if (reasons.length > 0) return reasons;
+    const plan = unbuilt === null ? (readStoredPlan(planOf(db, sweep.sweepId))?.plan ?? null) : null;
+    unbuilt ??= plan === null ? new Map() : cellsWithoutEngine(db, sweep, plan);
+    const build = unbuilt.get(key);
+    return build === undefined ? ['no run'] : failureSentences([build]).map((sentence) => `its build: ${sentence}`);
   };
 
   // The largest number of sweeps of one cell.

@@ -12,6 +12,7 @@ import { AB_BRANCH } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, storedPlanOf, trtexecOf, gitStateOf } from '../../run/planned-sweep.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { openStore } from '../../store/file/open.ts';
+import { newestOfBranch } from '../../store/sweeps/find-sweeps.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { executePlan } from './execute-plan.ts';
 import { matrixIdentity, refuseChanges, resumable } from './resume.ts';
@@ -123,6 +124,12 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
+    const latest = newestOfBranch(store.db, sweep.branch, sweep)?.startedAt ?? null;
+    if (latest !== null && sweep.startedAt !== null && latest > sweep.startedAt) {
+      io.err(
+        `note: the newest sweep of this series began later, ${latest}: this one counts as older; check the clock\n`,
+      );
+    }
     const { length: gpus } = machines;
     const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, options.budget, { gpus });
     if (note !== null) io.err(`note: ${note}\n`);

@@ -64,6 +64,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (isShapeSet(value)) return [value];
   const isFlag = name.startsWith('-');
   if (typeof value === 'boolean' && (isFlag || AXIS_NAMES.includes(name))) return [value];
+  if (isFlag && RANGE.test(word)) return [readRange(word)].flat().map(String);
   if (name === 'precision' || isFlag) return [word];
   const named = namedAxis(name);
   if (named !== undefined) {

@@ -1,10 +1,20 @@
 import { NAMED_AXES, namedAxis, type NamedAxis, NEIGHBOR } from '../../records/axis.ts';
 import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
+import { printable } from '../../text/printable.ts';
 import type { MatrixModel } from '../models/models.ts';
 import { AXIS_NAMES, type MatrixFile, type ShapeSet } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/yaml-source.ts';
-import { type Axes, defaultAxes, isDimensionAxis, product, productSize, readAxes, type ShapedPoint } from './axes.ts';
+import {
+  type Axes,
+  defaultAxes,
+  isDimensionAxis,
+  type Point,
+  product,
+  productSize,
+  readAxes,
+  type ShapedPoint,
+} from './axes.ts';
 import { actsInRun, flagProblem } from './flags.ts';
 import { fillTemplate, symbolsOf } from './shapes.ts';
 
@@ -126,7 +136,7 @@ function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): Shaped
     for (const [name, { value }] of point) {
       if (isDimensionAxis(name) && typeof value === 'number') dimensions[name] = value;
     }
-    const shapes = fillShapes(model, template, dimensions, list);
+    const shapes = fillShapes(model, template, point, dimensions, list);
     return shapes === null ? [] : [{ point, template, shapes, dimensions }];
   });
 }
@@ -136,6 +146,7 @@ const MAX_DIMENSION = 2 ** 31 - 1;
 function fillShapes(
   model: MatrixModel,
   template: ShapeSet,
+  point: Point,
   dimensions: Readonly<Record<string, number>>,
   list: MistakeList,
 ): Shapes | null {
@@ -143,14 +154,16 @@ function fillShapes(
   for (const [input, dims] of Object.entries(template)) {
     const at = [...model.path, 'shapes', input];
     const filled = fillTemplate(dims, dimensions);
-    const bad = filled?.find((value) => value < 1 || value > MAX_DIMENSION);
+    const bad = filled?.find((value) => !Number.isInteger(value) || value < 1 || value > MAX_DIMENSION);
     const lacking = [...symbolsOf([dims])].filter((symbol) => dimensions[symbol] === undefined);
     if (input.includes(',') || input === '') {
       list.addAtKey(model.path, `input "${input}": trtexec does not support a name with a comma in it`);
       return null;
     }
     for (const symbol of lacking) {
-      list.add(at, `"${symbol}" has no values: add an axis, as in axes: {${symbol}: [1, 8]}`);
+      const stated = point.get(symbol);
+      if (stated !== undefined) list.addAt(stated.at, `${symbol}: ${printable(String(stated.value))} is not a number`);
+      else list.add(at, `"${symbol}" has no values: add an axis, as in axes: {${symbol}: [1, 8]}`);
     }
     if (bad !== undefined) list.add(at, `${input}: a dimension cannot be ${bad}`);
     if (filled === null || bad !== undefined) return null;

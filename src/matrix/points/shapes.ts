@@ -89,12 +89,15 @@ export function checkLimitNames(
   }
   for (const limit of LIMITS) {
     for (const [name, value] of Object.entries(build?.[limit] ?? {})) {
-      if (inputs.includes(name) || (typeof value === 'number' && dimensions.includes(name))) continue;
+      const isDimension = dimensions.includes(name);
+      if (inputs.includes(name) || (typeof value === 'number' && isDimension)) continue;
       const allowed = [...dimensions, ...inputs];
-      list.addAtKey(
-        [...path, limit, name],
-        `build.${limit}: "${name}" is neither a dimension (${dimensions.join(', ') || 'none'}) nor an input (${inputs.join(', ') || 'none'})${didYouMean(name, allowed)}`,
-      );
+      if (isDimension) list.add([...path, limit, name], `build.${limit}: ${name} is not a number`);
+      else
+        list.addAtKey(
+          [...path, limit, name],
+          `build.${limit}: "${name}" is neither a dimension (${dimensions.join(', ') || 'none'}) nor an input (${inputs.join(', ') || 'none'})${didYouMean(name, allowed)}`,
+        );
     }
   }
 }

@@ -121,8 +121,10 @@ export function readYaml(file: string, text: string): Source {
     mistakes.push({ at, problem: `YAML: ${problem}` });
     return null;
   };
-  for (const { pos, message } of [...document.errors, ...document.warnings]) {
-    wrong(positionOf(pos[0]), message.split('\n', 1).join(''));
+  // What follows the first one in a file is mostly its consequence.
+  for (const { code, message, pos } of [...document.errors, ...document.warnings].slice(0, 1)) {
+    const isSecond = code === 'MULTIPLE_DOCS';
+    wrong(positionOf(pos[0]), isSecond ? 'a second document; a matrix is one' : message.split('\n', 1).join(''));
   }
   throwMistakes(mistakes);
   const places = new Map<string, Place>();
@@ -265,8 +267,10 @@ function expectation(issue: $ZodIssue): string {
     case 'invalid_format':
       return issue.message.startsWith('Invalid') ? 'has an invalid format' : issue.message;
     case 'invalid_union': {
-      const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
-      return kinds.length > 0 ? `${[...new Set(kinds)].map(kindWords).join(' or ')} is needed` : 'is not valid here';
+      const inner = issue.errors.flat();
+      const kinds = inner.flatMap((one) => (one.code === 'invalid_type' ? [one.expected] : []));
+      if (kinds.length > 0) return `${[...new Set(kinds)].map(kindWords).join(' or ')} is needed`;
+      return inner[0] === undefined ? 'is not valid here' : expectation(inner[0]);
     }
     default:
       return issue.message;

@@ -62,7 +62,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: 'is not a SQLite file; name a store of bench',
   SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
   SQLITE_READONLY: 'cannot be written; a store needs write access to the file and its folder',
-  SQLITE_CORRUPT: 'is damaged; keep the file and restore it with `bench import` of its artefacts',
+  SQLITE_CORRUPT: 'is damaged; rename the file, then restore the store with `bench import` of its artefacts',
   SQLITE_FULL: 'cannot grow: the disk is full',
   SQLITE_IOERR: 'cannot be read or written: the disk is full or damaged',
   SQLITE_BUSY: 'is locked by another process',
