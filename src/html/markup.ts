@@ -40,11 +40,6 @@ function escapeHtml(text: string): string {
   return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** Marks options of command lines in a text as code, so that they do not wrap after their dashes. */
-export function withOptions(text: string): Markup {
-  return markup`${text.split(/(--\S+)/).map((word, place) => (place % 2 === 1 ? markup`<code>${word}</code>` : word))}`;
-}
-
 export interface HtmlColumn<Row> {
   readonly header: string;
   readonly show: (row: Row) => Part;

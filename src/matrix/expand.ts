@@ -58,12 +58,9 @@ export function expandMatrix(
   }
   const byKey = [...Map.groupBy(kept, ({ cell }) => cell.key)];
   const cells = byKey.flatMap(([, same]) => same.slice(0, 1));
-  const keys = new Set(byKey.map(([key]) => key));
   return {
     name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
     file: fileName,
-    /** Keys of the cells that `exclude` takes away. */
-    excluded: all.flatMap(({ cell: { key } }) => (keys.has(key) ? [] : key)),
     replay:
       file.replay === undefined || /^[\w-]+$/.test(file.replay)
         ? (file.replay ?? null)

@@ -44,8 +44,6 @@ export const storedPlanSchema = z.object({
   pairs: z.array(plannedPairsSchema).nullable().default(null),
   /** Keys of cells of the matrix that the plan lacks because of `--filter` or `--budget`; null: unknown. */
   leftOut: z.array(z.string()).nullable().default(null),
-  /** Keys of cells that `exclude` takes from the matrix. */
-  excluded: z.array(z.string()).default([]),
   /** Space for the last good engines in bytes. */
   keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
 });

@@ -8,13 +8,12 @@ import type { Environment } from '../records/environment.ts';
 import { type MetricId, gateMetric } from '../records/metric.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
-import { AB_BRANCH, OFF_BRANCHES, type Sweep } from '../records/sweep.ts';
+import type { Sweep } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { measuredRuns } from '../store/runs/run-values.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { countEndedSweeps, seriesOf, storedBranches } from '../store/sweeps/find-sweeps.ts';
-import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
-import { printable, shortList } from '../text/printable.ts';
+import { countEndedSweeps, seriesOf } from '../store/sweeps/find-sweeps.ts';
+import { printable } from '../text/printable.ts';
 
 /**
  * The histories of cells in some sweeps.
@@ -99,23 +98,11 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
   };
 }
 
-/**
- * The error for a store without results: nothing was measured, or no sweep finished.
- * @param branch null if none was requested
- */
+/** The error for a store without results. @param branch null if none was requested */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
-  const [begun] = unfinishedSweeps(db);
-  if (begun !== undefined) {
-    const id = begun.sweepId.slice(0, 8);
-    return new UsageError(`no sweep has ended yet: continue with \`bench run --resume ${id}\``);
+  if (countEndedSweeps(db) === 0) {
+    return new UsageError('no sweep has ended yet: `bench run` or `bench import` one; `bench run --resume` continues');
   }
-  if (countEndedSweeps(db) === 0)
-    return new UsageError('the store is empty: `bench run` or `bench import` something first');
-  const names = storedBranches(db).filter((name) => name !== AB_BRANCH && !OFF_BRANCHES.includes(name));
-  const shown = shortList(names.map(printable), 8, ', ', ' and ');
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;
-  const others = names.length === 0 ? '' : `, there are ${shown}`;
-  return new UsageError(
-    `no sweep of ${which} is stored${others}: name one of \`bench ls sweeps\`, or a branch with --branch`,
-  );
+  return new UsageError(`no sweep of ${which} is stored: name one of \`bench ls sweeps\`, or a branch with --branch`);
 }

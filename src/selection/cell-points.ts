@@ -1,5 +1,5 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { ensure, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { allCells } from '../store/cells.ts';
@@ -14,7 +14,6 @@ import type { RunId } from '../records/scalars.ts';
 import { profiledRun, profiledCell } from './profiled-engine.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
 import { findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
-import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 
 /** One cell in some sweeps, or a single run of it. */
 export interface CellPoint extends Side {
@@ -49,11 +48,7 @@ export async function resolvePoints(
     return inOneSweep(db, pointOf(base, name, named), pointOf(head, name, named));
   }
   const cells = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
-  if (cells.length > 0) {
-    return { base: pointOf({ ...base, cells }, name, named), head: pointOf({ ...head, cells }, name, named) };
-  }
-  const what = name === null ? 'no cell' : `no cell ${printable(name)}`;
-  throw new UsageError(`${what} is on both sides, ${printable(base.ref)} and ${printable(head.ref)}`);
+  return { base: pointOf({ ...base, cells }, name, named), head: pointOf({ ...head, cells }, name, named) };
 }
 
 /** Moves two cells to the newest sweep that measured both, preferably with profiles. */
@@ -90,7 +85,6 @@ async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: stri
     const run = storedRun(db, runId);
     const { sweeps } = await resolveSide(db, run.sweepId, io);
     const ofRun = cells.filter(({ key }) => key === run.cellKey);
-    if (ofRun.length === 0) throw new UsageError(`run ${printable(ref)} belongs to another cell`);
     return { ref, isOfCells: false, cells: ofRun, sweeps, runId, note: null };
   }
   try {
@@ -128,7 +122,9 @@ function newestOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string): 
 function pointOf({ cells, ...place }: Place, name: string | null, all: readonly KeyedCell[]): CellPoint {
   if (cells.length === 0) {
     const which = name === null ? 'no cell' : printable(name);
-    throw new UsageError(`${printable(place.ref)}: ${which} was not measured there; see \`bench ls cells\``);
+    throw new UsageError(
+      `${printable(place.ref)}: ${which} was not measured there and on the other side; see \`bench ls cells\``,
+    );
   }
   const stated = place.isOfCells ? place.ref : name;
   const what = stated === null ? 'there are' : `${printable(stated)} is`;
@@ -161,15 +157,7 @@ export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
 export function namedRun(db: StoreDatabase, name: string): string {
   const runId = onlyOne(name, findRunsByPrefix(db, name), 'ids');
   if (runId !== null) return runId;
-  const cells = allCells(db);
-  if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
-    throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
-  }
-  ensure(
-    !/^latest(?:~\d+)?$/.test(name) && findSweepsByPrefix(db, name).length === 0,
-    `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
-  );
-  const [fastest] = measuredRunIds(db, namedCell(cells, name).key);
+  const [fastest] = measuredRunIds(db, namedCell(allCells(db), name).key);
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }

@@ -10,7 +10,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
 import { findBuilds } from '../store/sweeps/environments.ts';
 import { count } from '../terminal/numbers.ts';
-import { printable } from '../text/printable.ts';
+import { printable, shortList } from '../text/printable.ts';
 import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
 import { runLayers } from '../store/runs/run-details.ts';
 
@@ -80,8 +80,6 @@ export function tunedBatch(flags: readonly string[], shapes: KeyedCell['shapes']
   return batchOf(Object.fromEntries(profile.flatMap(([name, { opt }]) => (name in shapes ? [[name, opt]] : []))));
 }
 
-const MOST_NAMED = 3;
-
 /** A note for each cell of a sweep whose imported runs loaded different engine files. */
 export function engineNotes(db: StoreDatabase, sweepId: SweepId): string[] {
   const byCell = Map.groupBy(loadedEngines(db, [sweepId]), ({ cellKey }) => cellKey);
@@ -90,8 +88,8 @@ export function engineNotes(db: StoreDatabase, sweepId: SweepId): string[] {
     const cell = cells.get(cellKey);
     const paths = [...new Set(runs.map(({ path }) => path))].toSorted();
     if (cell === undefined || paths.length < 2) return [];
-    const named = [...paths.slice(0, MOST_NAMED).map(printable), ...(paths.length > MOST_NAMED ? ['…'] : [])];
+    const named = shortList(paths.map(printable), 3);
     const where = `${count(paths.length, 'engine')} in one cell of sweep ${sweepId.slice(0, 8)}, ${cellLabel(cell)}`;
-    return `${where}: ${named.join(', ')}; the median mixes them: import each with a --sweep or --model of its own`;
+    return `${where}: ${named}; the median mixes them: import each with a --sweep or --model of its own`;
   });
 }

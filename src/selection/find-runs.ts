@@ -8,15 +8,13 @@ import type { ImportHints } from '../artefacts/read/discover.ts';
 import type { Io } from '../cli/io.ts';
 import { UsageError, errorCode } from '../errors.ts';
 import { count } from '../terminal/numbers.ts';
-import { printable } from '../text/printable.ts';
+import { printable, shortList } from '../text/printable.ts';
 import { OnnxFormatError } from '../tools/onnx/wire-reader.ts';
 
 export function nothingIn(path: string): string {
   if (leftOutKind(path) === 'oldTrtexec')
     return `${printable(path)}: written by trtexec of TensorRT 6 or older, whose averages are not read`;
-  const isCapture = /\.(?:sqlite|nsys-rep)$/.test(path);
-  const hint = isCapture ? '; `bench layers --kernels FILE.sqlite` reads an export of nsys' : '';
-  return `${printable(path)} contains no results of trtexec or of another harness that bench knows${hint}`;
+  return `${printable(path)} contains no results of trtexec or of another harness that bench knows`;
 }
 
 /** Number of unreadable files of each kind; filled while reading. */
@@ -68,8 +66,6 @@ function leftOutText(files: readonly LeftOutKind[]): string {
   return `${count(files.length, 'file')} left out: ${byKind.join(', ')}`;
 }
 
-const MOST_NAMED = 5;
-
 /**
  * Runs under a path, or a line about a missing path. A relative path stays as typed if it is relative to the current
  * folder of the process.
@@ -94,8 +90,7 @@ export async function findRuns(
     });
     const [[archive], [link]] = [archives, links];
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);
-    const notes = archives.slice(0, MOST_NAMED);
-    if (archives.length > MOST_NAMED) notes.push(`${archives.length - MOST_NAMED} more archives are not read`);
+    const notes = archives.length === 0 ? [] : [shortList(archives, 5, '; ')];
     for (const kind of left) leftOut[kind] = (leftOut[kind] ?? 0) + 1;
     if (left.length > 0) notes.push(`${printable(path)}: ${leftOutText(left)}`);
     if (link !== undefined) {

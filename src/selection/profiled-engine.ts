@@ -48,12 +48,10 @@ export function profiledCell(db: StoreDatabase, cell: KeyedCell, sweepIds: reado
   const [same] = (similar?.iterations ?? null) === null || ofEngine[0]?.iterations !== null ? ofEngine : [];
   const run = same ?? similar;
   if (run === undefined) return null;
-  const label = labelOf(cellOfRun(db, run));
+  const label = labelOf(cellOfRun(db, run)) ?? 'another cell';
   const ofBuild = 'no profile there: these are the layers of the build that saved its engine file, without times';
-  const ofSame = `no profile there: this one is of the same engine, in sweep ${run.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
-  const ofSimilar = `no profile of this cell there: this one is of ${label ?? 'another cell'}`;
-  const note = same === undefined ? ofSimilar : same.iterations === null ? ofBuild : ofSame;
-  return profiledFrom(db, run, ref, note);
+  const ofOther = `no profile of this cell there: this one is of ${label}, in sweep ${run.sweepId.slice(0, 8)}`;
+  return profiledFrom(db, run, ref, same?.iterations === null ? ofBuild : ofOther);
 }
 
 function cellOfRun(db: StoreDatabase, { cellKey }: LayerRun): KeyedCell | undefined {

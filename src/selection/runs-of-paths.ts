@@ -71,10 +71,8 @@ function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string
   const common = was.filter((model) => is.includes(model));
   const unshared = [...was, ...is].filter((model) => !common.includes(model));
   if (was.length === 0 || is.length === 0 || unshared.length === 0) return null;
-  if (common.length > 0)
-    return `on one side only: ${unshared.join(', ')}; what both have: --filter 'model=${common.join()}'`;
-  const named = `${was.join(', ')} against ${is.join(', ')}`;
-  return `no model is on both sides: ${named}; a log's model has the name of its engine or ONNX file if nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
+  const both = common.length === 0 ? '' : `; what both have: --filter 'model=${common.join()}'`;
+  return `on one side only: ${unshared.join(', ')}${both}; to compare them: \`bench import\` each with the same --model and a --sweep of its own`;
 }
 
 function modelsOf(runs: readonly ReadRun[]): string[] {

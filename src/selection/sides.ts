@@ -69,7 +69,7 @@ export async function resolveSides(
 ): Promise<Sides> {
   const context = contextOf(db, io, options);
   const sides = await alignMatrices(context, await sidesOf(context, base, head));
-  refuseSharedSweep(sides, base !== undefined && head === undefined && splitRange(base) === null);
+  refuseSharedSweep(sides);
   const note = joined(sides.head.note, undatedNote([...sides.base.sweeps, ...sides.head.sweeps]));
   // Print a note on both sides once.
   const ofBase = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
@@ -80,19 +80,12 @@ export async function resolveSide(db: StoreDatabase, ref: string, io: Io, option
   return sideAt(contextOf(db, io, options), ref);
 }
 
-/**
- * @param isBaseAlone true if head was not named
- * @throws UsageError when a sweep would be compared with itself
- */
-export function refuseSharedSweep(sides: Sides, isBaseAlone = false): void {
+/** @throws UsageError when a sweep would be compared with itself */
+export function refuseSharedSweep(sides: Sides): void {
   const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
-  const advice = isBaseAlone
-    ? 'one name is the base, its head is the newest sweep at or before the checked-out commit: name an earlier base, as in `bench compare HEAD~1`, or two sweeps'
-    : 'name two sweeps';
-  throw new UsageError(
-    `both sides are sweep ${shared.sweepId.slice(0, 8)}, so there is no change to show: ${joined(sides.base.note, sides.head.note) ?? advice}`,
-  );
+  const why = joined(sides.base.note, sides.head.note) ?? 'name two sweeps, or an earlier base: HEAD~1, latest~1';
+  throw new UsageError(`both sides are sweep ${shared.sweepId.slice(0, 8)}, so there is no change to show: ${why}`);
 }
 
 function joined(...notes: readonly (string | null)[]): string | null {
@@ -103,8 +96,8 @@ function joined(...notes: readonly (string | null)[]): string | null {
 export function undatedNote(sweeps: readonly Sweep[]): string | null {
   const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
   if (undated === 0) return null;
-  const which = sweeps.length === 1 ? 'the sweep has' : `${undated} of ${sweeps.length} sweeps have`;
-  return `${which} no date: their order is that of their import; bench import --date says when they were made`;
+  const which = `${undated} of ${sweeps.length} sweeps have no date`;
+  return `${which}: their order is that of their import; bench import --date says when they were made`;
 }
 
 async function sidesOf(context: Context, base?: string, head?: string): Promise<Sides> {
@@ -214,11 +207,8 @@ async function latestSide(context: Context, ref: string, back: number): Promise<
   const series = fit.size === 0 ? all : all.filter(({ sweepId }) => fit.has(sweepId));
   const chosen = series[back];
   if (chosen === undefined) {
-    const there = series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`;
-    const branch = newest.branch === null ? 'this branch' : `branch ${printable(newest.branch)}`;
-    throw new UsageError(
-      `${ref}: there ${there} of ${branch}, matrix and provenance; run one more, or name what to compare`,
-    );
+    const there = `only ${count(series.length, 'sweep')} of ${printable(newest.branch ?? 'this branch')}`;
+    throw new UsageError(`${ref}: ${there}, matrix and provenance; run one more, or name what to compare`);
   }
   const skipped = ids.indexOf(chosen.sweepId) - back;
   const skips = skipped === 0 ? null : `latest skips ${count(skipped, 'sweep')} without a fit run`;
@@ -276,12 +266,8 @@ async function nearest({ db, io, like }: Context, ref: string, commit: string): 
 
 async function unknownName({ db, io }: Context, ref: string): Promise<UsageError> {
   if (countEndedSweeps(db) === 0) return nothingStored(db);
-  const [, later = ''] = /^(.+?)(?:[~^]\d*)+$/.exec(ref) ?? [];
-  const isTooFar = (await resolveRevision(io.cwd, later)) !== null;
-  const tooFar = isTooFar ? `no commit here is that far before ${printable(later)}` : null;
-  const why = joined(tooFar, await shallowHint(io.cwd));
-  const revisions = (await resolveRevision(io.cwd, 'HEAD')) === null ? [] : ['HEAD', 'HEAD~1'];
-  const hint = isTooFar ? '' : didYouMean(ref, ['latest', 'latest~1', ...revisions]);
+  const why = await shallowHint(io.cwd);
+  const hint = didYouMean(ref, ['latest', 'latest~1']);
   return new UsageError(
     `${printable(ref)}: neither a git revision here${why === null ? '' : ` (${why})`}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
   );

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 
-import type { RunId, SweepId } from '../records/scalars.ts';
+import type { SweepId } from '../records/scalars.ts';
 import { appliedMigration } from './file/migrations.ts';
 import { openToRead } from './file/open-to-read.ts';
 import type { StoreDatabase } from './file/open.ts';
@@ -115,10 +115,6 @@ export function freeBytes({ $client }: StoreDatabase): number {
 export function vacuum({ $client }: StoreDatabase): void {
   $client.exec('VACUUM');
   $client.pragma('wal_checkpoint(TRUNCATE)');
-}
-
-export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$inferSelect | null {
-  return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
 }
 
 /** The runs of a sweep that have, or had, a folder of artefacts. `isPruned`: the files were pruned. */

@@ -119,9 +119,9 @@ test.each([
   [2, 'store not found', ['compare']],
 
   [2, 'is not a SQLite file', ['ls', 'sweeps', '--db', 'not-a-store.sqlite']],
-  [2, 'the store is empty', ['compare', '--db', 'new.sqlite']],
+  [2, 'no sweep has ended yet', ['compare', '--db', 'new.sqlite']],
   [0, 'no sweep is stored', ['ls', 'sweeps', '--db', 'new.sqlite']],
-  [0, 'no cell is stored', ['ls', 'cells', '--db', 'new.sqlite']],
+  [0, 'no such cell is stored', ['ls', 'cells', '--db', 'new.sqlite']],
   [0, 'no baseline: `bench baseline set', ['ls', 'baselines', '--db', 'new.sqlite']],
   [0, 'nothing to resume', ['run', '--resume', '--db', 'new.sqlite']],
   // other files
@@ -139,7 +139,7 @@ test.each([
 
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
   [2, 'baseline:NAME or trt=VERSION; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
-  [2, 'so there is no change to show: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
+  [2, 'so there is no change to show: name two sweeps', ['compare', 'latest', '--db', 'pair.sqlite']],
   [
     2,
     '--samples, and --metric without --map, are of a run: `bench show CELL --db pair.sqlite` lists its runs',

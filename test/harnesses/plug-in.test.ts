@@ -49,7 +49,9 @@ test('a package measures, reports and tells what is new, and its runs come back 
   }
   const line = 'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n';
   expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(line);
-  expect(await type('report', '--reporter', 'line')).toEqual(refusal('--reporter line: the matrix has lines'));
+  expect(await type('report', '--reporter', 'line')).toEqual(
+    refusal('--reporter line: not under reporters: in the matrix'),
+  );
   expect((await type('check')).code).toBe(1);
   expect(readFileSync(join(cwd, 'news.txt'), 'utf8')).toBe(
     'nap tenths=1 by hyperfine/wall, nap tenths=2 by hyperfine/wall: commandMs:lower:ms 20.0 %\n',

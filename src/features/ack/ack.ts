@@ -5,7 +5,6 @@ import { artefactsFolderOf } from '../../files/layout.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { acknowledgementSchema, type Finding, termText } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
-import { didYouMean } from '../../text/nearest.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
@@ -72,10 +71,7 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
   const lasting = lastingFindings(db);
   const ofGroup = lasting.filter(({ group }) => group.includes(name));
   if (ofGroup.length > 0) return ofGroup;
-  const words = [...new Set(lasting.flatMap(({ group }) => group))];
-  const known = lasting.map(({ findingId: id, group }) => [id.slice(0, 8), group.join(' ')].filter(Boolean).join(' '));
-  const open = known.length === 0 ? 'none is open' : `stored: ${shortList(known, NAMED)}`;
-  throw new UsageError(`${printable(name)}: finding not found; ${printable(`${open}${didYouMean(name, words)}`)}`);
+  throw new UsageError(`${printable(name)}: finding not found; see \`bench ls findings\``);
 }
 
 /** Like `mark`, it gives the rows that were written, here none, and a line about them. */
@@ -111,8 +107,7 @@ function areOrIs({ length }: readonly Finding[]): string {
 /** A date stays a date, and a revision becomes its commit. */
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
-  if (/^\d{4}-\d\d-\d\d$/.test(until)) {
-    ensure(readInstant(until) !== null, `--until ${until}: this date does not exist`);
+  if (/^\d{4}-\d\d-\d\d$/.test(until) && readInstant(until) !== null) {
     const today = io.now().toISOString().slice(0, 10);
     ensure(until >= today, `--until ${until}: this day is past; today is ${today} (UTC)`);
     return until;

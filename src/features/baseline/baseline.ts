@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
-import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
+import { isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/sweeps.ts';
@@ -13,7 +13,6 @@ import { resolveSide } from '../../selection/sides.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { BaselineOptions } from './command.ts';
 import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
-import type { SweepId } from '../../records/scalars.ts';
 
 const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
 
@@ -28,18 +27,14 @@ export async function setNamed(
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;
     if (sweep === undefined) throw new UsageError(`${printable(ref ?? 'latest')} has no sweep`);
-    const runs = cellRunsOf(store.db, [sweep.sweepId]);
-    const marked = runs.filter(({ flags }) => flags.some(({ id: flag }) => flag === 'debugTensors')).length;
     const short = sweep.sweepId.slice(0, 8);
-    const debug = `${count(marked, 'run')} with debug tensors (--markDebug, --saveDebugTensors and the like)`;
-    ensure(marked === 0, `sweep ${short} has ${debug}, which falsify times: it cannot be a baseline`);
     const named = listBaselines(store.db).find((baseline) => baseline.name === name);
     if (named !== undefined && named.sweepId !== sweep.sweepId) {
       const since = `sweep ${named.sweepId.slice(0, 8)} since ${named.createdAt.slice(0, 10)}`;
       ensure(options.force === true, `baseline ${name} names ${since}: --force replaces it`);
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
-    refuseIneligible(runs, sweep.sweepId, io);
+    refuseUnfit(cellRunsOf(store.db, [sweep.sweepId]), short, io);
     const { reason = null } = options;
     const baseline = { name, sweepId: sweep.sweepId, reason, createdAt: io.now().toISOString() };
     setBaseline(store.db, baseline);
@@ -49,20 +44,13 @@ export async function setNamed(
   });
 }
 
-/**
- * Warns about cells whose runs are all ineligible, because they are not part of a baseline. Rejects a sweep that has no
- * others.
- */
-function refuseIneligible(runs: readonly CellRun[], sweepId: SweepId, io: Io): void {
-  const byCell = [...Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey).values()];
-  const ineligible = byCell.filter((cell) => cell.every(({ flags }) => isIneligible(flags)));
-  const [first] = ineligible.flat().flatMap(({ flags }) => ineligibleFlags(flags));
-  if (first === undefined) return;
-  const why = `${FLAG_LABELS[first.id]}: ${printable(first.evidence)}`;
-  const isAll = ineligible.length === byCell.length;
-  ensure(!isAll, `sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
-  const them = count(ineligible.length, 'cell is', 'cells are');
-  io.err(`note: ${them} not part of the baseline: ${why}\n`);
+/** Warns about cells without a run that may be a baseline. Rejects a sweep that has no others. */
+function refuseUnfit(runs: readonly CellRun[], sweep: string, io: Io): void {
+  const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
+  const unfit = byCell.filter((cell) => !cell.some((run) => isMeasured(run) && !isIneligible(run.flags))).length;
+  const why = `no run that counts (see \`bench show ${sweep}\`)`;
+  ensure(unfit < byCell.length, `sweep ${sweep} cannot be a baseline: ${why}`);
+  if (unfit > 0) io.err(`note: ${count(unfit, 'cell is', 'cells are')} not part of the baseline: ${why}\n`);
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {

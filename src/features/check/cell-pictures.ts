@@ -94,8 +94,6 @@ type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 
 export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   readonly labels: readonly string[];
   readonly marks: readonly Mark[];
-  /** Steps where another level begins, in addition to the marks. */
-  readonly starts?: readonly number[];
   readonly height: number;
   readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
@@ -110,13 +108,13 @@ const SIGNS = {
   baseline: ['B', 'dim'],
 } as const satisfies Readonly<Record<Mark['kind'], object>>;
 
-export function cellChart({ height, labels, strip, marks, starts = [], values, ...about }: CellChart, look: Look) {
+export function cellChart({ height, labels, strip, marks, values, ...about }: CellChart, look: Look) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const last = moves.at(-1);
   const paintOf = ({ kind }: Mark) => look.style[SIGNS[kind][1]];
   const chart: HistoryChart = {
     values,
-    levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
+    levelStarts: moves.map(({ step }) => step),
     labels,
     marks: new Map(marks.toReversed().map((mark) => [mark.step, paintOf(mark)(SIGNS[mark.kind][0])])),
     format: (value) => levelText(about, value),

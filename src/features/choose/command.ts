@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { ownMetricNamed } from '../../records/metric.ts';
 import { UsageError } from '../../errors.ts';
 import {
   branchOption,
@@ -13,15 +12,6 @@ import {
   PYTHON_HELP,
 } from '../../cli/options.ts';
 import { SEARCH_AXES } from '../../judge/latency-search.ts';
-
-type LimitedLatency = 'p99' | 'median';
-
-function limitedLatency(name: string): LimitedLatency {
-  const metric = ownMetricNamed(name);
-  if (metric === 'p99Ms') return 'p99';
-  if (metric === 'latencyMs' || name === 'median') return 'median';
-  throw new InvalidArgumentError('--max-latency limits p99, or latency (the median).');
-}
 
 /** 50 % is a guess, and no number of runs gives 100 %. */
 function surePercent(text: string): number {
@@ -45,8 +35,7 @@ const define = (command: PlainCommand) =>
     .addOption(
       new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
         .choices(['p99', 'latency'])
-        .argParser(limitedLatency)
-        .default<LimitedLatency>('p99', 'p99'),
+        .default('p99'),
     )
     .option('--min-sqnr <db>', 'with --max-latency: only variants with at least this accuracy', positiveNumber)
     .optionsGroup('Search for the limit:')
@@ -71,11 +60,9 @@ export const chooseCommand = defineCommand({
   summary: 'compare speed, accuracy and memory of all precisions and batches',
   examples: [
     'bench choose                            # the newest value of each cell',
-    "bench choose --filter 'model=vit* & cudaGraph=on'",
     'bench choose --at fp16-night fp8-night  # these sweeps together',
     'bench choose --scaling                  # and what a larger batch gains or loses a sample',
     'bench choose --max-latency 20           # the most throughput with a p99 latency of at most 20 ms',
-    'bench choose --max-latency 5 --metric latency --min-sqnr 25',
     'bench choose --max-latency 5 --search   # measure: the highest batch that holds 5 ms, in few runs',
     'bench choose --max-latency 5 --search matrices/nightly.yaml --over streams --dry-run',
     'bench choose --max-latency 20 && deploy # exit code 4: a model has nothing within the limits',

@@ -1,6 +1,6 @@
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { namedWords } from '../../records/axis.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { accuracyText, NOTHING_TO_CHOOSE, sweepsLine } from './deployments.ts';
@@ -46,8 +46,10 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
   // None if there are too many, or too few points.
   const charts = workloads.filter((workload) => details.chart && workload.length > 2);
   const drawn = charts.length > MAX_CHARTS ? [] : charts.map((workload) => withCells(workload, details.cells));
-  const missing = unmeasured.slice(0, MAX_LISTED).map(({ label }) => `no measurement of ${printable(label)}`);
-  if (unmeasured.length > MAX_LISTED) missing.push(`and of ${unmeasured.length - MAX_LISTED} more`);
+  const missing = shortList(
+    unmeasured.map(({ label }) => printable(label)),
+    MAX_LISTED,
+  );
   return [
     ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
@@ -58,7 +60,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     '',
     ...precisions.flatMap((tally) => wrapWords(tallyText(tally), columns)),
     ...uncheckedLines(choices, look),
-    ...missing.map((line) => style.warn(truncate(line, columns))),
+    ...(missing === '' ? [] : wrapHanging(`no measurement of ${missing}`, columns, 2).map(style.warn)),
   ];
 }
 
@@ -88,20 +90,10 @@ export function choiceTable(measured: readonly Row[], marks: ReadonlyMap<string,
     [...marks.values()].includes(FITS) ? `${FITS} within the limits` : '',
     measured.some(isDerived) ? DERIVED_LEGEND : '',
     overlapNote(measured.map(({ streams }) => streams)) ?? '',
-    referenceNote(measured),
     optimal,
   ];
   const below = legends.filter(Boolean).flatMap((legend) => wrapHanging(legend, look.columns, 2).map(style.dim));
   return [...table, ...captionLines(about.caption, look), ...below];
-}
-
-/** Empty if speed and accuracy have the same reference. */
-function referenceNote(measured: readonly Row[]): string {
-  const keys = new Set(measured.map(({ speedUp }) => speedUp?.referenceKey));
-  const names = new Set(measured.flatMap(({ key, precision }) => (keys.has(key) ? precision.toUpperCase() : [])));
-  names.delete('FP32');
-  const isOther = names.size > 0 && measured.some(({ accuracyState }) => accuracyState === 'checked');
-  return isOther ? `speed-up over ${[...names].join(', ')}, accuracy against FP32` : '';
 }
 
 /** Columns of tables of choices, in the terminal and on the page. Empty columns are left out. */
@@ -217,8 +209,7 @@ export function tallyText(tally: Tally): string {
   const same = pairs - slower - faster;
   const times = Math.max(same, slower, faster);
   const how = times === same ? `as fast as ${b}` : `${slower > faster ? 'slower' : 'faster'} than ${b}`;
-  const caveat =
-    unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
+  const caveat = unclear === 0 ? '' : ` (${unclear} without a verdict)`;
   return `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
 }
 

@@ -27,7 +27,8 @@ type Candidate = NonNullable<Answer['winner']>;
 export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const chosen = await chosenDeployments(db, options, io);
-    const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
+    const metric = options.metric === 'p99' ? ('p99' as const) : ('median' as const);
+    const limits = { maxLatencyMs: options.maxLatency, metric, minSqnrDb: options.minSqnr ?? null };
     const models = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
     const output: SloOutput = { schemaVersion: 1, ...aboutSweeps(chosen), limits, models };
     printResult(io, options, output, (_, look) => sloText(output, chosen, look));
@@ -123,8 +124,8 @@ function answerLines(
 }
 
 function speedWords({ itemsPerS, throughputQps }: Candidate): string {
-  const items = itemsPerS === null ? 'items/s unknown: no batch is stated' : `${formatNumber(itemsPerS)} items/s`;
-  return `${items} (${formatNumber(throughputQps)} qps)`;
+  const qps = `${formatNumber(throughputQps)} qps`;
+  return itemsPerS === null ? qps : `${formatNumber(itemsPerS)} items/s (${qps})`;
 }
 
 function words(candidate: Candidate): string {

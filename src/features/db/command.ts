@@ -83,7 +83,6 @@ const pruneCommand = defineCommand({
   examples: [
     'bench db prune --keep 90d --dry-run',
     'bench db prune --keep 90d --keep-sweeps 30',
-    'bench db prune --samples-older-than 30d         # times of single queries; quantiles and artefacts stay',
     'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ],
   notes:
@@ -133,13 +132,6 @@ const rejudgeCommand = defineCommand({
 export const dbCommands = defineGroup({
   name: 'db',
   summary: 'inspect, verify, back up, merge and prune the store, and remove sweeps',
-  examples: [
-    'bench db info',
-    'bench db verify',
-    'bench db backup',
-    'bench db merge ../other-machine/bench.sqlite',
-    'bench db prune --keep 90d --dry-run',
-    'bench db rm latest --dry-run',
-  ],
+  examples: ['bench db info', 'bench db merge ../other-machine/bench.sqlite'],
   commands: [infoCommand, verifyCommand, backupCommand, mergeCommand, pruneCommand, rmCommand, rejudgeCommand],
 });

@@ -106,7 +106,7 @@ function readableOf(path: string, folder: string): string {
       mkdirSync(folder);
       const copy = join(folder, basename(path));
       copyInto(client, copy);
-      openStore(copy, migrationsFolder(), { keepsCopy: false }).close();
+      openStore(copy, migrationsFolder()).close();
       return copy;
     });
   } finally {

@@ -148,8 +148,6 @@ async function pruneOne(
   return { sweepId, startedAt, runs, sampleBytes, layerBytes, artefactBytes, sharedFolders: shared.size };
 }
 
-const SHOWN = 20;
-
 function pruneText(report: PruneOutput, look: Look): string[] {
   const { attachments, dryRun, freeBytes: free, measuredNow, sweeps, vacuumed } = report;
   if (sweeps.length + attachments.length + measuredNow === 0) return ['nothing to prune'];
@@ -172,10 +170,9 @@ function pruneText(report: PruneOutput, look: Look): string[] {
         { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
         ...kinds.map(([header, of]) => ({ header, text: (row: Row) => formatBytes(of(row)), align: 'right' as const })),
       ],
-      sweeps.slice(0, SHOWN),
+      sweeps,
       look,
     ),
-    ...(sweeps.length > SHOWN ? [`… and ${sweeps.length - SHOWN} more`] : []),
     look.style.strong(
       `${dryRun ? 'would delete' : 'deleted'} from ${count(sweeps.length, 'sweep')} and ${count(attachments.length, 'attachment')}: ${parts.join(', ')}`,
     ),

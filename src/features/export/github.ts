@@ -33,12 +33,9 @@ export function markdownText(report: ReportedSweep): string {
   const rows = rowsOf(report);
   const title = `### ${titleOf(report, rows)}`;
   const about = aboutLine(report, rows);
-  // Use the largest number of lines per section that fits.
-  for (const most of [500, 200, 100, 50, 20, 10, 3]) {
-    const text = [title, '', about, '', ...bodyLines(report, rows, most)].join('\n');
-    if (text.length <= MAX_CHARACTERS || most === 3) return text;
-  }
-  return '';
+  const textOf = (most: number) => [title, '', about, '', ...bodyLines(report, rows, most)].join('\n');
+  // The largest number of lines per section that fits.
+  return textOf([500, 100, 20].find((most) => textOf(most).length <= MAX_CHARACTERS) ?? 3);
 }
 
 function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: number): string[] {

@@ -117,13 +117,12 @@ function runTrace(db: StoreDatabase, runId: RunId) {
     { name: `queries of ${label} (${provenance})`, tracks },
     { name: means, tracks: layerTracks },
   ];
-  const lacking = tracks.length === 0 ? ['the run has no start times of single queries: only its layers'] : [];
   return {
     runId,
     facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
     groups: groups.filter((group) => group.tracks.length > 0),
     slices: tracks.reduce((sum, { slices }) => sum + slices.length, layers.length),
-    notes: [...(layers.length === 0 ? [] : (engine?.notes ?? [])), ...lacking],
+    notes: layers.length === 0 ? [] : (engine?.notes ?? []),
   };
 }
 

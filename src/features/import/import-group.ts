@@ -197,9 +197,7 @@ export class GroupImport {
     const manifest = readSweepManifest(join(folder, SWEEP_MANIFEST));
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
     const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
-    if (joins && stated === null && sweep.source === 'run') {
-      throw otherSweep(run.path, sweep, 'there is no sweep.json next to it');
-    }
+    if (joins && stated === null && sweep.source === 'run') throw otherSweep(run.path, sweep);
     if (opened !== undefined) {
       if (stated !== null) refuseOtherSweep(stated.sweep, sweep, folder);
       return;

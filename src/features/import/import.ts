@@ -7,10 +7,10 @@ import { NOTHING_STATED, readSource, type StandaloneReading } from '../../artefa
 import { ensure, UsageError, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
-import { customMetricOf, flagOf } from '../../cli/options.ts';
+import { customMetricOf } from '../../cli/options.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { outsideDriver, plugInProblem } from '../../harnesses/plug-in.ts';
-import { addDriver, findDriver, knownDrivers } from '../../harnesses/registry.ts';
+import { addDriver, knownDrivers } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
@@ -19,7 +19,6 @@ import { AHEAD_MS, GroupImport, nameSources, emptySweep } from './import-group.t
 import type { ImportContext, ImportedSweep, NamedSource } from './import-group.ts';
 import { findSweepFolders, type FoundSweep, restoreSweep, readFindings } from './restore-sweep.ts';
 import { importText } from './text.ts';
-import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
@@ -53,14 +52,10 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
       if (all.length > 0) {
-        const removed = removedFolderOf(artefactsFolder);
-        const folder = all.every((one) => isInside(removed, one.path)) ? removed : artefactsFolder;
-        return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name their folder: bench import ${shellQuote(folder)}`;
+        return `${printable(path)} contains only the artefacts of this store; to restore lost runs, name the folder in it: bench import ${shellQuote(artefactsFolder)}`;
       }
       const { as } = standalone;
-      const runs =
-        findDriver(as ?? '') === null ? '' : ` that bench imports; a matrix runs it (harness: {kind: ${as}})`;
-      return as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as}${runs}`;
+      return as === null ? nothingIn(path) : `${printable(path)} contains no results of ${as} that bench imports`;
     }
     const areFiles = found.every((source) => source.kind !== 'log' || statSync(source.path).isFile());
     ensure(areFiles, `${path}: can be read only once; save it to a file first`);
@@ -84,13 +79,12 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
     imported.push(...(await restoreOthers(context, sweeps, imported)));
     await writeFindings(store.db, artefactsFolder, readFindings(store.db, sweeps));
     for (const path of paths) await takeAttached({ db: store.db, artefactsFolder }, path);
-    mixedNotes(imported, options.sweep, store).forEach(note);
+    const changed = imported.filter(({ stored }) => stored > 0);
+    for (const { sweep } of changed) engineNotes(store.db, sweep.sweepId).forEach(note);
   };
   await usingStore(store, work);
-  optionNotes(imported, options).forEach(note);
-  const redated = imported.filter((entry) => entry.redated > 0).length;
   const output = { schemaVersion: 1 as const, sweeps: imported.map(outputOf), ...leftOutOutput(leftOut) };
-  const code = printResult(io, options, output, (shown, look) => importText(shown, store.path, redated, look));
+  const code = printResult(io, options, output, (shown, look) => importText(shown, store.path, look));
   return isWhole ? code : EXIT_CODES.incomplete;
 }
 
@@ -144,16 +138,6 @@ function outputOf({ sweep, stored, alreadyStored, outcomes, datesFrom }: Importe
   return { sweepId, name, provenance, stored, alreadyStored, outcomes, startedAt, datesFrom };
 }
 
-/** Warns about runs that do not belong together, or that stayed in another sweep. */
-function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore): string[] {
-  return imported.flatMap(({ sweep, stored, alreadyStored }) => {
-    const notes = stored > 0 ? engineNotes(db, sweep.sweepId) : [];
-    if (name === undefined || sweep.name === name || alreadyStored === 0) return notes;
-    const other = `${sweep.sweepId.slice(0, 8)} (${printable(sweep.name ?? 'no name')})`;
-    return [...notes, `${count(alreadyStored, 'run')} of these are in sweep ${other} already, and stay there`];
-  });
-}
-
 /** Restores sweeps without runs, whose cells were planned and are missing. */
 async function restoreOthers(context: ImportContext, found: readonly FoundSweep[], imported: readonly ImportedSweep[]) {
   const taken = new Set(imported.map(({ sweep }) => sweep.sweepId));
@@ -165,22 +149,6 @@ async function restoreOthers(context: ImportContext, found: readonly FoundSweep[
     others.push(emptySweep(await restoreSweep(context, each)));
   }
   return others;
-}
-
-const SETTINGS = ['branch', 'commit', 'cudaGraph', 'model', 'note', 'precision', 'shapes', 'telemetry'] as const;
-
-function optionNotes(imported: readonly ImportedSweep[], options: ImportOptions): string[] {
-  const settings = SETTINGS.filter((name) => options[name] !== undefined);
-  const stored = imported.reduce((sum, { alreadyStored }) => sum + alreadyStored, 0);
-  const dated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson')).length;
-  return [
-    settings.length > 0 &&
-      stored > 0 &&
-      `${settings.map(flagOf).join(', ')}: no effect on ${count(stored, 'run')} stored before; to correct a setting, remove the sweep (bench db rm) and import again`,
-    options.date !== undefined &&
-      dated > 0 &&
-      `--date has no effect on runs whose run.json has a start time (${count(dated, 'sweep')})`,
-  ].filter((text) => text !== false);
 }
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
@@ -262,8 +230,7 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
   const sweep = found.find(({ source }) => source === 'import');
   if (sweep !== undefined) return sweep;
-  const what = found.length === 0 ? 'sweep not found' : 'it was run here, not imported';
-  throw new UsageError(`--into ${name}: ${what}; see \`bench ls sweeps\``);
+  throw new UsageError(`--into ${name}: no imported sweep has this name; see \`bench ls sweeps\``);
 }
 
 /**

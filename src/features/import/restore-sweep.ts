@@ -76,18 +76,17 @@ export async function restoreSweep(
   return stored ?? sweep;
 }
 
-/** The error for a run that may not join a sweep: its `sweep.json` must be of the same sweep. */
-export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
-  return new UsageError(
-    `${path} has the id of sweep ${sweepId.slice(0, 8)}, which is already here, but ${why}; import it into a separate store (--db)`,
-  );
+/** The error for a run that may not join a sweep. */
+export function otherSweep(path: string, { sweepId }: Sweep): UsageError {
+  const there = `${path} has the id of sweep ${sweepId.slice(0, 8)}, which is already here`;
+  return new UsageError(`${there}, but not the same sweep.json; import it into a separate store (--db)`);
 }
 
 /** @throws UsageError when the `sweep.json` of a folder differs from the existing sweep of the same ID */
 export function refuseOtherSweep(stated: Sweep, there: Sweep, path: string): void {
   const areImports = stated.source === 'import' && there.source === 'import';
   const isSame = areImports ? stated.provenance === there.provenance : settledOf(stated) === settledOf(there);
-  if (!isSame) throw otherSweep(path, stated, 'its sweep.json differs from the stored sweep');
+  if (!isSame) throw otherSweep(path, stated);
 }
 
 function settledOf(sweep: Sweep): string {

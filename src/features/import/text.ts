@@ -12,7 +12,7 @@ type ImportedSweep = ImportOutput['sweeps'][number];
 
 const DATE_WORDS: Readonly<Record<DateSource, string>> = { runJson: 'run.json', logStamps: 'log', option: '--date' };
 
-export function importText({ sweeps }: ImportOutput, storePath: string, redated: number, look: Look): string[] {
+export function importText({ sweeps }: ImportOutput, storePath: string, look: Look): string[] {
   const stored = sweeps.reduce((sum, entry) => sum + entry.stored, 0);
   const already = sweeps.reduce((sum, entry) => sum + entry.alreadyStored, 0);
   const table = renderTable<ImportedSweep>(
@@ -33,19 +33,9 @@ export function importText({ sweeps }: ImportOutput, storePath: string, redated:
     look,
   );
   const there = already === 0 ? '' : `, ${already} already stored`;
-  const notes = dateNotes(sweeps, redated).flatMap((note) => wrapWords(note, look.columns).map(look.style.dim));
+  const kept = 'stored runs stay as they are: to change them, bench db rm SWEEP, then import again';
+  const notes = already === 0 ? [] : wrapWords(kept, look.columns).map(look.style.dim);
   return [...table, '', `${count(stored, 'run')} stored in ${printable(storePath)}${there}`, ...notes];
-}
-
-function dateNotes(sweeps: readonly ImportedSweep[], redated: number): string[] {
-  const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
-  return [
-    redated > 0 && `date of ${count(redated, 'sweep')} corrected`,
-    sweeps.some(({ datesFrom }) => datesFrom.includes('logStamps')) &&
-      'dates from logs: local time of their machine without a zone, taken as UTC',
-    undated > 0 &&
-      `${count(undated, 'sweep')} without a date, in the order of import: say when with bench import --date`,
-  ].filter((note) => note !== false);
 }
 
 const outcomes = { measured: countSchema, built: countSchema, unfit: countSchema, failed: countSchema };

@@ -4,17 +4,14 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
 import { acceptedText, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import type { SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, type Sweep, type SweepState } from '../../records/sweep.ts';
 import { sweepLockHolder } from '../../run/planned-sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
 import { cellsOfSweeps, chooseCells } from '../../selection/by-name.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { countSweeps, listSweeps, seriesOf, sweepsById, sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts';
 import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
-import { planOf } from '../../store/sweeps/sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
@@ -36,9 +33,7 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
     const numbers = cellNumbers(store.db, keys);
     const none = { measured: 0, sweeps: 0, lastAt: null, provenances: [] };
     const listed = found.map((cell) => ({ ...cell, label: cellLabel(cell), ...(numbers.get(cell.key) ?? none) }));
-    return printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
-      cellsText(output, options.filter !== undefined, look),
-    );
+    return printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, cellsText);
   });
 }
 
@@ -54,26 +49,16 @@ export function listStoredSweeps(options: NewestOptions, io: Io): Promise<ExitCo
     const numbersOf = ({ sweepId }: Sweep) => numbers.get(sweepId) ?? NO_SWEEP_NUMBERS;
     const listed = found.map((sweep) => ({ ...sweep, state: stateOf(sweep), ...numbersOf(sweep) }));
     return printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
-      sweepsText(output, countSweeps(store.db), plannedRuns(store.db, listed), look),
+      sweepsText(output, countSweeps(store.db), look),
     );
   });
 }
 
 type ListedSweep = SweepsOutput['sweeps'][number];
 
-/** Planned runs of unfinished sweeps. */
-function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<SweepId, number | undefined> {
-  const unfinished = sweeps.filter(({ state }) => state !== 'finished');
-  return new Map(
-    unfinished.map(({ sweepId }) => [sweepId, readStoredPlan(planOf(db, sweepId))?.plan.runs.length] as const),
-  );
-}
-
-function sweepsText({ sweeps }: SweepsOutput, stored: number, planned: ReturnType<typeof plannedRuns>, look: Look) {
+function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look) {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const style = () => look.style.warn;
-  const measuredText = (row: ListedSweep) =>
-    runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs });
   // Experiments are known by name rather than by matrix.
   const matrixText = ({ branch, matrix, name }: ListedSweep) =>
     printable(branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? ''));
@@ -86,7 +71,7 @@ function sweepsText({ sweeps }: SweepsOutput, stored: number, planned: ReturnTyp
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       numberColumn('cells', (row) => String(row.cells), 8),
-      textColumn('measured', measuredText, 5),
+      textColumn('measured', (row) => runsAndBuilds(withReused(row)), 5),
       numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, { style }),
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style },
     ],
@@ -97,8 +82,8 @@ function sweepsText({ sweeps }: SweepsOutput, stored: number, planned: ReturnTyp
   return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
 }
 
-function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
-  if (cells.length === 0) return [isFiltered ? 'no stored cell matches the filter' : 'no cell is stored'];
+function cellsText({ cells }: CellsOutput, look: Look): string[] {
+  if (cells.length === 0) return ['no such cell is stored'];
   const { columns, caption } = cellColumns(cells, (cell) => cell);
   const table = renderTable<CellsOutput['cells'][number]>(
     [
@@ -193,11 +178,7 @@ type ListedMachine = MachinesOutput['machines'][number];
 const DEFAULT_AGE_S = 30 * 86_400;
 
 export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, ({ db }) =>
-    printResult(io, options, machinesOf(db, options), (output, look) =>
-      machinesText(output, options.filter !== undefined, look),
-    ),
-  );
+  return withStore(options, io, ({ db }) => printResult(io, options, machinesOf(db, options), machinesText));
 }
 
 /** Machines, each one GPU of one host, with their results under the provenance of the newest sweep. */
@@ -240,10 +221,9 @@ function nameOf({ gpuUuid, host }: Environment, hosts: readonly (string | null)[
   return host !== null && isAlone ? host : [host ?? '', uuid].join(' ').trim();
 }
 
-function machinesText({ machines, provenance }: MachinesOutput, isFiltered: boolean, look: Look): string[] {
+function machinesText({ machines, provenance }: MachinesOutput, look: Look): string[] {
   if (machines.length === 0) {
-    const what = isFiltered ? 'no run that matches the filter' : 'no run';
-    return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
+    return wrapWords('no such run names its GPU and its machine: `bench run` stores both', look.columns);
   }
   const table = renderTable<ListedMachine>(
     [

@@ -24,7 +24,6 @@ import type { CellSweeps } from '../../judge/gate/fit-runs.ts';
 import type { SweepRun } from '../../judge/value-rule.ts';
 import { type DrawnCell, histogramOf } from '../../html/page-data.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
-import type { RunId } from '../../records/scalars.ts';
 import { forgeOf, originUrl } from '../../tools/git/forge.ts';
 
 export type HtmlReportOptions = Pick<
@@ -162,18 +161,8 @@ function samplesOf(db: StoreDatabase, { history, runs }: CellSweeps, marks: Draw
     marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? history.places[last] ?? 0;
   const before = history.places.findLastIndex((sweep) => sweep < change);
   const [now = [], earlier] = [last, before].map((place) =>
-    (runs[place] ?? []).slice(-SHOWN_RUNS).flatMap(({ runId }) => timesOf(db, runId)),
+    (runs[place] ?? []).slice(-SHOWN_RUNS).flatMap(({ runId }) => runSamples(db, runId)?.columns.computeMs ?? []),
   );
   const [sweep = null, earlierSweep = null] = [history.places[last], history.places[before]];
   return { sweep, before: earlierSweep, histogram: histogramOf(now, earlier) };
-}
-
-/** GPU compute times of the queries; none if the samples cannot be read. */
-function timesOf(db: StoreDatabase, runId: RunId): Float64Array | readonly [] {
-  try {
-    return runSamples(db, runId)?.columns.computeMs ?? [];
-  } catch {
-    // A blob of another program, or a damaged one. The rest of the report stays valid.
-    return [];
-  }
 }

@@ -189,9 +189,8 @@ async function reportersOf(db: StoreDatabase, sweep: Sweep, io: Io): Promise<rea
 async function rendered(name: string, reporters: readonly Reporter[], gathered: ReportedSweep): Promise<string> {
   const found = reporters.find((reporter) => reporter.name === name);
   if (found === undefined) {
-    const names = reporters.map((reporter) => printable(reporter.name)).join(', ');
     throw new UsageError(
-      `--reporter ${printable(name)}: ${names === '' ? 'the matrix of this sweep names none under reporters:, or does not lie in this folder or its repository' : `the matrix has ${names}`}`,
+      `--reporter ${printable(name)}: not under reporters: in the matrix of this sweep, which must lie in this folder or its repository`,
     );
   }
   try {

@@ -147,7 +147,6 @@ export async function startSweep(
       experiment,
       gate: confirmedBy(made.matrix.gate, options),
       leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
-      excluded: made.matrix.excluded,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
     });
     const stored = { ...begun, program: { ...begun.program, trtexecSha256: hashed?.sha256 ?? null } };

@@ -144,10 +144,8 @@ function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, all: readonly KeyedCe
   });
 }
 
-const MOST_LINES = 4;
-
 function latencyGapLines(gaps: ShownCell['latencyGaps'], { columns, style }: Look): string[] {
-  return gaps.slice(0, MOST_LINES).flatMap((gap) => {
+  return gaps.flatMap((gap) => {
     const { applicationMs, gapMs } = gap;
     const copies = gap.hasTransfers ? '' : ' without copies';
     const times = `${printable(metricOf(gap.metric).label)} ${formatMs(applicationMs)}, latency of trtexec ${formatMs(gap.trtexecMs)}${copies}`;

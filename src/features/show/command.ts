@@ -23,12 +23,10 @@ export const showCommand = defineCommand({
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show 6f1c248c              # a finding of bench check',
-    'bench show latest --map          # its times by precision and batch',
     'bench show latest --map streams,batch --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
     'bench show 1a2b3c4d --shows 2    # and the number of runs that detect a change of 2 %',
     'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',
-    'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',
     'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',
   ],
   notes:

@@ -18,7 +18,6 @@ import { type DescribedRun, shownRunText, steadinessOf } from './text.ts';
 import { type CellRow, remediedBound, sweepReport, sweepText } from '../sweep/index.ts';
 import { allCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { prunedFrom } from '../../store/prune.ts';
 import { type ShownRun, findRunsByPrefix, queryTimes, runSamples } from '../../store/runs/show-run.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
@@ -110,11 +109,8 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
 /** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */
 function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptions, io: Io): ExitCode {
   const samples = runSamples(db, runId);
-  if (samples === null) {
-    const pruned = prunedFrom(db, runId);
-    const why = pruned?.samples === true ? `: \`bench db prune\` deleted them on ${pruned.prunedAt.slice(0, 10)}` : '';
-    throw new UsageError(`run ${runId.slice(0, 8)} has no samples${why}`);
-  }
+  if (samples === null)
+    throw new UsageError(`run ${runId.slice(0, 8)} has no samples: it kept none, or they were pruned or damaged`);
   const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
   const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]] as const);
   return printResult(io, options, { schemaVersion: 1, runId, ...Object.fromEntries(columns) }, () => [
@@ -175,8 +171,7 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   const steps = isRatio ? ', in steps of the same ratio' : '';
   const ends = `░ from ${formatNumber(low)} to █ ${formatNumber(high)} ${unit}${steps}`;
   const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
-  const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
-  const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
+  const missing = values.length < cells.length ? '; ✗ without a value' : '';
   const overlapping = cells.filter((one) => one.value !== null && isOverlapping(one.cell, metric));
   const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
   const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);

@@ -63,7 +63,6 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       slurmRun: folder.path,
       gate: made.matrix.gate,
       leftOut: leftOutOf(made.matrix, plan),
-      excluded: made.matrix.excluded,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,

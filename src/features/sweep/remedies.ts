@@ -11,7 +11,6 @@ import { median } from '../../statistics/order-statistics.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { excludedCellsOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
 
@@ -26,18 +25,15 @@ const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
 export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly CellRun[]) {
   const { leftOut, planned } = matrixCellsOf(db, sweepId);
   const matrix = new Set([...planned, ...(leftOut ?? [])]);
-  const excluded = new Set(excludedCellsOf(db, sweepId));
   const known = [...findCells(db, [...matrix]).values()];
   const rates = ratesOf(known, runs);
   return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
     const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
     if (bound === null || !own || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
     const gainOf = ({ key }: KeyedCell): number => ((rates.get(key) ?? 0) / own - 1) * 100;
-    const remedy = (twins: readonly KeyedCell[], add: string | false): string[] => {
+    const remedy = (twins: readonly KeyedCell[]): string[] => {
       const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
-      const out = best === undefined && twins.find(({ key }) => excluded.has(key));
-      if (out) return [`${cellDifference(cell, out)}: under \`exclude\` in the matrix`];
-      if (best === undefined) return add === false || leftOut === null ? [] : [`not in the matrix: add ${add}`];
+      if (best === undefined) return [];
       const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
       // A cell without a result here needs something else than another run.
       if (gain <= -100 && leftOut?.has(best.key) !== true) return [];
@@ -54,8 +50,8 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly C
     ];
     const isBatch = batch > 0 && proven.advice.includes('larger batch');
     const remedies = [
-      ...(GRAPH_ADVICE.includes(proven.advice) ? remedy([graph], 'the axis `cudaGraph: [on, off]`') : []),
-      ...(isBatch ? remedy(larger(), known.length === matrix.size && `${2 * batch} to the axis \`batch\``) : []),
+      ...(GRAPH_ADVICE.includes(proven.advice) ? remedy([graph]) : []),
+      ...(isBatch ? remedy(larger()) : []),
     ];
     return remedies.length === 0 ? proven : { ...proven, remedies };
   };

@@ -47,8 +47,7 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
     const isNamed = mark.kind !== 'bound' && mark.kind !== 'environment';
     return { ...mark, text: isNamed ? `${directionWord(mark.kind, series.unit)} ${text}` : text };
   });
-  const [labels, starts] = [labelsOf(points, by), sweepStarts(points)];
-  const chart = { ...series, values: valuesOf(series), labels, marks: named, starts, height };
+  const chart = { ...series, values: valuesOf(series), labels: labelsOf(points, by), marks: named, height };
   const { legend, lines } = cellChart(chart, look);
   const { strip } = series;
   const what = strip && metricOf(strip.metric).label;
@@ -60,14 +59,6 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
     ...wrapHanging(legend.join(' · '), look.columns, 2).map(look.style.dim),
   ];
 }
-
-/** First steps of each sweep, which begin a level of their own if there are few sweeps. */
-function sweepStarts(points: readonly TrendStep[]): number[] {
-  const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));
-  return starts.length < ENOUGH_STEPS ? starts : [];
-}
-
-const ENOUGH_STEPS = 8;
 
 /** `slower: +5.3 % from 0.4780 ms, newest sweep 0.5031 ms`. */
 function changeLine(series: TrendSeries): string {

@@ -1,13 +1,13 @@
 import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
-import { ensure, UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { aboutCell } from '../../records/cell-label.ts';
-import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
@@ -50,7 +50,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   });
 }
 
-/** Series of the requested provenance, else of the newest one in the store, else of any that these cells have. */
+/** Series of the requested provenance, else of the newest one in the store. */
 async function measuredSeries(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -58,18 +58,14 @@ async function measuredSeries(
   options: TrendOptions,
   io: Io,
 ): Promise<TrendOutput> {
-  const { provenance: requested } = options;
-  const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
-  for (const provenance of candidates) {
-    const trendOf = trends(db, provenance, options, io);
-    const series: TrendSeries[] = [];
-    for (const cell of cells) series.push(await trendOf(cell));
-    const measured = series.filter(({ points }) => points.length > 0);
-    if (measured.length > 0) return { schemaVersion: 2, provenance, cells: measured };
-  }
-  const kind = requested === undefined ? '' : `${requested} `;
-  const value = options.metric === undefined ? '' : ` with ${options.metric}`;
-  throw new UsageError(`no ${kind}run of these cells${value} is stored`);
+  const { metric, provenance = newest } = options;
+  const trendOf = trends(db, provenance, options, io);
+  const series: TrendSeries[] = [];
+  for (const cell of cells) series.push(await trendOf(cell));
+  const measured = series.filter(({ points }) => points.length > 0);
+  const value = metric === undefined ? '' : ` with ${metric}`;
+  ensure(measured.length > 0, `no ${provenance} run of these cells${value} is stored; --provenance names another kind`);
+  return { schemaVersion: 2, provenance, cells: measured };
 }
 
 /** Returns the judgment of the newest sweep of a series, given any of its sweeps. Judges each series once. */

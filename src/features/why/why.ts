@@ -5,7 +5,6 @@ import { allCells } from '../../store/cells.ts';
 import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
 import type { Finding } from '../../records/finding.ts';
 import { cellLabel } from '../../records/cell-label.ts';
-import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type WhyOutput, whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -56,9 +55,6 @@ function askedSides(db: StoreDatabase, words: readonly string[], io: Io): Asked 
   if (a !== undefined && b !== undefined && c !== undefined) return { cell: a, refs: [b, c] };
   if (a !== undefined && b === undefined) {
     const finding = findingByPrefix(db, a);
-    if (finding === null && /^[0-9a-f]{8,32}$/.test(a)) {
-      throw new UsageError(`no cell and no finding ${a} is stored; \`bench check\` stores what it finds`);
-    }
     return finding === null ? { cell: a, refs: null } : sidesOfFinding(finding);
   }
   if (a !== undefined && b !== undefined && isCell(a) && isCell(b)) return { cell: null, refs: [a, b] };
@@ -105,11 +101,8 @@ async function explain(db: StoreDatabase, { cell, paths, refs }: Asked, { metric
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
     const isBase = sides.base.length === 0;
-    const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]);
-    if (reasons !== '') throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);
-    const { ref, sweeps } = isBase ? base : head;
-    const where = printable(sweeps[0]?.name ?? ref);
-    throw new UsageError(`${where}: this cell has no timed run to compare there; for profiles: bench layers --diff`);
+    const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]) || 'none is timed; for profiles: bench layers --diff';
+    throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);
   }
   const named = { base: sideOutput(base, sides.base), head: sideOutput(head, sides.head) };
   return { schemaVersion: 1 as const, ...named, ...explanation };

@@ -1,11 +1,10 @@
-import { linkSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
 import { sha256OfFileSync } from '../../files/files.ts';
-import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 
 /** Time of the newest applied migration; 0 for a foreign database. */
@@ -24,8 +23,8 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 }
 
 /**
- * Copies a store next to itself before its first pending migration. Two concurrent processes leave one copy, and an
- * existing copy stays.
+ * Copies a store next to itself before its first pending migration. The name has the hash of the content, so that two
+ * concurrent processes leave one copy, and a copy of another time stays.
  * @returns the copy; null if there is nothing to lose
  */
 export function copyBeforeMigration(client: Database.Database, path: string, migrationsFolder: string): string | null {
@@ -38,23 +37,12 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
     // Another process may have migrated the store in the meantime.
-    return readFrom(temporary, appliedMigration) === applied ? settle(temporary, path, first.tag) : null;
+    if (readFrom(temporary, appliedMigration) !== applied) return null;
+    const copy = `${path}.before-${first.tag}-${sha256OfFileSync(temporary).sha256.slice(0, 8)}`;
+    renameSync(temporary, copy);
+    return copy;
   } finally {
     rmSync(temporary, { force: true });
-  }
-}
-
-function settle(temporary: string, path: string, tag: string): string {
-  for (let number = 1; ; number += 1) {
-    const target = `${path}.before-${tag}${number === 1 ? '' : `.${number}`}`;
-    try {
-      // A complete file under its final name, so that readers never see an incomplete one.
-      linkSync(temporary, target);
-      return target;
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    }
-    if (sha256OfFileSync(target).sha256 === sha256OfFileSync(temporary).sha256) return target;
   }
 }
 

@@ -35,28 +35,20 @@ function isAllowed(path: string, mode: number, mayBeMissing = false): boolean {
  * SQLite need not make a file, which the owner of the store could not write to, and otherwise from a copy.
  * @throws StoreAccessError when no copy can be made
  */
-export function openToRead(
-  path: string,
-  timeoutMs: number = BUSY_TIMEOUT_MS,
-  mayWrite: (path: string) => boolean = mayWriteStore,
-): Database.Database {
+export function openToRead(path: string, mayWrite = mayWriteStore): Database.Database {
   if (mayWrite(path) && fullDisk(dirname(path)) === null) {
-    return checked(new Database(path, { fileMustExist: true, timeout: timeoutMs }));
+    return checked(new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   }
   try {
-    if (existsSync(`${path}-shm`)) return checked(new Database(path, { readonly: true, timeout: timeoutMs }));
+    if (existsSync(`${path}-shm`)) return checked(new Database(path, { readonly: true, timeout: BUSY_TIMEOUT_MS }));
   } catch (error) {
     if (!needsWriting(error)) throw error;
   }
   return privateCopy((copy) => copyFiles(path, copy));
 }
 
-export function readFrom<Result>(
-  path: string,
-  read: (client: Database.Database) => Result,
-  timeoutMs?: number,
-): Result {
-  const client = openToRead(path, timeoutMs);
+export function readFrom<Result>(path: string, read: (client: Database.Database) => Result): Result {
+  const client = openToRead(path);
   try {
     return read(client);
   } finally {

@@ -35,11 +35,10 @@ const MAX_IDLE_WAL_BYTES = 64 << 20;
 /**
  * Opens a store, creating or migrating it if needed.
  * @param migrationsFolder folder with drizzle's `*.sql` and `meta/_journal.json`
- * @param keepsCopy whether an older store is copied before migration
  * @throws StoreError if the file is not SQLite, belongs to another program, is newer than this program, or cannot be
  * written
  */
-export function openStore(path: string, migrationsFolder: string, { keepsCopy = true } = {}): OpenStore {
+export function openStore(path: string, migrationsFolder: string): OpenStore {
   refuseReadOnly(path);
   return withStoreErrors(path, () => {
     const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
@@ -51,7 +50,7 @@ export function openStore(path: string, migrationsFolder: string, { keepsCopy = 
       useWal(client);
       client.pragma(`journal_size_limit = ${MAX_IDLE_WAL_BYTES}`);
       const db = drizzle(client, { schema });
-      const copyBefore = migrateStore(db, path, migrationsFolder, keepsCopy);
+      const copyBefore = migrateStore(db, path, migrationsFolder);
       const file = new StoreFile(path);
       return { db, path, isReadOnly: false, copyBefore, file, close: () => client.close() };
     });
@@ -64,11 +63,7 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
 }
 
 /** Opens a store for reading. A read-only store, or one on a full disk, is not migrated; if it is older, a copy is. */
-export function openStoreToRead(
-  path: string,
-  migrationsFolder: string,
-  mayWrite: (path: string) => boolean = mayWriteStore,
-): OpenStore {
+export function openStoreToRead(path: string, migrationsFolder: string, mayWrite = mayWriteStore): OpenStore {
   refuseMissing(path);
   if (mayWrite(path) && fullDisk(dirname(path)) === null) return openStore(path, migrationsFolder);
   const stored = openUnchanged(path, migrationsFolder, mayWrite);
@@ -79,14 +74,10 @@ export function openStoreToRead(
 }
 
 /** Opens a store of this or an older version for reading, without migrating it. @throws StoreError if it is none */
-export function openUnchanged(
-  path: string,
-  migrationsFolder: string,
-  mayWrite: (path: string) => boolean = mayWriteStore,
-): Database.Database {
+export function openUnchanged(path: string, migrationsFolder: string, mayWrite = mayWriteStore): Database.Database {
   refuseMissing(path);
   return withStoreErrors(path, () => {
-    const client = openToRead(path, BUSY_TIMEOUT_MS, mayWrite);
+    const client = openToRead(path, mayWrite);
     return closedOnError(client, () => {
       refuseForeign(client, path, migrationsFolder);
       if (appliedMigration(client) > 0) return client;
@@ -105,17 +96,10 @@ function updated(client: Database.Database, path: string, migrationsFolder: stri
   }
 }
 
-const PEEK_TIMEOUT_MS = 200;
-
-/** Reads a store without creating, copying or migrating it. Null if it is missing, busy, or of another version. */
+/** Reads a store without creating or migrating it. Null if it is missing, or of another version. */
 export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
   try {
-    const client = new Database(path, { readonly: true, fileMustExist: true, timeout: PEEK_TIMEOUT_MS });
-    try {
-      return read(drizzle(client, { schema }));
-    } finally {
-      client.close();
-    }
+    return readFrom(path, (client) => read(drizzle(client, { schema })));
   } catch {
     return null;
   }
@@ -161,12 +145,12 @@ function useWal(client: Database.Database): void {
  * done.
  * @returns the copy of the store from before; null if there is none
  */
-function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string, keepsCopy: boolean): string | null {
+function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string): string | null {
   let copy: string | null = null;
   for (let attempt = 1; ; attempt += 1) {
     if (appliedMigration(db.$client) === newestMigration(migrationsFolder)) return copy;
     try {
-      if (keepsCopy) copy ??= copyBeforeMigration(db.$client, path, migrationsFolder);
+      copy ??= copyBeforeMigration(db.$client, path, migrationsFolder);
       migrate(db, { migrationsFolder });
       return copy;
     } catch (error) {

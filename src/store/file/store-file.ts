@@ -96,15 +96,13 @@ function sqliteCode(error: unknown): string | null {
   return code.startsWith('SQLITE_') ? code : null;
 }
 
-const BUSY_TIMEOUT_MS = 2000;
-
 export type StoreHealth = Readonly<ReturnType<typeof storeHealth>>;
 
 export function storeHealth(path: string, migrationsFolder: string) {
   if (!existsSync(path)) return { kind: 'none' as const, path };
   if (statSync(path).isDirectory()) return { kind: 'refused' as const, path, problem: 'is a folder' };
   try {
-    return readFrom(path, (client) => healthOf(client, path, migrationsFolder), BUSY_TIMEOUT_MS);
+    return readFrom(path, (client) => healthOf(client, path, migrationsFolder));
   } catch (error) {
     const problem = sqliteRefusal(error);
     if (problem === null) throw error;

@@ -17,7 +17,7 @@ import { hintsOf, telemetryOf } from './run-details.ts';
 export type LayerRun = ReturnType<typeof select>[number];
 
 /** Layer data with times, then without; newest first in each group. */
-function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
+function select(db: StoreDatabase, where: SQL | undefined) {
   const { runId: id, sweepId, cellKey, role, startedAt, provenance, buildId } = runs;
   const ofRun = { runId: id, sweepId, cellKey, role, startedAt, provenance, buildId };
   const rows = db
@@ -36,7 +36,6 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
     .innerJoin(sweeps, ON.sweep)
     .where(where)
     .orderBy(newestRunFirst)
-    .limit(most)
     .all();
   const ids = rows.map(({ runId }) => runId);
   const hints = hintsOf(db, ids);
@@ -44,9 +43,6 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
     .map((row) => ({ ...row, hints: hints.get(row.runId) ?? [] }))
     .toSorted((a, b) => Number(b.iterations !== null) - Number(a.iterations !== null));
 }
-
-const MOST = 200;
-const NO_LIMIT = -1;
 
 /** @param sweepIds null for any sweep */
 export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
@@ -60,7 +56,7 @@ export function layerRunsOfCells(
 ): Map<CellKey | null, LayerRun[]> {
   // `+` bypasses the index of cells, because the runs of a cell are spread over the whole file.
   const isOfCell = sql`+${isAmong(runs.cellKey, cellKeys)}`;
-  const all = select(db, and(ofSweep, isOfCell, isAmong(runs.sweepId, sweepIds)), NO_LIMIT);
+  const all = select(db, and(ofSweep, isOfCell, isAmong(runs.sweepId, sweepIds)));
   return Map.groupBy(all, ({ cellKey }) => cellKey);
 }
 

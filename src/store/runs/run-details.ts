@@ -30,10 +30,8 @@ export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null 
 
 /** Reads a blob without the query builder, which takes longer than the read itself. Null if the run has none. */
 export function blobOf({ $client }: StoreDatabase, table: 'layer_profiles' | 'samples', runId: RunId): Buffer | null {
-  const statement = $client.prepare<[string], Buffer | string>(`SELECT data FROM ${table} WHERE run_id = ?`);
-  const data = statement.pluck().get(runId) ?? null;
-  // A damaged value may be a text.
-  return typeof data === 'string' ? Buffer.from(data) : data;
+  const statement = $client.prepare<[string], Buffer>(`SELECT data FROM ${table} WHERE run_id = ?`);
+  return statement.pluck().get(runId) ?? null;
 }
 
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {

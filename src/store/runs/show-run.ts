@@ -99,9 +99,14 @@ export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly stri
   return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
 }
 
+/** Null for missing and damaged samples, on which nothing else of the run depends. */
 export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   const data = blobOf(db, 'samples', runId);
-  return data === null ? null : decodeSamples(data);
+  try {
+    return data === null ? null : decodeSamples(data);
+  } catch {
+    return null;
+  }
 }
 
 function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {
@@ -174,16 +179,7 @@ export type RunQueries = Readonly<NonNullable<ReturnType<typeof queryTimes>>>;
 export function queryTimes(db: StoreDatabase, runIds: readonly RunId[], metric: MetricId) {
   const timed = metric === 'p99Ms' ? 'latencyMs' : metric;
   if (timed !== 'gpuComputeMs' && timed !== 'latencyMs') return null;
-  const columns = runIds.flatMap((runId) => readable(db, runId)?.columns[COLUMNS[timed]] ?? []);
+  const columns = runIds.flatMap((runId) => runSamples(db, runId)?.columns[COLUMNS[timed]] ?? []);
   const kept = columns.filter(({ length }) => length > 0);
   return kept.length === 0 ? null : { metric: timed, runs: kept.length, values: kept.flatMap((own) => [...own]) };
-}
-
-/** Null for missing and damaged samples, on which nothing else of the run depends. */
-function readable(db: StoreDatabase, runId: RunId): ReturnType<typeof runSamples> {
-  try {
-    return runSamples(db, runId);
-  } catch {
-    return null;
-  }
 }

@@ -7,7 +7,7 @@ import { equalOrNull, isAmong, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
-import { newestSweepFirst, notAfter, sweepTimeSql } from './sweep-order.ts';
+import { newestSweepFirst, notAfter } from './sweep-order.ts';
 
 const ended = ne(sweeps.state, 'running');
 const isFinished = eq(sweeps.state, 'finished');
@@ -228,11 +228,4 @@ export function baselineSweep(db: StoreDatabase, name: string): string | null {
 export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
   const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
   return rows.map(({ name }) => name);
-}
-
-export function storedBranches(db: StoreDatabase): string[] {
-  const { branch } = sweeps;
-  const newestFirst = sql`max(${sql.raw(sweepTimeSql('sweeps'))}) desc`;
-  const rows = db.select({ branch }).from(sweeps).groupBy(branch).orderBy(newestFirst).all();
-  return rows.flatMap((row) => row.branch ?? []);
 }

@@ -5,7 +5,7 @@ import { sweepImports } from '../schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 /** The time of a sweep; without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
-export function sweepTimeSql(sweep: string): string {
+function sweepTimeSql(sweep: string): string {
   return `coalesce("${sweep}"."started_at", ${importedAtSql(sweep)}, '')`;
 }
 

@@ -103,11 +103,6 @@ export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] |
   return inPlan(db, sweepId, sql`'$.leftOut'`, z.array(z.string()));
 }
 
-/** Cells that `exclude` took from its matrix. */
-export function excludedCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] {
-  return inPlan(db, sweepId, sql`'$.excluded'`, z.array(z.string())) ?? [];
-}
-
 /** Whether `bench run --resume SWEEP --confirm` accepts a sweep: it was planned here and not submitted to Slurm. */
 export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
   return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([z.string(), z.null()])) !== null;

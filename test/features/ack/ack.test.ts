@@ -100,18 +100,14 @@ describe('which findings', () => {
       ['1abc', '--undo', '--owner', 'me'],
       '--undo reverts the whole acknowledgement: leave out --reason, --until and --owner',
     ],
-    [
-      ['fp9', '--reason', 'x'],
-      'fp9: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0; did you mean "fp8"?',
-    ],
-    [
-      ['1abc', 'ffff', '--reason', 'x'],
-      'ffff: finding not found; stored: 1abcdef0, 2abcdef0 fp8, 3abcdef0 fp8 vit, 6abcdef0',
-    ],
+    [['1abc', 'ffff', '--reason', 'x'], 'ffff: finding not found; see `bench ls findings`'],
     [['1abc', '--undo'], 'finding 1abcdef0 is not acknowledged'],
     [['--all', '--undo'], 'no finding is acknowledged'],
     [['1abc', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: this day is past; today is TODAY (UTC)'],
-    [['1abc', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: this date does not exist'],
+    [
+      ['1abc', '--reason', 'x', '--until', '2999-02-30'],
+      '--until 2999-02-30: neither a date (2026-12-31) nor a commit here',
+    ],
   ])('%s is wrong use', async (args, problem) => {
     const { code, stderr } = await ack(...args);
     expect([code, stderr.replace(/today is [-\d]{10}/, 'today is TODAY')]).toEqual([2, `bench: ${problem}\n`]);

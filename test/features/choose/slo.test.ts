@@ -2,10 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
-import { lookOf } from '../../../src/cli/process-io.ts';
-import { withCells } from '../../../src/terminal/cell-columns.ts';
-import { choiceTable } from '../../../src/features/choose/pareto-text.ts';
-import { choicesOf, dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
+import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
 import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
 
@@ -69,18 +66,6 @@ test('only measured timed runs count, by their median; other cells are named', (
   expect(energy).toMatchObject({ runs: 2 });
   expect(energy).toMatchObject({ perQueryMj: expect.closeTo(39.608, 3), perItemMj: expect.closeTo(39.608 / 8, 4) });
   expect(energy?.intervalPercent).toBeCloseTo((100 * 12.7062 * 0.39216) / 39.608, 2);
-});
-
-test('a note names both references where the speed-up is over FP16 and the accuracy against FP32', () => {
-  const note = (reference: 'fp16' | 'fp32', sqnrDb: number) => {
-    const fp8 = { ...deployment(choiceCell('fp8', 8), 0.5), accuracy: sqnrDb > 0 ? accuracyOf(sqnrDb) : null };
-    const measured = [deployment(choiceCell(reference, 8), 1), fp8];
-    const cells = new Map(measured.map(({ cell }) => [cell.key, cell]));
-    const rows = withCells(choicesOf(measured).flat(), cells);
-    return choiceTable(rows, new Map(), lookOf({}, {})).filter((line) => line.startsWith('speed-up over'));
-  };
-  expect(note('fp16', 30)).toEqual(['speed-up over FP16, accuracy against FP32']);
-  expect([...note('fp16', 0), ...note('fp32', 30)]).toEqual([]);
 });
 
 describe('the front', () => {

@@ -102,7 +102,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     repository.git('clone', '--quiet', '--depth', '2', `file://${repository.folder}`, clone);
     const inClone = (...args: string[]) => bench(['compare', ...args, '--db', db], { cwd: clone });
     const hint = 'this clone is shallow: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)';
-    expect(await inClone('HEAD~3')).toEqual(refusal(`(no commit here is that far before HEAD; ${hint})`));
+    expect(await inClone('HEAD~3')).toEqual(refusal(`(${hint})`));
     const sides = ['compare', commits[0]?.slice(0, 8) ?? '', 'HEAD', '--db', db];
     const { code, json } = await benchJson(OUTPUTS.compare, sides, { cwd: clone });
     expect([code, json.base.commit, json.head.commit]).toEqual([1, commits[0], commits[2]]);
@@ -142,9 +142,8 @@ describe('on a repository in which one commit made two cells slower', () => {
   test.each([
     [['nonsense'], 'neither a git revision here, nor a sweep'],
     [['baseline:none'], 'baseline not found'],
-    [['latest~9'], 'there are only 2 sweeps'],
-    [['HEAD~99'], 'neither a git revision here (no commit here is that far before HEAD), nor a sweep'],
-    [['HAED~1'], 'did you mean "HEAD~1"'],
+    [['latest~9'], 'only 2 sweeps of '],
+    [['HEAD~99'], 'neither a git revision here, nor a sweep'],
     [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a matching cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {

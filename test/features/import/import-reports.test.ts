@@ -167,8 +167,8 @@ test('a folder: with reports and logs of trtexec needs no --as', async () => {
 
 test.each([
   ['a harness that nobody knows', ['--as', 'torch-tensort'], /--as torch-tensort.*torch-tensorrt/],
-  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: sweep not found/],
-  ['a harness that is run', ['--as', 'google-benchmark'], /that bench imports; a matrix runs it/],
+  ['a sweep that is not there', ['--into', 'nowhere'], /--into nowhere: no imported sweep has this name/],
+  ['a harness that is run', ['--as', 'google-benchmark'], /no results of google-benchmark that bench imports/],
   ['two sweeps', ['--into', 'a', '--sweep', 'b'], /--sweep names a new sweep, --into an existing one/],
   ['a switch that is none', ['--cuda-graph', 'maybe'], /must be on or off/],
 ])('one clear line for: %s', async (_name, options, problem) => {

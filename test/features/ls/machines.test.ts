@@ -42,7 +42,7 @@ describe('bench ls machines', () => {
 
   test('--filter and --since choose; a filter that lets nothing through is named', async () => {
     expect((await listed('--filter', 'batch=1')).machines.map(({ measured }) => measured)).toEqual(Array(13).fill(3));
-    const line = 'no run that matches the filter names its GPU and its machine: `bench run` stores both\n';
+    const line = 'no such run names its GPU and its machine: `bench run` stores both\n';
     expect((await machines('--filter', 'batch=99')).stdout).toBe(line);
     const { machines: rows } = await listed('--since', '3d');
     expect(rows.map(({ name }) => name)).toEqual(['node9', 'node10', 'node11', 'node12']);

@@ -167,6 +167,6 @@ describe('captures', () => {
       ['false capture', 'false capture', 'true ', 'false capture'].flatMap((row) => [row, row]),
     );
     const baseline = await bench(['baseline', 'set', 'v1', newest, '--db', db]);
-    expect(baseline).toEqual(refusal('cannot be a baseline: capture'));
+    expect(baseline).toEqual(refusal('cannot be a baseline: no run that counts'));
   });
 });

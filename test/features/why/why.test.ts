@@ -140,7 +140,7 @@ describe('stored sweeps', () => {
   test.each([
     [['why', 'normal', 'level2'], 'bench: which cell? bench why CELL normal level2; see `bench ls cells`'],
     [['why', 'nothing', 'normal', 'level2'], 'bench: no cell nothing (see `bench ls cells`)'],
-    [['why', 'a40520f1'], 'bench: no cell and no finding a40520f1 is stored; `bench check` stores what it finds'],
+    [['why', 'a40520f1'], 'bench: no cell a40520f1 (see `bench ls cells`)'],
     [['layers'], 'bench: name a cell, a run, or a folder with profile.json: bench layers CELL'],
     [['layers', 'batch=8', '--diff', 'normal'], 'bench: --diff takes two sides'],
     [['layers', 'batch=8', '--at', 'normal', '--select', 'nope'], 'bench: --select nope: none of the 141 layers'],

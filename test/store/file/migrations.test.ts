@@ -1,5 +1,5 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -19,6 +19,12 @@ function filesIn(folder: string): string[] {
 
 const RUNS = 'SELECT run_id, sweep_id, environment_id, outcome FROM runs';
 
+/** The copies of a store from before a migration. */
+const copiesOf = (path: string, tag = ''): string[] =>
+  filesIn(dirname(path)).flatMap((name) =>
+    name.startsWith(`${basename(path)}.before-${tag}`) ? join(dirname(path), name) : [],
+  );
+
 const OLDER = TAGS.map((tag, migrations) => ({ tag, migrations })).slice(1);
 
 describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
@@ -26,13 +32,16 @@ describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
     const path = oldStore(migrations);
     const runs = queryStore(path, RUNS);
     const first = await bench(['ls', 'sweeps', '--db', path]);
-    const stderr = `note: bench migrated the store; a copy of the old one is ${path}.before-${tag}\n`;
-    expect(first).toMatchObject({ code: 0, stderr });
+    const [copy = ''] = copiesOf(path, tag);
+    expect(first).toMatchObject({
+      code: 0,
+      stderr: `note: bench migrated the store; a copy of the old one is ${copy}\n`,
+    });
     expect([first.stdout, queryStore(path, RUNS)]).toEqual([expect.stringContaining('aaaaaaaa'), runs]);
     const applied = 'SELECT count(*) AS n FROM __drizzle_migrations';
     expect(queryStore(path, applied)).toEqual([{ n: TAGS.length }]);
-    expect(queryStore(`${path}.before-${tag}`, RUNS)).toEqual(runs);
-    expect(queryStore(`${path}.before-${tag}`, applied)).toEqual([{ n: migrations }]);
+    expect(queryStore(copy, RUNS)).toEqual(runs);
+    expect(queryStore(copy, applied)).toEqual([{ n: migrations }]);
     const verified = await bench(['db', 'verify', '--db', path]);
     expect([verified.code, verified.stderr]).toEqual([0, '']);
   });
@@ -106,20 +115,22 @@ test('four processes that bring a store up to date leave one copy of it', async 
   const path = oldStore(1);
   const ended = await Promise.all(Array.from({ length: 4 }, () => benchProcess(['ls', 'sweeps', '--db', path])));
   expect(ended.map(({ code }) => code)).toEqual(ended.map(() => 0));
-  expect(filesIn(dirname(path))).toEqual(['bench.sqlite', `bench.sqlite.before-${TAGS[1]}`]);
-  expect(queryStore(`${path}.before-${TAGS[1]}`, RUNS)).toHaveLength(1);
+  const [copy = ''] = copiesOf(path, TAGS[1]);
+  expect(filesIn(dirname(path))).toEqual(['bench.sqlite', basename(copy)]);
+  expect(queryStore(copy, RUNS)).toHaveLength(1);
 }, 60_000);
 
 test('a copy of another time is not overwritten, and an empty store leaves none', async () => {
   const path = oldStore(2);
-  writeFileSync(`${path}.before-${TAGS[2]}`, 'of another time');
+  const other = `${path}.before-${TAGS[2]}-00000000`;
+  writeFileSync(other, 'of another time');
   await bench(['ls', 'sweeps', '--db', path]);
-  expect(readFileSync(`${path}.before-${TAGS[2]}`, 'utf8')).toBe('of another time');
-  expect(queryStore(`${path}.before-${TAGS[2]}.2`, RUNS)).toHaveLength(1);
+  expect(readFileSync(other, 'utf8')).toBe('of another time');
+  expect(queryStore(copiesOf(path, TAGS[2]).find((copy) => copy !== other) ?? '', RUNS)).toHaveLength(1);
   const empty = oldStore(2);
   change(empty, 'DELETE FROM runs; DELETE FROM sweeps');
   await bench(['ls', 'sweeps', '--db', empty]);
-  expect(existsSync(`${empty}.before-${TAGS[2]}`)).toBe(false);
+  expect(copiesOf(empty, TAGS[2])).toEqual([]);
 });
 
 describe('a store of a newer bench, and a database of another program', () => {

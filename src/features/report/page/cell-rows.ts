@@ -1,4 +1,4 @@
-import { type Markup, markup, shortened, withOptions } from '../../../html/markup.ts';
+import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
 import { scalePercent, sparkline } from '../../../terminal/charts/sparkline.ts';
@@ -134,7 +134,7 @@ export function factsOf(finding: CheckedFinding, page: PageModel): Fact[] {
   const { owner } = finding;
   return [
     ...firstBadFact(finding, edges.first, page),
-    ...causes.map(([term, says]) => [capitalized(term), withOptions(shortened(says, 300))] as const),
+    ...causes.map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ').replaceAll(' … ', ' to ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];

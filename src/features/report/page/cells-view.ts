@@ -1,6 +1,5 @@
 import { metricOf } from '../../../records/metric.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
 import { insideTimes } from '../../export/index.ts';
@@ -88,19 +87,14 @@ function intervalOf({ ciPercent, reasons }: Row): string | null {
   return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
 }
 
-const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
-
 function levelOf({ before, report: { metric } }: Row): string | null {
   return before === null ? null : `${formatNumber(before)} ${metricOf(metric).unit}`;
 }
 
-/** The newest value, or why the measured values do not count. */
-function valueOf({ now, report }: Row): Markup | string {
+/** The newest value, or why runs do not count. */
+function valueOf({ now, report }: Row): string {
   if (now !== null) return `${formatNumber(now)} ${metricOf(report.metric).unit}`;
-  const reasons = [...new Set(report.leftOut.map(({ reason }) => reason))].filter((reason) =>
-    INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
-  );
-  return markup`–${reasons.map((reason) => markup` <span class="slower">✗ ${reason}</span>`)}`;
+  return shortened(`– ${[...new Set(report.leftOut.map(({ reason }) => reason))].join(', ')}`.trim());
 }
 
 /** A finding with its change, unless the row shows that change. */

@@ -3,7 +3,7 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent, overlapNote } from '../../../terminal/numbers.ts';
-import { cellLabel } from '../../../records/cell-label.ts';
+import { byNumber, cellLabel } from '../../../records/cell-label.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
 import { type PageModel, type Row, cellLink, factList, isChange } from './cell-rows.ts';
 
@@ -29,10 +29,6 @@ export function matrixView({ rows, words }: PageModel): Markup {
 <h2 id="matrix-title">Matrix</h2>
 ${htmlTable('The newest value of each cell, and its change.', columns, lines)}
 </section>`;
-}
-
-function byNumber(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
 }
 
 function square(row: Row): Markup {
