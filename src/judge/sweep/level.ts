@@ -1,67 +1,46 @@
-import { at, middleOfThree } from '../../statistics/order-statistics.ts';
+import { middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/** More than the longest window. */
-const KEPT = 32;
-
-/** The mean of the sweeps of a level, its newest values, and sums for a line. */
+/** The sweeps of a level. */
 export class Level {
   readonly first: number;
-  count = 0;
-  mean = 0;
-  startMean = 0;
-  referenceMean = 0;
-  readonly #origin: number;
-  readonly #values = new Float64Array(KEPT);
-  readonly #places = new Float64Array(KEPT);
-  readonly #means = new Float64Array(KEPT);
-  #sumT = 0;
-  #sumY = 0;
-  #sumTT = 0;
-  #sumTY = 0;
-  #sumYY = 0;
+  readonly #places: number[] = [];
+  readonly #values: number[] = [];
+  /** Mean of the sweeps before each index. */
+  readonly #means = [0];
 
   constructor(place: number, value: number) {
     this.first = place;
-    this.#origin = value;
     this.add(place, value);
   }
 
+  get count(): number {
+    return this.#values.length;
+  }
+
+  get mean(): number {
+    return this.meanBefore(0);
+  }
+
+  get referenceMean(): number {
+    return this.meanOfFirst(RULES.referenceSweeps);
+  }
+
+  meanOfFirst(sweeps: number): number {
+    return this.#means[Math.min(sweeps, this.count)] ?? 0;
+  }
+
   add(place: number, value: number): void {
-    const slot = this.count % KEPT;
-    this.#places[slot] = place;
-    this.#values[slot] = value;
-    this.#means[slot] = this.mean;
-    this.#sum(place, value, 1);
-    this.mean += (value - this.mean) / this.count;
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-    if (this.count <= 3) this.startMean = this.mean;
+    const { mean } = this;
+    this.#places.push(place);
+    this.#values.push(value);
+    this.#means.push(mean + (value - mean) / this.count);
   }
 
   /** Takes the newest sweeps back, which belong to another level. */
   drop(sweeps: number): void {
-    this.mean = this.meanBefore(sweeps);
-    for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-    if (this.count <= 3) this.startMean = this.mean;
-  }
-
-  #sum(place: number, value: number, sign: 1 | -1): void {
-    const t = sign * (place - this.first);
-    const y = value - this.#origin;
-    this.count += sign;
-    this.#sumT += t;
-    this.#sumY += sign * y;
-    this.#sumTT += t * (place - this.first);
-    this.#sumTY += t * y;
-    this.#sumYY += sign * y * y;
-  }
-
-  /** Adds the newest sweeps of a level that turned out to be the same as this one. */
-  follow(level: Level): void {
-    for (let back = Math.min(level.count, RULES.longestWindow); back > 0; back -= 1)
-      this.add(level.placeAt(back), level.valueAt(back));
+    for (const list of [this.#places, this.#values, this.#means]) list.length -= sweeps;
   }
 
   newest(sweeps: number): Level {
@@ -71,11 +50,11 @@ export class Level {
   }
 
   valueAt(back: number): number {
-    return at(this.#values, (this.count - back) % KEPT);
+    return this.#values[this.count - back] ?? Number.NaN;
   }
 
   placeAt(back: number): number {
-    return at(this.#places, (this.count - back) % KEPT);
+    return this.#places[this.count - back] ?? Number.NaN;
   }
 
   get newestMiddle(): number {
@@ -83,7 +62,7 @@ export class Level {
   }
 
   meanBefore(sweeps: number): number {
-    return at(this.#means, (this.count - sweeps) % KEPT);
+    return this.#means[this.count - sweeps] ?? Number.NaN;
   }
 
   /** Difference of the mean of the newest `sweeps` from the mean before them. */
@@ -107,15 +86,6 @@ export class Level {
     return best;
   }
 
-  /** Whether no sweep is nearer to the mean of the other side of a step before the newest `window` sweeps. */
-  isApart(window: number): boolean {
-    const change = this.meanOfNewest(window);
-    const middle = this.meanBefore(window) + change / 2;
-    for (let back = this.count; back > 0; back -= 1)
-      if (this.valueAt(back) - middle > 0 !== (back > window ? change < 0 : change > 0)) return false;
-    return true;
-  }
-
   /** Residuals, each from the mean of the sweeps before it, and the scale of their variance, around a step. */
   *residuals(window: number): Generator<[number, number]> {
     let mean = 0;
@@ -129,18 +99,16 @@ export class Level {
     }
   }
 
-  /** Differences of neighboring sweeps beyond a slope, and the scale of their variance. */
-  *steps(slope: number): Generator<[number, number]> {
-    for (let back = this.count - 1; back > 0; back -= 1)
-      yield [this.valueAt(back) - this.valueAt(back + 1) - slope * (this.placeAt(back) - this.placeAt(back + 1)), 2];
-  }
-
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
-  line(): { slope: number; rest: number; places: number } {
-    const n = this.count;
-    const places = this.#sumTT - (this.#sumT * this.#sumT) / n;
-    const both = this.#sumTY - (this.#sumT * this.#sumY) / n;
-    const values = this.#sumYY - (this.#sumY * this.#sumY) / n;
+  line() {
+    let [middle, places, both, values] = [0, 0, 0, 0];
+    for (let back = this.count; back > 0; back -= 1) middle += this.placeAt(back) / this.count;
+    for (let back = this.count; back > 0; back -= 1) {
+      const [t, y] = [this.placeAt(back) - middle, this.valueAt(back) - this.mean];
+      places += t * t;
+      both += t * y;
+      values += y * y;
+    }
     return { slope: both / places, rest: Math.max(0, values - (both * both) / places), places };
   }
 }
@@ -152,9 +120,9 @@ export class KnownLevels {
   readonly #noise: CellNoise;
   /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
-  /** Number of distant sweeps that returned, and the largest change among them, by direction. */
-  readonly #down = { count: 0, least: Infinity, largest: 0 };
-  readonly #up = { count: 0, least: Infinity, largest: 0 };
+  /** Number of distant sweeps that returned, and the largest change among them. */
+  #returned = 0;
+  #largest = 0;
 
   constructor(noise: CellNoise, allowed: number) {
     this.#noise = noise;
@@ -187,23 +155,16 @@ export class KnownLevels {
     const level = this.#nearOrNew(log);
     level.visits += 1;
     level.longest = Math.max(level.longest, sweeps);
-    const side = off > 0 ? this.#up : this.#down;
     if (off === 0 || sweeps >= RULES.lastingSweeps) return;
-    side.count += 1;
-    side.least = Math.min(side.least, Math.abs(off));
-    side.largest = Math.max(side.largest, Math.abs(off));
+    this.#returned += 1;
+    this.#largest = Math.max(this.#largest, Math.abs(off));
   }
 
   /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
-    const { count, least, largest } = off > 0 ? this.#up : this.#down;
-    const isUsual =
-      off !== 0 &&
-      count >= this.#allowed &&
-      Math.abs(off) < RULES.knownSize * largest &&
-      Math.abs(off) * RULES.knownSize > least;
+    const isUsual = off !== 0 && this.#returned >= this.#allowed && Math.abs(off) < RULES.knownSize * this.#largest;
     return isUsual ? RULES.knownRun : 1;
   }
 
