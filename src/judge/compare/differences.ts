@@ -4,16 +4,18 @@ import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
+/** In the order of outputs: what explains a change of numbers best is first. */
 export const ENVIRONMENT_FIELDS = [
+  ['clockPolicy', 'clocks', ''],
+  ['tensorrt', 'TensorRT', ''],
+  ['tensorrtLibrary', 'TensorRT library', ''],
+  ['driver', 'driver', ''],
+  ['cuda', 'CUDA', ''],
+  ['host', 'host', ''],
   ['gpuName', 'GPU', ''],
   ['gpuUuid', 'GPU UUID', ''],
   ['computeCapability', 'compute capability', ''],
   ['gpuMemoryMib', 'GPU memory', ' MiB'],
-  ['driver', 'driver', ''],
-  ['cuda', 'CUDA', ''],
-  ['tensorrt', 'TensorRT', ''],
-  ['tensorrtLibrary', 'TensorRT library', ''],
-  ['clockPolicy', 'clocks', ''],
   ['maxSmClockMhz', 'highest SM clock', ' MHz'],
   ['powerLimitW', 'power limit', ' W'],
   ['ecc', 'ECC', ''],
@@ -23,7 +25,6 @@ export const ENVIRONMENT_FIELDS = [
   ['driverModel', 'driver model', ''],
   ['vbios', 'VBIOS', ''],
   ['pcieMax', 'PCIe', ''],
-  ['host', 'host', ''],
   ['cpu', 'CPU', ''],
   ['cpuGovernor', 'CPU governor', ''],
   ['numaNode', 'NUMA node of the GPU', ''],
@@ -32,20 +33,15 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-/** Fields that come before the others, the first one last. */
-const FIRST: readonly string[] = ['host', 'cuda', 'driver', 'tensorrtLibrary', 'tensorrt', 'clockPolicy'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
-const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
-  ([a], [b]) => FIRST.indexOf(b) - FIRST.indexOf(a),
-);
 
 /** Known differences between two machines in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
-  return DIFFERING_FIELDS.flatMap(([field, name, unit]) =>
-    before[field] !== after[field] && before[field] !== null && after[field] !== null
-      ? [`${field === 'gpuUuid' ? 'GPU' : name} ${before[field]}${unit} → ${after[field]}${unit}`]
-      : [],
-  );
+  return ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
+    const [was, is] = [before[field], after[field]];
+    if (was === is || was === null || is === null || OF_GPU_NAME.includes(field)) return [];
+    return [`${field === 'gpuUuid' ? 'GPU' : name} ${was}${unit} → ${is}${unit}`];
+  });
 }
 
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {

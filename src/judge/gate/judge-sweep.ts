@@ -24,7 +24,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     (change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric),
   );
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
-  const findings = withEarlierIds([...reduced, ...limitFindings(evidence)], facts);
+  const findings = withEarlierIds([...reduced, ...limitFindings(facts)], facts);
   const mains = cells.flatMap(({ cell, metrics: [main] }) =>
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
