@@ -111,10 +111,9 @@ const LEAST_GRAPH_GAIN = 1;
 
 export function withGraphGain(bound: CellBound, gainPercent: number): CellBound {
   if (gainPercent >= LEAST_GRAPH_GAIN) return bound;
-  if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };
-  return GRAPH_ADVICE.includes(bound.advice)
-    ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' }
-    : bound;
+  if (!GRAPH_ADVICE.includes(bound.advice)) return bound;
+  const advice = bound.by === 'compute' ? BOUND_ADVICE.compute : 'use a larger batch: a CUDA graph gains nothing here';
+  return { ...bound, advice };
 }
 
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {

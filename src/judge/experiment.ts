@@ -54,9 +54,7 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
     const own = sides.filter(({ cellKey }) => keys.includes(cellKey) && ratios.has(cellKey));
     const ownRatios = own.flatMap(({ cellKey }) => ratios.get(cellKey) ?? []);
     const mean = geometricMean(ownRatios, NO_SHARED_NOISE);
-    if (mean === null) {
-      return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
-    }
+    if (mean === null) return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
     const { changePercent: gainPercent, ciPercent } = mean;
     const [low, high] = ciPercent ?? [-Infinity, Infinity];
     const noise = own.flatMap(({ cellKey }) => noises.get(cellKey) ?? []);

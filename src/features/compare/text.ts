@@ -103,7 +103,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const change = numberColumn<ShownCell>('change', ({ changePercent }) => formatPercent(changePercent), 0, {
     style: (cell) => changeStyle(cell.verdict, style),
   });
-  return cellTable<ShownCell>(
+  const table = cellTable<ShownCell>(
     cells,
     [
       ...sideColumns(cells, ['base', 'head'], ({ base, head }) => [base, head], change),
@@ -114,6 +114,8 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
     look,
     { before: [verdict] },
   );
+  const hasChange = cells.some(({ changePercent }) => changePercent !== null);
+  return [...table, ...(hasChange ? [style.dim('change: change of the mean of the runs')] : [])];
 }
 
 function detectableText({ verdict, mdePercent }: ComparedCell): string {

@@ -49,7 +49,7 @@ function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweep
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every((changes) =>
-    changes.some((other) => Math.abs(other.place - place) <= ALERTING.moveSweeps),
+    changes.some((other) => other.place === place),
   );
 }
 

@@ -117,8 +117,6 @@ export const ALERTING = {
   freshSweeps: 6,
   oldLooks: 6,
   sameSweeps: 3,
-  /** A change point may move by this many sweeps from one look to the next. */
-  moveSweeps: 1,
 } as const;
 
 /** Number of sweeps of a series from which its noise is taken. */

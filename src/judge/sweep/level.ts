@@ -113,7 +113,7 @@ export class Level {
   }
 }
 
-type KnownLevel = { log: number; visits: number; reports: number; longest: number };
+type KnownLevel = { log: number; reports: number; longest: number };
 
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
@@ -134,15 +134,12 @@ export class KnownLevels {
   }
 
   #near(log: number): KnownLevel | undefined {
-    const tolerance = this.#tolerance;
-    return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);
+    return this.#levels.find((level) => Math.abs(level.log - log) <= this.#tolerance);
   }
 
   #nearOrNew(log: number): KnownLevel {
-    const known = this.#near(log);
-    if (known !== undefined) return known;
-    const level = { log, visits: 0, reports: 0, longest: 0 };
-    this.#levels.push(level);
+    const level = this.#near(log) ?? { log, reports: 0, longest: 0 };
+    if (!this.#levels.includes(level)) this.#levels.push(level);
     return level;
   }
 
@@ -153,7 +150,6 @@ export class KnownLevels {
   /** Records the end of a visit of this many sweeps. */
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
-    level.visits += 1;
     level.longest = Math.max(level.longest, sweeps);
     if (off === 0 || sweeps >= RULES.lastingSweeps) return;
     this.#returned += 1;
@@ -174,9 +170,8 @@ export class KnownLevels {
 
   /** The known level other than the one at `log`. */
   second(log: number): number | null {
-    const tolerance = this.#tolerance;
     const isOther = (level: KnownLevel): boolean =>
-      level.reports >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance;
+      level.reports >= this.#allowed && Math.abs(level.log - log) > this.#tolerance;
     return this.#levels.find(isOther)?.log ?? null;
   }
 }
