@@ -52,13 +52,13 @@ export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): Met
   const only = (own: ReadonlySet<string>): KeyedCell[] =>
     cells.filter(({ key }) => own.has(key) && !(inBase.has(key) && inHead.has(key)));
   const byWorkload = Map.groupBy(only(inHead), workloadOf);
-  const harnessOf = ({ harness }: Cell): string => canonicalJson(harness ?? null);
   return only(inBase).flatMap((cell): MethodPair[] => {
     const free = byWorkload.get(workloadOf(cell)) ?? [];
-    const others = free.filter((other) => harnessOf(other) !== harnessOf(cell));
-    const [head] = others.toSorted((a, b) => likeness(cell, b) - likeness(cell, a));
-    if (head !== undefined) free.splice(free.indexOf(head), 1);
-    return head === undefined ? [] : [{ base: cell, head }];
+    const others = free.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
+    const [likest] = others.toSorted((a, b) => likeness(cell, b) - likeness(cell, a));
+    if (likest === undefined) return [];
+    free.splice(free.indexOf(likest), 1);
+    return [{ base: cell, head: likest }];
   });
 }
 

@@ -152,7 +152,8 @@ function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
   const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());
   const texts = [...byHead.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
-    const where = others.length === 0 ? printable(first.label) : count(others.length + 1, 'cell');
+    const isNamed = others.length === 0 && cells.length > 1;
+    const where = isNamed ? printable(first.label) : count(others.length + 1, 'cell');
     return `${printable(reasonWords(first.reason))} (${where})`;
   });
   return firstOf(texts, MAX_REASONS, 'more reasons', look.style.dim, look);

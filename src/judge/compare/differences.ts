@@ -4,18 +4,16 @@ import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
-/** In the order of outputs: what explains a change of numbers best is first. */
 export const ENVIRONMENT_FIELDS = [
-  ['clockPolicy', 'clocks', ''],
-  ['tensorrt', 'TensorRT', ''],
-  ['tensorrtLibrary', 'TensorRT library', ''],
-  ['driver', 'driver', ''],
-  ['cuda', 'CUDA', ''],
-  ['host', 'host', ''],
   ['gpuName', 'GPU', ''],
   ['gpuUuid', 'GPU UUID', ''],
   ['computeCapability', 'compute capability', ''],
   ['gpuMemoryMib', 'GPU memory', ' MiB'],
+  ['driver', 'driver', ''],
+  ['cuda', 'CUDA', ''],
+  ['tensorrt', 'TensorRT', ''],
+  ['tensorrtLibrary', 'TensorRT library', ''],
+  ['clockPolicy', 'clocks', ''],
   ['maxSmClockMhz', 'highest SM clock', ' MHz'],
   ['powerLimitW', 'power limit', ' W'],
   ['ecc', 'ECC', ''],
@@ -25,6 +23,7 @@ export const ENVIRONMENT_FIELDS = [
   ['driverModel', 'driver model', ''],
   ['vbios', 'VBIOS', ''],
   ['pcieMax', 'PCIe', ''],
+  ['host', 'host', ''],
   ['cpu', 'CPU', ''],
   ['cpuGovernor', 'CPU governor', ''],
   ['numaNode', 'NUMA node of the GPU', ''],

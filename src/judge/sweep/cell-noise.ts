@@ -180,7 +180,7 @@ export class CellNoise {
 
 /** P(|T| > x) of Student's t with 5 degrees of freedom scaled to variance 1. @see scipy.stats.t.sf(x * sqrt(5 / 3), 5) * 2 */
 export function heavyTail(x: number): number {
-  const cosine = 1 / Math.sqrt(1 + (x * x) / 3);
-  const sine = (x / Math.sqrt(3)) * cosine;
-  return Math.max(1e-12, 1 - (2 / Math.PI) * (Math.asin(sine) + sine * (cosine + (2 / 3) * cosine ** 3)));
+  const angle = Math.atan(x / Math.sqrt(3));
+  const cosine = Math.cos(angle);
+  return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }

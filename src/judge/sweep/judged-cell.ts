@@ -180,6 +180,7 @@ export class JudgedCell {
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
       this.#driftReported = home.meanOfFirst(3);
       if (this.#isDrifting && home.count <= RULES.referenceSweeps) {
+        if (home.count === this.#sweeps) noise.replaceBy(noise.given(home.steps(slope)));
         this.home = home.newest(5);
         home.drop(home.count - 3);
       }
@@ -200,7 +201,7 @@ export class JudgedCell {
     const mean = level.meanOfNewest(window);
     const scale = 1 / window + 1 / (level.count - window);
     // In a young cell the learned noise contains the step itself. A first sweep alone may have been slow by accident.
-    const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow;
+    const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow && level.isApart(window);
     const around = isYoung && (mean > 0 || level.count - window > 1) ? noise.given(level.residuals(window)) : null;
     // The posterior is computed for a likely step alone.
     if (around === null && Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) return null;

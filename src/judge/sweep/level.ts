@@ -86,6 +86,15 @@ export class Level {
     return best;
   }
 
+  /** Whether no sweep is nearer to the mean of the other side of a step before the newest `window` sweeps. */
+  isApart(window: number): boolean {
+    const change = this.meanOfNewest(window);
+    const middle = this.meanBefore(window) + change / 2;
+    return this.#values.every(
+      (value, index) => value > middle === (index < this.count - window ? change < 0 : change > 0),
+    );
+  }
+
   /** Residuals, each from the mean of the sweeps before it, and the scale of their variance, around a step. */
   *residuals(window: number): Generator<[number, number]> {
     let mean = 0;
@@ -97,6 +106,12 @@ export class Level {
       count += 1;
       mean = count === 1 ? this.valueAt(back) : mean + residual / count;
     }
+  }
+
+  /** Differences of neighboring sweeps beyond a slope, and the scale of their variance. */
+  *steps(slope: number): Generator<[number, number]> {
+    for (let back = this.count - 1; back > 0; back -= 1)
+      yield [this.valueAt(back) - this.valueAt(back + 1) - slope * (this.placeAt(back) - this.placeAt(back + 1)), 2];
   }
 
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
@@ -120,9 +135,9 @@ export class KnownLevels {
   readonly #noise: CellNoise;
   /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
-  /** Number of distant sweeps that returned, and the largest change among them. */
-  #returned = 0;
-  #largest = 0;
+  /** Sizes of the changes of distant sweeps that returned, by direction. */
+  readonly #down: number[] = [];
+  readonly #up: number[] = [];
 
   constructor(noise: CellNoise, allowed: number) {
     this.#noise = noise;
@@ -151,17 +166,16 @@ export class KnownLevels {
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
     level.longest = Math.max(level.longest, sweeps);
-    if (off === 0 || sweeps >= RULES.lastingSweeps) return;
-    this.#returned += 1;
-    this.#largest = Math.max(this.#largest, Math.abs(off));
+    if (off !== 0 && sweeps < RULES.lastingSweeps) (off > 0 ? this.#up : this.#down).push(Math.abs(off));
   }
 
   /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
-    const isUsual = off !== 0 && this.#returned >= this.#allowed && Math.abs(off) < RULES.knownSize * this.#largest;
-    return isUsual ? RULES.knownRun : 1;
+    const [sizes, size] = [off > 0 ? this.#up : this.#down, Math.abs(off)];
+    const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
+    return off !== 0 && sizes.length >= this.#allowed && isUsual ? RULES.knownRun : 1;
   }
 
   hasLasted(log: number): boolean {

@@ -44,7 +44,7 @@ test.each([
   const small = cells.filter(({ verdict }) => verdict === 'same').map(({ label }) => label);
   const why = 'a change below the smallest one that counts (--min-change, or minChange of the matrix)';
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-    `${why} (${small.length === 1 ? small.join('') : `${small.length} cells`})`,
+    `${why} (${small.length === 1 && cells.length > 1 ? small.join('') : `${small.length} cell${small.length === 1 ? '' : 's'}`})`,
   );
   const judged = (await jsonOf(OUTPUTS.check, ['check', ...args], { cwd })).series[0]?.cells ?? [];
   const [expected, found] = [cells, judged].map((all) => new Map(all.map(({ key, verdict }) => [key, verdict])));
