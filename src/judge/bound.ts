@@ -46,20 +46,9 @@ export function boundOfRead({ derived, flags, log: { device, measurement, option
 
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
-  if (!was || !is) return [];
-  if (was === is) return enqueueReasons(medianIn(base, 'enqueueRatio'), medianIn(head, 'enqueueRatio'));
+  if (!was || !is || was === is) return [];
   const own = head.filter(({ boundBy }) => boundBy === is);
   return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
-}
-
-/** Smallest change of the ratio that is a turn, so that noise at a limit is none. */
-const LEAST_TURN = 0.05;
-
-function enqueueReasons(was: number | null, is: number | null): string[] {
-  if (was === null || is === null || enqueueClass(was) === enqueueClass(is) || Math.abs(is - was) < LEAST_TURN)
-    return [];
-  const ratios = `enqueue takes ${is.toFixed(2)} times the GPU time, before ${was.toFixed(2)}`;
-  return [`enqueue time now ${enqueueClass(is)}, before ${enqueueClass(was)}: ${ratios}`];
 }
 
 export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
@@ -122,10 +111,9 @@ const LEAST_GRAPH_GAIN = 1;
 
 export function withGraphGain(bound: CellBound, gainPercent: number): CellBound {
   if (gainPercent >= LEAST_GRAPH_GAIN) return bound;
-  if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };
-  return GRAPH_ADVICE.includes(bound.advice)
-    ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' }
-    : bound;
+  if (!GRAPH_ADVICE.includes(bound.advice)) return bound;
+  const advice = bound.by === 'compute' ? BOUND_ADVICE.compute : 'use a larger batch: a CUDA graph gains nothing here';
+  return { ...bound, advice };
 }
 
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {

@@ -7,8 +7,7 @@ import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
-import { failureSentences } from '../records/outcome.ts';
-import { fitSide } from './compare/assemble-sides.ts';
+import { isTimed, sideOf } from './compare/assemble-sides.ts';
 import { cellComparisonSchema, singleRunReason } from '../records/verdict.ts';
 import { detectableErrors, moreRunsUntil } from './run-noise.ts';
 import { valueRule } from './value-rule.ts';
@@ -55,9 +54,7 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
     const own = sides.filter(({ cellKey }) => keys.includes(cellKey) && ratios.has(cellKey));
     const ownRatios = own.flatMap(({ cellKey }) => ratios.get(cellKey) ?? []);
     const mean = geometricMean(ownRatios, NO_SHARED_NOISE);
-    if (mean === null) {
-      return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
-    }
+    if (mean === null) return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
     const { changePercent: gainPercent, ciPercent } = mean;
     const [low, high] = ciPercent ?? [-Infinity, Infinity];
     const noise = own.flatMap(({ cellKey }) => noises.get(cellKey) ?? []);
@@ -82,27 +79,16 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
   };
 }
 
-/** The runs of A and B of one cell, and those that do not count. */
+/** The runs of A and B of one cell, and those that do not count. Both sides are of one sweep and machine. */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly CellRun[]) {
   const metric = gateMetric(requested, cell);
-  const [a, b] = [sideOf('A', cell.key, metric, runs), sideOf('B', bKey, metric, runs)];
-  const valueOf = valueRule([...a.kept, ...b.kept], metric);
-  const sides: TwoSides = {
-    cellKey: cell.key,
-    base: a.kept.flatMap((run) => valueOf(run) ?? []),
-    head: b.kept.flatMap((run) => valueOf(run) ?? []),
-    betterIs: metricOf(metric).betterIs,
-    systematicError: Math.hypot(a.systematicError, b.systematicError),
-  };
-  return { metric, sides, reasons: [...a.reasons, ...b.reasons] };
-}
-
-function sideOf(name: string, cellKey: CellKey, metric: MetricId, runs: readonly CellRun[]) {
-  const timed = runs
-    .filter((run) => run.cellKey === cellKey && run.role === 'timed')
-    .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
-  const { systematicError, kept, leftOut } = fitSide(timed, metric, null);
-  const lost = failureSentences(timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'));
-  const problems = [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)];
-  return { systematicError, kept, reasons: problems.map((problem) => `${name}: ${problem}`) };
+  // The marks of B exclude it elsewhere.
+  const unmarked = runs.map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
+  const [ofA, ofB] = [cell.key, bKey].map((key) => unmarked.filter((run) => run.cellKey === key && isTimed(run)));
+  const valueOf = valueRule([...(ofA ?? []), ...(ofB ?? [])], metric);
+  const [a, b] = [sideOf('A', ofA ?? [], metric, valueOf), sideOf('B', ofB ?? [], metric, valueOf)];
+  const systematicError = Math.hypot(a.systematicError, b.systematicError);
+  const { betterIs } = metricOf(metric);
+  const sides: TwoSides = { cellKey: cell.key, base: a.values, head: b.values, betterIs, systematicError };
+  return { metric, sides, reasons: [a, b].flatMap(({ failures, notes }) => [...notes, ...failures]) };
 }

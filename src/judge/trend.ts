@@ -9,9 +9,6 @@ import type { Environment } from '../records/environment.ts';
 import { type Finding, saidState } from '../records/finding.ts';
 import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
-import { percentOfLog } from '../statistics/special-functions.ts';
-import { directionOf, findChangePoints } from './history/lasting-changes.ts';
-import { ALERTING } from './history/noise.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
@@ -88,8 +85,6 @@ export function reportedChanges(
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
 interface MarkSources {
-  /** Null for steps that are single runs, for which only reported changes are shown. */
-  readonly betterIs: 'lower' | 'higher' | null;
   readonly environments: ReadonlyMap<string, Environment>;
   readonly reported: ReturnType<typeof reportedChanges>;
   readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
@@ -121,33 +116,20 @@ export const trendMarkSchema = z.strictObject({
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
-/** Changes of level: the reported ones as reported, and lasting ones that were not reported. */
+/** Changes of level as `bench check` reported them. */
 function changeMarks(
   steps: readonly MarkedStep[],
   places: ReadonlyMap<string, number>,
-  { betterIs, reported }: MarkSources,
+  { reported }: MarkSources,
 ): TrendMark[] {
-  const placed = reported.flatMap((change) => {
-    const place = places.get(change.firstBadSweepId) ?? -1;
+  return reported.flatMap(({ changePercent, direction, firstBadSweepId, id, state }): TrendMark[] => {
+    const place = places.get(firstBadSweepId) ?? -1;
     // A step may hold several sweeps, or one of several runs of a sweep.
     const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
     const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
-    const note = `, finding ${change.id.slice(0, 8)}: ${change.state}`;
-    return step === -1 ? [] : [{ step, direction: change.direction, changePercent: change.changePercent, note }];
-  });
-  const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const values = Float64Array.from(measured, ({ value }) => value);
-  const seen = betterIs === null ? [] : findChangePoints({ places: measured.map(({ step }) => step), values });
-  const unreported = seen.flatMap(({ place: step, shift }) => {
-    const direction = directionOf(shift, betterIs ?? 'lower');
-    const isReported = placed.some(
-      (one) => one.direction === direction && Math.abs(one.step - step) <= ALERTING.sameSweeps,
-    );
-    return isReported ? [] : [{ step, direction, changePercent: percentOfLog(shift), note: '' }];
-  });
-  return [...placed, ...unreported].map(({ changePercent, direction, note, step }) => {
     const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
-    return { step, kind: direction, text: `${size}${note}`, breaksLine: false };
+    const text = `${size}, finding ${id.slice(0, 8)}: ${state}`;
+    return step === -1 ? [] : [{ step, kind: direction, text, breaksLine: false }];
   });
 }
 

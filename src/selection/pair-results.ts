@@ -7,7 +7,7 @@ import {
   judgeSameEngine,
   nextPairRun,
   pairsAmong,
-  runSigmas,
+  runSigma,
   sideOf,
 } from '../judge/gate/judge-pairs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
@@ -104,11 +104,8 @@ function measuredValues(
   const now = median(measured.at(-1) ?? []);
   if (before === null || now === null) return null;
   const sides = [...Map.groupBy(fit, ({ repeat }) => sideOf(repeat)).values()].map((runs) => valuesIn(runs, valueOf));
-  const cells = new Map<CellKey, readonly (readonly number[])[]>([
-    ...[...newest].map(([key, runs]) => [key, [valuesIn(runs, valueRule(runs, metric))]] as const),
-    [cellKey, measured],
-  ]);
-  return { valueOf, before, now, sigma: runSigmas(cells, sides)(cellKey) };
+  const others = [...newest.values()].map((runs) => valuesIn(runs, valueRule(runs, metric)));
+  return { valueOf, before, now, sigma: runSigma(measured, [...others, ...sides]) };
 }
 
 /** A run either has a bottleneck or not, so its values are 2 or 1 without noise. Other gate metrics need no pairs. */

@@ -60,11 +60,9 @@ const COMPARISON_REASONS = {
   unlikeShift: 'it moved differently from the shift that nearly all other cells share',
   smallChange: 'a real change under 0.5 %, which is never reported',
   belowMinChange: 'a change below the smallest one that counts (--min-change, or minChange of the matrix)',
-  notSureAmongMany: 'a change that would be significant in one cell, but is not among this many',
   notSureEnough: 'a change that its 95 % interval shows, but not significant enough to be reported',
   farRun: 'one run of a side is far from the others and left out',
-  nightsDiffer: 'more runs do not settle it: sweeps differ by more than the runs explain',
-  runsInDoubt: 'more runs like these do not settle it: these runs are flagged',
+  notByRuns: 'more runs like these do not settle it: they are flagged, or sweeps differ by more than runs explain',
 } as const;
 
 const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPARISON_REASONS }));

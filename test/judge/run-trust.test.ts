@@ -109,7 +109,7 @@ test('doubt widens the interval and is not repeated away', () => {
   expect(sure?.verdict).toBe('slower');
   const [unsure] = compareCells([{ ...sides, systematicError: 0.01 }, ...others]).cells;
   expect(unsure).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
-  expect([unsure?.mdePercent, unsure?.reasons[0]]).toEqual([expect.closeTo(4.71, 1), 'runsInDoubt']);
+  expect([unsure?.mdePercent, unsure?.reasons[0]]).toEqual([expect.closeTo(4.71, 1), 'notByRuns']);
   const [none] = compareCells([{ ...sides, systematicError: 0 }, ...others]).cells;
   expect(none).toEqual(sure);
 });

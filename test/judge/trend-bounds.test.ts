@@ -7,7 +7,7 @@ import type { BoundBy } from '../../src/records/bound.ts';
 function marksOf(...bounds: (BoundBy | null)[]): string[] {
   const runs = bounds.map((boundBy, sweep) => ({ boundBy, sweepId: `sweep ${sweep}`, environmentId: 'here' }));
   const steps = runs.map(({ sweepId }) => ({ sweepId, value: 1 }));
-  const marks = trendMarks(steps, runs, { betterIs: null, environments: new Map(), reported: [], baselines: [] });
+  const marks = trendMarks(steps, runs, { environments: new Map(), reported: [], baselines: [] });
   return marks.filter(({ kind }) => kind === 'bound').map(({ step, text }) => `${step} ${text}`);
 }
 

@@ -222,17 +222,13 @@ function accuracyHistories(db: StoreDatabase, sweeps: Series['sweeps'], baseline
     [...current].flatMap(([key, records]): [CellKey, MetricHistory][] => {
       const wasOf = (now: AccuracyRecord) => before.get(key)?.find((other) => sameAccuracyHistory(other, now));
       const now = records.find((one) => wasOf(one) !== undefined) ?? records[0];
-      const both =
-        now === undefined
-          ? []
-          : [
-              { place, record: wasOf(now) },
-              { place: newest, record: now },
-            ];
-      const values = both.flatMap(({ record, ...at }): Value[] => {
-        if (record === undefined) return [];
-        return [{ ...at, value: Math.min(IDENTICAL_DB, record.accuracy.sqnrDb ?? IDENTICAL_DB) }];
-      });
+      const both = [
+        { place, record: now && wasOf(now) },
+        { place: newest, record: now },
+      ];
+      const values = both.flatMap(({ record, ...at }): Value[] =>
+        record ? [{ ...at, value: Math.min(IDENTICAL_DB, record.accuracy.sqnrDb ?? IDENTICAL_DB) }] : [],
+      );
       return [[key, historyOf('sqnrDb', values)]];
     }),
   );

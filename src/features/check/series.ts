@@ -56,14 +56,11 @@ export function isStale({ startedAt }: Sweep, newest: readonly Sweep[]): boolean
 export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
   const until = endOfDate(asOf);
   const side = await resolveSide(db, until === null ? (asOf ?? 'latest') : 'latest', io, { branch });
-  const [newest] = side.sweeps;
-  const found = newest === undefined || until === null ? newest : seriesOf(db, newest, 1, until)[0];
-  if (found !== undefined) return { sweep: found, note: side.note };
-  throw new UsageError(
-    asOf === undefined
-      ? 'no sweep of this series can be read: `bench db verify` says whether the store is damaged'
-      : `--as-of ${asOf}: there was no sweep at that time`,
-  );
+  const [sweep] = side.sweeps.flatMap((newest) => (until === null ? newest : seriesOf(db, newest, 1, until)));
+  if (sweep !== undefined) return { sweep, note: side.note };
+  throw asOf === undefined
+    ? nothingStored(db, branch)
+    : new UsageError(`--as-of ${asOf}: there was no sweep at that time`);
 }
 
 /** Null for another text. */

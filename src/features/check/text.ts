@@ -159,7 +159,6 @@ const SHOWN_ENDED = 10;
 function findingText(finding: CheckedFinding, series: Resumable, evidence: SweepEvidence, look: Look): string[] {
   const { about, also, causes, edges, evidence: certainty, titleOfAll } = sentences(finding, evidence);
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
-  const next = `  ${finding.kind === 'limit' ? 'to accept it' : 'next'}: `;
   const sure = certainty.length === 0 ? '' : `: ${certainty.join(', ')}`;
   const indented = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
@@ -170,7 +169,7 @@ function findingText(finding: CheckedFinding, series: Resumable, evidence: Sweep
     ...otherMetrics(finding, evidence, look),
     ...indented(also === '' ? [] : [`also: ${also}`]),
     ...findingChart(finding, evidence, look),
-    ...labelled(next, dotted(nextCommands(finding, series)), look.columns),
+    ...labelled('  next: ', dotted(nextCommands(finding, series)), look.columns),
   ];
 }
 

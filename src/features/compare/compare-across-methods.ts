@@ -52,24 +52,21 @@ export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): Met
   const only = (own: ReadonlySet<string>): KeyedCell[] =>
     cells.filter(({ key }) => own.has(key) && !(inBase.has(key) && inHead.has(key)));
   const byWorkload = Map.groupBy(only(inHead), workloadOf);
-  const candidates = only(inBase)
-    .flatMap((cell) => (byWorkload.get(workloadOf(cell)) ?? []).map((other) => ({ base: cell, head: other })))
-    .filter((pair) => canonicalJson(pair.base.harness ?? null) !== canonicalJson(pair.head.harness ?? null));
-  const taken = new Set<string>();
-  return candidates
-    .toSorted((a, b) => likeness(b) - likeness(a))
-    .filter(({ base: { key: a }, head: { key: b } }) => {
-      const isFree = !taken.has(a) && !taken.has(b);
-      if (isFree) taken.add(a).add(b);
-      return isFree;
-    });
+  return only(inBase).flatMap((cell): MethodPair[] => {
+    const free = byWorkload.get(workloadOf(cell)) ?? [];
+    const others = free.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
+    const [likest] = others.toSorted((a, b) => likeness(cell, b) - likeness(cell, a));
+    if (likest === undefined) return [];
+    free.splice(free.indexOf(likest), 1);
+    return [{ base: cell, head: likest }];
+  });
 }
 
 function workloadOf({ model, precision, shapes }: Cell): string {
   return canonicalJson([model, precision, shapes]);
 }
 
-function likeness({ base, head }: MethodPair): number {
+function likeness(base: Cell, head: Cell): number {
   const parts = ['cudaGraph', 'dataTransfers', 'streams', 'inputs', 'axisFlags'] as const;
   return parts.filter((part) => canonicalJson(base[part]) === canonicalJson(head[part])).length;
 }

@@ -66,15 +66,11 @@ export function shiftText(shift: CommonShift): string {
 
 const SHOWN_MISSING = 3;
 
-/** `3 cells on one side only; only in base: vit fp8 8x3, vit fp16 8x3; only in head: vit int8 8x3`. */
+/** `3 cells on one side only: vit fp8 8x3 (only in base), vit int8 8x3 (only in head) ...`. */
 function missingText({ cells, counts }: Comparison): string {
   const missing = cells.filter(({ verdict }) => verdict === 'missing');
-  // Further reasons say what the one side has.
-  const parts = [...Map.groupBy(missing, ({ reasons: [why = ''] }) => why)].map(([why, own]) => {
-    const labels = own.map(({ label }) => printable(label));
-    return `${why}: ${shortList(labels, SHOWN_MISSING)}`;
-  });
-  return [`${count(counts.missing, 'cell')} on one side only`, ...parts].join('; ');
+  const labels = missing.map(({ label, reasons: [why = ''] }) => printable(`${label} (${why})`));
+  return `${count(counts.missing, 'cell')} on one side only: ${shortList(labels, SHOWN_MISSING)}`;
 }
 
 /** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`. Rows keep their own verdicts. */
@@ -146,22 +142,19 @@ function causeLines(cells: readonly ShownCell[], look: Look): string[] {
 }
 
 const MAX_REASONS = 8;
-/** Matches the point after which a reason is specific to the cell. */
-const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*|enqueue time now [^:]*): /;
-
-/** Reasons for the verdicts, each once with its number of cells. A reason that the cause names is omitted. */
+/** Reasons that no cause names, each once with its number of cells and the evidence of the first one. */
 function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
   const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
     own
       .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true)
       .map((reason) => ({ label, reason })),
   );
-  const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(DETAIL, 1)[0] ?? reason);
-  const texts = [...byHead].map(([head, same]) => {
-    const [{ label, reason: first } = { label: '', reason: head }] = same;
-    const text = reasonTitle(first) !== null || same.every(({ reason }) => reason === first) ? first : head;
-    const where = same.length === 1 && cells.length > 1 ? printable(label) : count(same.length, 'cell');
-    return `${printable(reasonWords(text))} (${where})`;
+  const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());
+  const texts = [...byHead.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const isNamed = others.length === 0 && cells.length > 1;
+    const where = isNamed ? printable(first.label) : count(others.length + 1, 'cell');
+    return `${printable(reasonWords(first.reason))} (${where})`;
   });
   return firstOf(texts, MAX_REASONS, 'more reasons', look.style.dim, look);
 }

@@ -108,7 +108,6 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
     const about = { cellKey: cell.key, metric };
     const marks = trendMarks(points, runs, {
-      betterIs: step === 'run' ? null : metricOf(metric).betterIs,
       environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
       reported: judged === null ? [] : reportedChanges(judged.verdict.findings, judged, about),
       // A baseline excludes ineligible cells.

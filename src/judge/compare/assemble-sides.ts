@@ -61,8 +61,9 @@ export function assembleSides(
     // With too few sweeps, the runs of the base alone have a level.
     const clocks = [...(past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps), ...baseSweeps.map(clockOf)];
     const levelMhz = clockLevelMhz(clocks) ?? clockLevelMhz(ofBase.map((run) => run.smClockMhz));
-    const a = sideOf('base', cell, base, ofBase, metric, valueOf, levelMhz, facts);
-    const b = sideOf('head', cell, head, ofHead, metric, valueOf, levelMhz, facts);
+    const a = sideOf('base', ofBase, metric, valueOf, levelMhz, facts);
+    const b = sideOf('head', ofHead, metric, valueOf, levelMhz, facts);
+    const [inBase, inHead] = [base, head].map(({ planned }) => planned.has(cell.key));
     const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;
     const { machine, build, open, overridden } = differencesOf(a, b, allowed);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
@@ -83,7 +84,8 @@ export function assembleSides(
       };
       return { cell, metric, sides: null, settled, reasons: [...why, ...differing], machine: NONE, across: NONE };
     };
-    if (!a.isPlanned || !b.isPlanned) return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
+    if (!inBase && ofBase.length === 0) return settle('missing', ['only in head']);
+    if (!inHead && ofHead.length === 0) return settle('missing', ['only in base']);
     if (a.values.length === 0 || b.values.length === 0) {
       const isAsked = requested !== null && [a, b].every(({ lacksMetric, values }) => lacksMetric || values.length > 0);
       const isIncomparable = isAsked || a.isIneligible || b.isIneligible;
@@ -111,15 +113,15 @@ export function assembleSides(
   });
 }
 
-function sideOf(
+const NO_FACTS = { environments: new Map(), builds: new Map() };
+
+export function sideOf(
   name: string,
-  cell: KeyedCell,
-  side: ComparedSide,
   runs: readonly CellRun[],
   metric: MetricId,
   valueOf: (run: CellRun) => number | null,
-  levelMhz: number | null,
-  facts: Facts,
+  levelMhz: number | null = null,
+  facts: Pick<Facts, 'builds' | 'environments'> = NO_FACTS,
 ) {
   const timed = runs.filter(isTimed);
   const { kept, leftOut, systematicError } = fitSide(timed, metric, levelMhz);
@@ -151,7 +153,6 @@ function sideOf(
   const named = (text: string): string => `${name}: ${text}`;
   return {
     ...madeOn(newest),
-    isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
     lacksMetric,
     runs: units,

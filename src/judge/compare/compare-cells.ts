@@ -87,10 +87,8 @@ export function compareCells(
     const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);
-      if (isSmall) reasons.push('smallChange');
-      else if (isSure && !isUnjudged) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
-      if (more === null && isHelped)
-        reasons.push(sweepVariance > systematicError ** 2 ? 'nightsDiffer' : 'runsInDoubt');
+      if (isSure && !isUnjudged) reasons.push(isSmall ? 'smallChange' : 'notSureEnough');
+      if (more === null && isHelped) reasons.push('notByRuns');
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
     }
     if (shift !== null && !isUnjudged) {
@@ -178,8 +176,6 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
   return Math.min(base.length, head.length) < 2;
 }
 
-const NEVER_SURE = 1;
-
 function calledAmong(
   all: readonly Evidence[],
   q: number,
@@ -197,7 +193,7 @@ function calledAmong(
   const positions = rejectedByBenjaminiHochberg(
     tested.map(({ cell, judged, error, degrees }) =>
       // A change that is never reported must not lower the threshold for others, however significant it is.
-      !hasSingleRun(cell) && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : NEVER_SURE,
+      !hasSingleRun(cell) && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : 1,
     ),
     q,
   );

@@ -32,20 +32,15 @@ export const ENVIRONMENT_FIELDS = [
   ['container', 'container', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
-/** Fields that come before the others, the first one last. */
-const FIRST: readonly string[] = ['host', 'cuda', 'driver', 'tensorrtLibrary', 'tensorrt', 'clockPolicy'];
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
-const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
-  ([a], [b]) => FIRST.indexOf(b) - FIRST.indexOf(a),
-);
 
 /** Known differences between two machines in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
-  return DIFFERING_FIELDS.flatMap(([field, name, unit]) =>
-    before[field] !== after[field] && before[field] !== null && after[field] !== null
-      ? [`${field === 'gpuUuid' ? 'GPU' : name} ${before[field]}${unit} → ${after[field]}${unit}`]
-      : [],
-  );
+  return ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
+    const [was, is] = [before[field], after[field]];
+    if (was === is || was === null || is === null || OF_GPU_NAME.includes(field)) return [];
+    return [`${field === 'gpuUuid' ? 'GPU' : name} ${was}${unit} → ${is}${unit}`];
+  });
 }
 
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {

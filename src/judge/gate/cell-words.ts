@@ -5,8 +5,6 @@ import type { SweepEvidence } from './evidence.ts';
 export const ALL_CELLS = 'all cells';
 /** Fewer cells than this do not form a group, even if they are all cells. */
 const LEAST_CELLS = 4;
-/** Number of cells measured in pairs for a whole group: those with the least variation. */
-export const CALMEST = 3;
 
 /** Words by cell key, and the words that some cells share and others lack. */
 export class CellWords {

@@ -74,24 +74,9 @@ const LEAST_DIFFERENCES = 10;
 const LEAST_SIGMA = 1e-4;
 
 /** Standard deviation of a run (log scale) from differences within sweeps, of which a quarter may be disturbed. */
-export function runSigmas<Key>(
-  cells: ReadonlyMap<Key, readonly (readonly number[])[]>,
-  pairs: readonly (readonly number[])[] = [],
-): (key: Key) => number {
-  const own = new Map(
-    [...cells].map(([key, sweeps]) => {
-      const centres = sweeps.flatMap((values) => median(values.map(Math.log)) ?? []);
-      const between = centres.slice(1).map((value, place) => Math.abs(value - (centres[place] ?? value)));
-      return [key, scaleOfAll(withinSweeps(sweeps)) ?? scaleOfAll(between)];
-    }),
-  );
-  const ofSweeps = withinSweeps([...cells.values()].flat());
-  const typical =
-    median([...own.values()].flatMap((sigma) => sigma ?? [])) ??
-    scaleOfAll(ofSweeps) ??
-    scaleOfAll([...ofSweeps, ...withinSweeps(pairs)]) ??
-    ASSUMED_SIGMA;
-  return (key) => Math.max(LEAST_SIGMA, own.get(key) ?? typical);
+export function runSigma(own: readonly (readonly number[])[], others: readonly (readonly number[])[]): number {
+  const sigma = scaleOfAll(withinSweeps(own)) ?? scaleOfAll(withinSweeps(others)) ?? ASSUMED_SIGMA;
+  return Math.max(LEAST_SIGMA, sigma);
 }
 
 function withinSweeps(sweeps: readonly (readonly number[])[]): number[] {

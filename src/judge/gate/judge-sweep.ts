@@ -3,7 +3,6 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
-import { CALMEST } from './cell-words.ts';
 import type { MetricHistory, SweepEvidence, Candidate } from './evidence.ts';
 import { judgedCell, JudgedFacts, meanChange } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
@@ -24,7 +23,7 @@ export function judgeSweep(evidence: SweepEvidence) {
     (change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric),
   );
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
-  const findings = withEarlierIds([...reduced, ...limitFindings(evidence)], facts);
+  const findings = withEarlierIds([...reduced, ...limitFindings(facts)], facts);
   const mains = cells.flatMap(({ cell, metrics: [main] }) =>
     main === undefined ? [] : [{ cellKey: cell.key, ...main }],
   );
@@ -139,6 +138,8 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
   return [...after.values(), ...lost];
 }
 
+/** Number of cells measured in pairs for a whole group: those with the least variation. */
+const CALMEST = 3;
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 

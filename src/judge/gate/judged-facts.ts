@@ -179,8 +179,8 @@ export function judgedCell(
   const mark = marks.find(({ direction }) => direction === 'slower') ?? marks[0];
   const state = facts.newestOf(about);
   const accepted = mark === undefined && open[0] !== undefined ? cellIn(open[0], about) : undefined;
-  if (!isMeasured && of.isLeftOut === true) return null;
   if (!isMeasured) {
+    if (of.isLeftOut === true) return null;
     const before = accepted?.after ?? state?.before ?? levelOf(values);
     return { ...about, verdict: 'noResult', reason: of.isPlanned ? 'failed' : 'missing', before, notes: of.failures };
   }

@@ -1,8 +1,10 @@
 import type { Finding } from '../../records/finding.ts';
 import type { GateLimit } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { idOf } from './metric-changes.ts';
-import type { CellEvidence, GateRules, SweepEvidence } from './evidence.ts';
+import { cellChange, idOf } from './metric-changes.ts';
+import type { CellEvidence, GateRules } from './evidence.ts';
+import type { JudgedFacts } from './judged-facts.ts';
+import { newFinding } from './reduce-findings.ts';
 
 /** Values of metrics with a limit, in one of the sweeps, or in the newest sweep that has each. */
 export function limitedValues(cells: readonly CellEvidence[], { limited }: GateRules, place: number | null = null) {
@@ -41,8 +43,8 @@ export function limitText({ filter, text }: GateLimit): string {
 }
 
 /** Findings of limits: earlier ones in their new state, and a new one for each limit that other cells break. */
-export function limitFindings(evidence: SweepEvidence): Finding[] {
-  const { acknowledged, cells, findings, rules, sweeps } = evidence;
+export function limitFindings(facts: JudgedFacts): Finding[] {
+  const { acknowledged, cells, findings, rules, sweeps } = facts.evidence;
   const judged = sweeps.at(-1);
   const earlier = findings.filter(({ kind }) => kind === 'limit');
   if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
@@ -62,39 +64,26 @@ export function limitFindings(evidence: SweepEvidence): Finding[] {
   const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
   for (const cell of open) broken.delete(idOf(cell));
   const byLimit = [...Map.groupBy(broken.values(), ({ limit }) => limit).values()];
-  return [...continued, ...byLimit.map((own) => newFinding(own, evidence, judged))];
+  return [...continued, ...byLimit.map((own) => limitFinding(own, facts))];
 }
 
 /** @param broken values beyond one limit, of one metric */
-function newFinding(
-  broken: ReturnType<typeof brokenLimits>,
-  evidence: SweepEvidence,
-  { branch, matrix, provenance, sweepId }: SweepEvidence['sweeps'][number],
-): Finding {
-  const { rules, sweeps } = evidence;
-  const cells = broken.map(({ cell }) => cell);
-  const keys = cells.map(({ cellKey }) => cellKey);
-  const metrics = cells.slice(0, 1).map(({ metric }) => metric);
+function limitFinding(broken: ReturnType<typeof brokenLimits>, facts: JudgedFacts): Finding {
+  const { evidence, judged } = facts;
+  const keys = broken.map(({ cell }) => cell.cellKey);
+  const metrics = broken.slice(0, 1).map(({ cell }) => cell.metric);
   const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
-  const before = limitedValues(own, { ...rules, limited: metrics }, sweeps.length - 2);
-  const isKept = before.length > 0 && brokenLimits(rules, before).length === 0;
-  const about = { branch, matrix, provenance, firstBadSweepId: sweepId };
-  return {
-    findingId: hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() }),
-    kind: 'limit',
-    isWarning: cells.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
-    ...about,
-    direction: 'slower',
-    state: 'open',
-    group: [],
-    lasts: 'measured',
-    cause: null,
-    environmentChanges: [],
-    pairs: null,
-    lastGoodSweepId: isKept ? (sweeps.at(-2)?.sweepId ?? null) : null,
-    lastBadSweepId: sweepId,
-    reportedSweepId: sweepId,
-    owner: rules.ownerOf(keys),
-    cells,
-  };
+  const before = limitedValues(own, { ...evidence.rules, limited: metrics }, judged - 1);
+  const isKept = before.length > 0 && brokenLimits(evidence.rules, before).length === 0;
+  const lasts = 'measured' as const;
+  const changes = broken.map(({ cell }) =>
+    cellChange({ ...cell, direction: 'slower', place: judged, lastGood: isKept ? judged - 1 : null, lasts }),
+  );
+  const finding = newFinding(changes, facts);
+  const { branch, matrix, provenance, firstBadSweepId } = finding;
+  const about = { branch, matrix, provenance, firstBadSweepId };
+  const findingId = hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() });
+  // A limit says nothing about a cause.
+  const nothing = { group: [], cause: null, environmentChanges: [] };
+  return { ...finding, findingId, kind: 'limit', ...nothing, lastBadSweepId: firstBadSweepId };
 }

@@ -155,7 +155,7 @@ function outcomeOf({ pairs }: CellChange): string {
   return pairs?.outcome === 'machine' || pairs?.outcome === 'cleared' ? pairs.outcome : '';
 }
 
-function newFinding(cluster: readonly CellChange[], { evidence, judged: place, words }: JudgedFacts): Finding {
+export function newFinding(cluster: readonly CellChange[], { evidence, judged: place, words }: JudgedFacts): Finding {
   const { rules, sweeps } = evidence;
   const changes = cluster.toSorted((a, b) => b.margin - a.margin);
   const [clearest] = changes;

@@ -49,7 +49,7 @@ function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweep
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every((changes) =>
-    changes.some((other) => Math.abs(other.place - place) <= ALERTING.moveSweeps),
+    changes.some((other) => other.place === place),
   );
 }
 
@@ -179,16 +179,12 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
   const isShort = Math.min(before.length, after.length) < leastRankSweeps;
   // A rank test does not distinguish the raw values of the two sides.
-  if (!isShort && mannWhitneyP(before, after) > rankP) return JUST_UNDER;
-  // Every sweep of a young newest level must lie beyond half of the shift.
-  const isYoung = b.to === logs.length && b.to - b.from < HISTORY.youngSweeps;
-  const isBeyond = (value: number): boolean => (value - a.median - shift / 2) * Math.sign(shift) > 0;
-  return isYoung && !after.every(isBeyond) ? JUST_UNDER : margin;
+  return !isShort && mannWhitneyP(before, after) > rankP ? JUST_UNDER : margin;
 }
 
 /** Index of the first level that is a recurring state: a burst, a slower clock, the other of two modes; else -1. */
 function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): number {
-  const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
+  const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits } = HISTORY;
   return levels.findIndex((level, index) => {
     const [before, after] = [levels[index - 1], levels[index + 1]];
     if (before === undefined) return false;
@@ -199,22 +195,11 @@ function knownState({ logs, sigma }: NoisySeries, levels: readonly Level[]): num
     if (sweeps > stateSweeps || Math.abs(shift) < stateDeviations * sigma) return false;
     if (!isBack && after !== undefined) return false;
     const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
-    const stays = levels.flatMap(({ from, to, median }, other) =>
-      other === index ? [] : staysIn(logs, from, to, (log) => Math.abs(log - median - shift) <= tolerance),
-    );
-    return stays.length >= stateVisits && (isBack || sweeps <= Math.max(burstSweeps, stayFactor * Math.max(...stays)));
+    const visits = levels.reduce((sum, { from, to, median }, other) => {
+      if (other === index) return sum;
+      const isThere = [...logs.subarray(from, to)].map((log) => Math.abs(log - median - shift) <= tolerance);
+      return sum + isThere.filter((is, sweep) => is && isThere[sweep + 1] !== true).length;
+    }, 0);
+    return visits >= stateVisits;
   });
-}
-
-function staysIn(logs: Float64Array, from: number, to: number, isThere: (log: number) => boolean): number[] {
-  const stays: number[] = [];
-  let stay = 0;
-  for (let sweep = from; sweep <= to; sweep += 1) {
-    if (sweep < to && isThere(at(logs, sweep))) stay += 1;
-    else {
-      if (stay > 0) stays.push(stay);
-      stay = 0;
-    }
-  }
-  return stays;
 }

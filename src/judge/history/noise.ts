@@ -90,8 +90,6 @@ export const HISTORY = {
   rankSweeps: 24,
   leastRankSweeps: 6,
   rankP: 0.01,
-  /** In a newest level with fewer sweeps, every sweep must lie beyond half the shift. */
-  youngSweeps: 6,
   /** Known states: least distance in standard deviations, longest stay, and least number of earlier visits. */
   stateDeviations: 4,
   stateSweeps: 30,
@@ -102,8 +100,6 @@ export const HISTORY = {
   backShare: 0.35,
   /** Offsets are similar within this share of the shift, or one standard deviation. */
   similarShare: 0.25,
-  /** A newest level counts as a known state up to this many times the longest stay. */
-  stayFactor: 1.5,
   /** The clock is used if it changes by this much, and reduces differences between sweeps to this share, */
   clockMoves: 0.003,
   clockGain: 0.8,
@@ -121,8 +117,6 @@ export const ALERTING = {
   freshSweeps: 6,
   oldLooks: 6,
   sameSweeps: 3,
-  /** A change point may move by this many sweeps from one look to the next. */
-  moveSweeps: 1,
 } as const;
 
 /** Number of sweeps of a series from which its noise is taken. */

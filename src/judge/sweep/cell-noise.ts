@@ -16,10 +16,8 @@ export class NoisePrior {
   readonly typicalSd: number;
   readonly sdLogs = new Float64Array(STEPS);
   readonly squares = new Float64Array(STEPS);
-  readonly squareLogs = new Float64Array(STEPS);
   readonly logs = new Float64Array(STEPS);
   readonly #flat: Float64Array;
-  readonly #flatSum: number;
 
   constructor(typicalSd: number) {
     this.typicalSd = typicalSd;
@@ -27,17 +25,17 @@ export class NoisePrior {
       const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
       this.sdLogs[i] = Math.log(typicalSd * ratio);
       this.squares[i] = (typicalSd * ratio) ** 2;
-      this.squareLogs[i] = Math.log(at(this.squares, i));
       this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
     }
-    this.#flat = this.logs.map(Math.exp);
-    this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
+    const weights = this.logs.map(Math.exp);
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    this.#flat = weights.map((weight) => (RULES.flatCells * weight) / sum);
   }
 
   /** Empirical Bayes: the sum of the posteriors of all cells and of a flat prior with the weight of `flatCells`. */
   learn(cells: readonly CellNoise[]): void {
     for (let i = 0; i < STEPS; i += 1) {
-      let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
+      let sum = at(this.#flat, i);
       for (const cell of cells) sum += cell.weightOf(i);
       this.logs[i] = Math.log(sum);
     }
@@ -145,7 +143,7 @@ export class CellNoise {
     const half = this.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = observed / at(this.#prior.squares, i);
-      const log = 1 + observedLog - at(this.#prior.squareLogs, i);
+      const log = 1 + observedLog - 2 * at(this.#prior.sdLogs, i);
       let sum = 1e-300;
       for (let r = 0; r < SHARES.length; r += 1) {
         const likelihood = half * (log + at(SHARE_LOGS, r) - ratio * at(SHARES, r));
@@ -182,20 +180,7 @@ export class CellNoise {
 
 /** P(|T| > x) of Student's t with 5 degrees of freedom scaled to variance 1. @see scipy.stats.t.sf(x * sqrt(5 / 3), 5) * 2 */
 export function heavyTail(x: number): number {
-  if (x >= MOST) return at(HEAVY, MOST * STEPS_PER_SD) * (MOST / x) ** 5;
-  const place = x * STEPS_PER_SD;
-  const below = Math.trunc(place);
-  const low = at(HEAVY, below);
-  return low + (place - below) * (at(HEAVY, below + 1) - low);
-}
-
-function heavyTailOf(x: number): number {
   const angle = Math.atan(x / Math.sqrt(3));
   const cosine = Math.cos(angle);
   return Math.max(1e-12, 1 - (2 / Math.PI) * (angle + Math.sin(angle) * (cosine + (2 / 3) * cosine ** 3)));
 }
-
-/** Table entries per unit. Linear interpolation has an error below 0.1 % of the probability up to x = 6. */
-const STEPS_PER_SD = 64;
-const MOST = 16;
-const HEAVY = Float64Array.from({ length: MOST * STEPS_PER_SD + 2 }, (_, i) => heavyTailOf(i / STEPS_PER_SD));

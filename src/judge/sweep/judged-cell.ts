@@ -81,11 +81,13 @@ export class JudgedCell {
     const { home, known } = this;
     const back = sweep.log - home.mean;
     const size = pending.mean - home.mean;
-    if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
+    if (Math.abs(back) < 0.5 * Math.abs(size)) {
       known.leave(pending.mean, pending.count, size);
       this.pending = null;
       home.add(sweep.place, sweep.log);
-      return pending.count >= RULES.lastingSweeps ? this.#report(sweep, -size, home) : null;
+      if (pending.count < RULES.lastingSweeps) return null;
+      known.report(home.mean);
+      return this.#reported(sweep, -size, sweep.place, 1);
     }
     if (this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
     pending.add(sweep.place, sweep.log);
@@ -108,13 +110,13 @@ export class JudgedCell {
     const isSure = ofRun === 1 && this.#isFar(off, sweep, this.home.count);
     const needed = Math.max(known.sweepsToReport(sweep.log, off), ofRun, isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
-    if (this.held === null) this.held = new Level(sweep.place, sweep.log);
-    else {
-      noise.learn(sweep.log - this.held.mean, 1 + 1 / this.held.count, sweep.common.variance + sweep.extra);
+    const level = this.held ?? new Level(sweep.place, sweep.log);
+    if (level === this.held) {
+      noise.learn(sweep.log - level.mean, 1 + 1 / level.count, sweep.common.variance + sweep.extra);
       noise.refresh(true);
-      this.held.add(sweep.place, sweep.log);
+      level.add(sweep.place, sweep.log);
     }
-    const level = this.held;
+    this.held = level;
     this.isOnlyRunFarOff = level.count < ofRun;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
@@ -160,11 +162,7 @@ export class JudgedCell {
   #begin(sweep: CellSweep, change: number): Reported {
     this.#release();
     this.pending = new Level(sweep.place, sweep.log);
-    return this.#report(sweep, change, this.pending);
-  }
-
-  #report(sweep: CellSweep, change: number, level: Level): Reported {
-    this.known.report(level.mean);
+    this.known.report(sweep.log);
     return this.#reported(sweep, change, sweep.place, 1);
   }
 
@@ -180,7 +178,7 @@ export class JudgedCell {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + noise.sd ** 2) / (home.count - 1) / places);
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
-      this.#driftReported = home.startMean;
+      this.#driftReported = home.meanOfFirst(3);
       if (this.#isDrifting && home.count <= RULES.referenceSweeps) {
         if (home.count === this.#sweeps) noise.replaceBy(noise.given(home.steps(slope)));
         this.home = home.newest(5);

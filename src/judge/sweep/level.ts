@@ -1,67 +1,46 @@
-import { at, middleOfThree } from '../../statistics/order-statistics.ts';
+import { middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/** More than the longest window. */
-const KEPT = 32;
-
-/** The mean of the sweeps of a level, its newest values, and sums for a line. */
+/** The sweeps of a level. */
 export class Level {
   readonly first: number;
-  count = 0;
-  mean = 0;
-  startMean = 0;
-  referenceMean = 0;
-  readonly #origin: number;
-  readonly #values = new Float64Array(KEPT);
-  readonly #places = new Float64Array(KEPT);
-  readonly #means = new Float64Array(KEPT);
-  #sumT = 0;
-  #sumY = 0;
-  #sumTT = 0;
-  #sumTY = 0;
-  #sumYY = 0;
+  readonly #places: number[] = [];
+  readonly #values: number[] = [];
+  /** Mean of the sweeps before each index. */
+  readonly #means = [0];
 
   constructor(place: number, value: number) {
     this.first = place;
-    this.#origin = value;
     this.add(place, value);
   }
 
+  get count(): number {
+    return this.#values.length;
+  }
+
+  get mean(): number {
+    return this.meanBefore(0);
+  }
+
+  get referenceMean(): number {
+    return this.meanOfFirst(RULES.referenceSweeps);
+  }
+
+  meanOfFirst(sweeps: number): number {
+    return this.#means[Math.min(sweeps, this.count)] ?? 0;
+  }
+
   add(place: number, value: number): void {
-    const slot = this.count % KEPT;
-    this.#places[slot] = place;
-    this.#values[slot] = value;
-    this.#means[slot] = this.mean;
-    this.#sum(place, value, 1);
-    this.mean += (value - this.mean) / this.count;
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-    if (this.count <= 3) this.startMean = this.mean;
+    const { mean } = this;
+    this.#places.push(place);
+    this.#values.push(value);
+    this.#means.push(mean + (value - mean) / this.count);
   }
 
   /** Takes the newest sweeps back, which belong to another level. */
   drop(sweeps: number): void {
-    this.mean = this.meanBefore(sweeps);
-    for (let left = sweeps; left > 0; left -= 1) this.#sum(this.placeAt(1), this.valueAt(1), -1);
-    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
-    if (this.count <= 3) this.startMean = this.mean;
-  }
-
-  #sum(place: number, value: number, sign: 1 | -1): void {
-    const t = sign * (place - this.first);
-    const y = value - this.#origin;
-    this.count += sign;
-    this.#sumT += t;
-    this.#sumY += sign * y;
-    this.#sumTT += t * (place - this.first);
-    this.#sumTY += t * y;
-    this.#sumYY += sign * y * y;
-  }
-
-  /** Adds the newest sweeps of a level that turned out to be the same as this one. */
-  follow(level: Level): void {
-    for (let back = Math.min(level.count, RULES.longestWindow); back > 0; back -= 1)
-      this.add(level.placeAt(back), level.valueAt(back));
+    for (const list of [this.#places, this.#values, this.#means]) list.length -= sweeps;
   }
 
   newest(sweeps: number): Level {
@@ -71,11 +50,11 @@ export class Level {
   }
 
   valueAt(back: number): number {
-    return at(this.#values, (this.count - back) % KEPT);
+    return this.#values[this.count - back] ?? Number.NaN;
   }
 
   placeAt(back: number): number {
-    return at(this.#places, (this.count - back) % KEPT);
+    return this.#places[this.count - back] ?? Number.NaN;
   }
 
   get newestMiddle(): number {
@@ -83,7 +62,7 @@ export class Level {
   }
 
   meanBefore(sweeps: number): number {
-    return at(this.#means, (this.count - sweeps) % KEPT);
+    return this.#means[this.count - sweeps] ?? Number.NaN;
   }
 
   /** Difference of the mean of the newest `sweeps` from the mean before them. */
@@ -111,9 +90,9 @@ export class Level {
   isApart(window: number): boolean {
     const change = this.meanOfNewest(window);
     const middle = this.meanBefore(window) + change / 2;
-    for (let back = this.count; back > 0; back -= 1)
-      if (this.valueAt(back) - middle > 0 !== (back > window ? change < 0 : change > 0)) return false;
-    return true;
+    return this.#values.every(
+      (value, index) => value > middle === (index < this.count - window ? change < 0 : change > 0),
+    );
   }
 
   /** Residuals, each from the mean of the sweeps before it, and the scale of their variance, around a step. */
@@ -136,25 +115,29 @@ export class Level {
   }
 
   /** Slope of the line, residual sum of squares, and sum of squares of the indices. */
-  line(): { slope: number; rest: number; places: number } {
-    const n = this.count;
-    const places = this.#sumTT - (this.#sumT * this.#sumT) / n;
-    const both = this.#sumTY - (this.#sumT * this.#sumY) / n;
-    const values = this.#sumYY - (this.#sumY * this.#sumY) / n;
+  line() {
+    let [middle, places, both, values] = [0, 0, 0, 0];
+    for (let back = this.count; back > 0; back -= 1) middle += this.placeAt(back) / this.count;
+    for (let back = this.count; back > 0; back -= 1) {
+      const [t, y] = [this.placeAt(back) - middle, this.valueAt(back) - this.mean];
+      places += t * t;
+      both += t * y;
+      values += y * y;
+    }
     return { slope: both / places, rest: Math.max(0, values - (both * both) / places), places };
   }
 }
 
-type KnownLevel = { log: number; visits: number; reports: number; longest: number };
+type KnownLevel = { log: number; reports: number; longest: number };
 
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   readonly #noise: CellNoise;
   /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
-  /** Number of distant sweeps that returned, and the largest change among them, by direction. */
-  readonly #down = { count: 0, least: Infinity, largest: 0 };
-  readonly #up = { count: 0, least: Infinity, largest: 0 };
+  /** Sizes of the changes of distant sweeps that returned, by direction. */
+  readonly #down: number[] = [];
+  readonly #up: number[] = [];
 
   constructor(noise: CellNoise, allowed: number) {
     this.#noise = noise;
@@ -166,15 +149,12 @@ export class KnownLevels {
   }
 
   #near(log: number): KnownLevel | undefined {
-    const tolerance = this.#tolerance;
-    return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);
+    return this.#levels.find((level) => Math.abs(level.log - log) <= this.#tolerance);
   }
 
   #nearOrNew(log: number): KnownLevel {
-    const known = this.#near(log);
-    if (known !== undefined) return known;
-    const level = { log, visits: 0, reports: 0, longest: 0 };
-    this.#levels.push(level);
+    const level = this.#near(log) ?? { log, reports: 0, longest: 0 };
+    if (!this.#levels.includes(level)) this.#levels.push(level);
     return level;
   }
 
@@ -185,26 +165,17 @@ export class KnownLevels {
   /** Records the end of a visit of this many sweeps. */
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
-    level.visits += 1;
     level.longest = Math.max(level.longest, sweeps);
-    const side = off > 0 ? this.#up : this.#down;
-    if (off === 0 || sweeps >= RULES.lastingSweeps) return;
-    side.count += 1;
-    side.least = Math.min(side.least, Math.abs(off));
-    side.largest = Math.max(side.largest, Math.abs(off));
+    if (off !== 0 && sweeps < RULES.lastingSweeps) (off > 0 ? this.#up : this.#down).push(Math.abs(off));
   }
 
   /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
-    const { count, least, largest } = off > 0 ? this.#up : this.#down;
-    const isUsual =
-      off !== 0 &&
-      count >= this.#allowed &&
-      Math.abs(off) < RULES.knownSize * largest &&
-      Math.abs(off) * RULES.knownSize > least;
-    return isUsual ? RULES.knownRun : 1;
+    const [sizes, size] = [off > 0 ? this.#up : this.#down, Math.abs(off)];
+    const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
+    return off !== 0 && sizes.length >= this.#allowed && isUsual ? RULES.knownRun : 1;
   }
 
   hasLasted(log: number): boolean {
@@ -213,9 +184,8 @@ export class KnownLevels {
 
   /** The known level other than the one at `log`. */
   second(log: number): number | null {
-    const tolerance = this.#tolerance;
     const isOther = (level: KnownLevel): boolean =>
-      level.reports >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance;
+      level.reports >= this.#allowed && Math.abs(level.log - log) > this.#tolerance;
     return this.#levels.find(isOther)?.log ?? null;
   }
 }

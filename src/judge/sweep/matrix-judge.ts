@@ -168,7 +168,6 @@ class CellReference {
     this.#level = new Level(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
     this.#since = home.first;
     this.#isOpen = pending !== null || !this.#isNear(home);
-    if (!this.#isOpen) this.#level.follow(home);
   }
 
   update(reported: Reported | null): void {
@@ -182,7 +181,6 @@ class CellReference {
     if (isFaster && recent.count >= RULES.fasterSweeps && cell.known.sweepsToReport(recent.mean) === 1)
       this.#move(recent);
     else if (cell.pending === null && cell.held === null && this.#isNear(cell.home)) {
-      this.#level.follow(cell.home);
       cell.home = this.#level;
       this.#isOpen = false;
     }

@@ -97,15 +97,12 @@ async function hostSlows(cells: number, slowed: number, repeats: number) {
 }
 
 test('a cell that only the host slows down is slower in throughput, in compare, check and trend', async () => {
-  const { checked, codes, compared, text, trend } = await hostSlows(3, 1, 3);
+  const { checked, codes, compared, trend } = await hostSlows(3, 1, 3);
   expect([codes, compared.counts]).toMatchObject([[1, 1], { slower: 1, same: 2 }]);
   const [cell] = compared.cells;
   expect(cell).toMatchObject({ verdict: 'slower', metric: 'throughputQps' });
   expect(cell?.changePercent).toBeCloseTo(-20, 0);
   expect(cell?.reasons.join()).toContain('now bound by the host, before by GPU compute');
-  expect(text.replaceAll(/\s+/g, ' ')).toContain(
-    'enqueue time now near, before free: enqueue takes 0.60 times the GPU time, before 0.40 (2 cells)',
-  );
   for (const cells of [checked, trend]) {
     expect(cells.map(({ metric, verdict }) => [metric, verdict]).toSorted()).toEqual([
       ['gpuComputeMs', 'same'],

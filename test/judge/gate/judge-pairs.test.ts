@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigmas } from '../../../src/judge/gate/judge-pairs.ts';
+import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigma } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 
 const CELL = 'a'.repeat(32);
@@ -101,61 +101,48 @@ test('the noise of a run is that within sweeps, whatever the level, and the dist
     ...others,
   ]);
   const states = sweeps(0.001, 4).map(([a = 1, b = 1, ...others]) => [1.06 * a, b, ...others]);
-  const sigmaOf = runSigmas(
-    new Map([
-      ['calm', sweeps(0.002, 5)],
-      ['disturbed', disturbed],
-      ['states', states],
-      ['single', sweeps(0.002, 1)],
-      ['new', sweeps(0.002, 3, 1)],
-    ]),
-  );
-  expect(sigmaOf('calm')).toBeCloseTo(0.002, 3);
-  expect(sigmaOf('disturbed')).toBeLessThan(0.003);
-  expect(sigmaOf('states')).toBeGreaterThan(0.03);
-  // One run a sweep: what differs from sweep to sweep is all that is known.
-  expect(sigmaOf('single')).toBeGreaterThan(0.03);
-  // The typical cell.
-  expect([sigmaOf('new'), runSigmas(new Map())('unknown')]).toEqual([sigmaOf('unknown'), 0.01]);
+  const calm = sweeps(0.002, 5);
+  expect(runSigma(calm, [])).toBeCloseTo(0.002, 3);
+  expect(runSigma(disturbed, [])).toBeLessThan(0.003);
+  expect(runSigma(states, [])).toBeGreaterThan(0.03);
+  // Too few runs of its own: those of the others say how one run scatters.
+  expect(runSigma(sweeps(0.02, 1), calm)).toBeCloseTo(0.002, 3);
+  expect(runSigma([], [])).toBe(0.01);
 });
 
 // GPU compute times in ms of an H100 (docs/real-gpus.md): two sweeps of ten cells, two runs each; in the second the
 // ResNet has three more layers. Then five pairs of its cell of batch 4.
-const YOUNG = new Map(
-  [
-    [0.168707, 0.168503, 0.17185, 0.172509],
-    [0.305452, 0.305107, 0.31138, 0.310941],
-    [0.174483, 0.174356, 0.179234, 0.178061],
-    [0.189211, 0.189124, 0.192238, 0.192972],
-    [0.208159, 0.208289, 0.211131, 0.211409],
-    [0.38899, 0.387493, 0.388431, 0.387871],
-    [0.605326, 0.603687, 0.60416, 0.603434],
-    [0.401497, 0.40302, 0.402466, 0.402252],
-    [0.419452, 0.41975, 0.421625, 0.420437],
-    [0.43499, 0.434547, 0.435375, 0.43484],
-  ].map((runs, cell) => [cell, [runs.slice(0, 2), runs.slice(2)]]),
-);
+const YOUNG = [
+  [0.168707, 0.168503, 0.17185, 0.172509],
+  [0.305452, 0.305107, 0.31138, 0.310941],
+  [0.174483, 0.174356, 0.179234, 0.178061],
+  [0.189211, 0.189124, 0.192238, 0.192972],
+  [0.208159, 0.208289, 0.211131, 0.211409],
+  [0.38899, 0.387493, 0.388431, 0.387871],
+  [0.605326, 0.603687, 0.60416, 0.603434],
+  [0.401497, 0.40302, 0.402466, 0.402252],
+  [0.419452, 0.41975, 0.421625, 0.420437],
+  [0.43499, 0.434547, 0.435375, 0.43484],
+].map((runs) => [runs.slice(0, 2), runs.slice(2)]);
 
 // The pairs of its cell of batch 1.
 const NEWEST_1 = [0.17221, 0.172163, 0.172242, 0.172396, 0.172032];
 const LAST_GOOD_1 = [0.168794, 0.16856, 0.168658, 0.168639, 0.168676];
 
 test('in the second sweep of all cells their runs together say how one run scatters: real pairs of +2 % are confirmed', () => {
-  const sigma = runSigmas(YOUNG)(3);
+  const sigma = runSigma(YOUNG[3] ?? [], YOUNG.flat());
   // The .75 quantile of the twenty differences over sqrt(2) x 1.1503, by Python.
   expect(sigma).toBeCloseTo(0.00188, 4);
   const pairs = measured([0.19225, 0.19265, 0.19268, 0.19251, 0.19253], [0.18928, 0.1887, 0.1886, 0.18873, 0.18879]);
   const expected = { outcome: 'confirmed', agreeing: 5, count: 5 };
   expect(judgePairs({ ...pairs, before: 0.189168, now: 0.192605, sigma })).toMatchObject(expected);
   // Too few runs in all: with those of the pairs, and without pairs what is assumed.
-  const few = new Map([[0, YOUNG.get(0) ?? []]]);
-  expect(runSigmas(few)(0)).toBe(0.01);
-  const ofPairs = runSigmas(few, [NEWEST_1, LAST_GOOD_1])(0);
+  const few = YOUNG[0] ?? [];
+  expect(runSigma(few, [])).toBe(0.01);
+  const ofPairs = runSigma(few, [...few, NEWEST_1, LAST_GOOD_1]);
   // The median of the 22 differences over sqrt(2) x .6745, by numpy.
   expect(ofPairs).toBeCloseTo(0.0008215, 6);
   const own = { ...measured(NEWEST_1, LAST_GOOD_1), before: 0.168605, now: 0.17218 };
   expect(judgePairs({ ...own, sigma: 0.01 })).toMatchObject({ outcome: 'cleared', agreeing: 5 });
   expect(judgePairs({ ...own, sigma: ofPairs })).toMatchObject({ outcome: 'confirmed', agreeing: 5 });
-  // Runs of other sweeps are the better source where they are enough.
-  expect(runSigmas(YOUNG, [NEWEST_1, LAST_GOOD_1])(3)).toBe(sigma);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { type CellEvidence, gateRules } from '../../../src/judge/gate/evidence.ts';
+import { JudgedFacts } from '../../../src/judge/gate/judged-facts.ts';
 import { brokenLimits, limitFindings, limitText, limitsWithoutValue } from '../../../src/judge/gate/limit-findings.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { type GateLimit, type GateSettings, type GatedMetricId, NO_GATE } from '../../../src/records/gated-metric.ts';
@@ -102,7 +103,7 @@ function limitsOf(
       ? []
       : [{ cell: { ...CELL, key }, metrics, environmentIds: [], isPlanned: true, failures: [] }];
   });
-  return limitFindings({
+  const evidence = {
     cells,
     findings,
     rules: gateRules(settings),
@@ -119,7 +120,8 @@ function limitsOf(
     baseSweeps: null,
     environments: new Map(),
     pairs: null,
-  });
+  };
+  return limitFindings(new JudgedFacts(evidence));
 }
 
 /** The findings after each sweep, those of the one before being known. */
