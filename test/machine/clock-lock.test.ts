@@ -132,7 +132,7 @@ describe('bench run --lock-clocks', () => {
     expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([{ reason: 'killed' }]);
   });
 
-  test.each(['SIGINT', 'SIGHUP'] as const)('%s', async (signal) => {
+  test.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)('%s', async (signal) => {
     const machine = new Machine();
     const { child, ended } = await machine.startHanging('hangs');
     expect(machine.gpu.locks).toEqual({ gpu: '1590', memory: null });
