@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take longest: one that begins last keeps everybody waiting for it alone. */
-const LONGEST = `docs/docs features/bisect/bisect features/slurm/recipe features/slurm/recipe-losses
-  features/slurm/recipe-accounting features/slurm/recipe-controller judge/history/targets
-  machine/clock-lock machine/gpus run/kills run/resume run/trouble engines/engines variants/variants
-  features/import/import features/completion/shells features/ab/ab pins/scenes store/merge/merge
-  html/report terminal/terminal package`.split(/\s+/);
+const LONGEST = `docs/docs features/bisect/bisect process/other-systems features/run/confirm
+  features/import/rebuild features/compare/compare-run features/slurm/recipe features/slurm/recipe-losses
+  judge/history/targets machine/clock-lock machine/gpus run/kills run/resume run/trouble engines/engines
+  variants/variants features/import/import features/completion/shells features/ab/ab pins/scenes
+  store/merge/merge html/report terminal/terminal package`.split(/\s+/);
 
 /** The longest files begin first. */
 export class LongestFirst extends BaseSequencer {
