@@ -1,4 +1,5 @@
 import { at } from '../../statistics/order-statistics.ts';
+import { squaresOfLogs } from '../run-noise.ts';
 import { RULES } from './settings.ts';
 
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
@@ -52,6 +53,9 @@ export class CellNoise {
   degrees = 0;
   #repeats = 1;
   readonly #within = new Float64Array(STEPS);
+  #runs = 0;
+  #farRuns = 0;
+  #farSquares = 0;
   #judgedDegrees = 0;
   #stale = 0;
   #learned = 0;
@@ -59,6 +63,23 @@ export class CellNoise {
 
   constructor(prior: NoisePrior) {
     this.#prior = prior;
+  }
+
+  /**
+   * The runs of a sweep that count: those that agree, or all if runs far from the others are too many for accidents.
+   * What was left out until then is noise, too.
+   */
+  counted(runs: readonly number[], agreeing: readonly number[]): readonly number[] {
+    this.#runs += runs.length;
+    this.#farRuns += runs.length - agreeing.length;
+    const { restlessRuns, restlessShare } = RULES;
+    if (this.#farRuns < restlessRuns || this.#farRuns <= restlessShare * this.#runs) {
+      this.#farSquares += squaresOfLogs(runs) - squaresOfLogs(agreeing);
+      return agreeing;
+    }
+    this.squares += this.#farSquares;
+    this.#farSquares = 0;
+    return runs;
   }
 
   weightOf(step: number): number {

@@ -109,7 +109,7 @@ export class MatrixJudge {
         moved: moved === null ? shift : (moved.get(index) ?? null),
       };
       const reported = known === null ? null : isApart ? cell.cell.judgeApart(sweep) : cell.cell.judge(sweep);
-      if (!isApart) cell.update(reported);
+      if (!isApart) cell.update(reported, reference !== undefined);
       return isAsked ? cell.judgement(sweep, reported, isApart) : null;
     });
   }
@@ -119,7 +119,9 @@ export class MatrixJudge {
     this.#variances[index] = Number.NaN;
     if (runs.length === 0) return null;
     const level = this.#cells[index]?.cell.recent ?? null;
-    const kept = agreeingRuns(runs.map(Math.log), noise, level?.mean ?? null);
+    const logs = runs.map(Math.log);
+    const agreeing = agreeingRuns(logs, noise, level?.mean ?? null);
+    const kept = isApart ? agreeing : noise.counted(logs, agreeing);
     const log = kept.reduce((sum, value) => sum + value, 0) / kept.length;
     if (!isApart) noise.addRuns(kept, log);
     noise.refresh();
@@ -166,11 +168,12 @@ class CellReference {
   replace(runs: readonly number[], place: number): void {
     const { home, pending } = this.cell;
     this.#level = new Level(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
-    this.#since = home.first;
+    this.#since = pending !== null && this.#isNear(home) ? pending.first : home.first;
     this.#isOpen = pending !== null || !this.#isNear(home);
   }
 
-  update(reported: Reported | null): void {
+  /** @param isGiven whether the reference is a baseline, which nothing moves */
+  update(reported: Reported | null, isGiven: boolean): void {
     const { cell } = this;
     if (reported !== null && !this.#isOpen) this.#since = reported.first;
     if (reported !== null) this.#isOpen = true;
@@ -178,7 +181,7 @@ class CellReference {
     if (!this.#isOpen) return;
     const { recent } = cell;
     const isFaster = recent.mean < this.#level.referenceMean && !this.#isNear(recent);
-    if (isFaster && recent.count >= RULES.fasterSweeps && cell.known.sweepsToReport(recent.mean) === 1)
+    if (isFaster && !isGiven && recent.count >= RULES.fasterSweeps && cell.known.sweepsToReport(recent.mean) === 1)
       this.#move(recent);
     else if (cell.pending === null && cell.held === null && this.#isNear(cell.home)) {
       cell.home = this.#level;

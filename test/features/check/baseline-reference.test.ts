@@ -39,6 +39,14 @@ test('check --against judges against the runs of a baseline, and stores nothing 
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--against none: baseline not found')]);
 });
 
+test('a baseline stays the reference of a cell that has been faster since before it', async () => {
+  const spike = (cell: number, night: number): number => value(0, night) * (cell === 1 && night === 3 ? 1.5 : 1);
+  const db = simulatedStore({ cells: CELLS, nights: 6, repeats: 3, value: spike });
+  await bench(['baseline', 'set', 'v1', sweepOfNight(3), '--db', db]);
+  const { cell } = await checked(db, '--against', 'v1');
+  expect([cell?.verdict, cell?.before?.toFixed(2), cell?.changePercent?.toFixed(0)]).toEqual(['faster', '0.75', '-33']);
+});
+
 test('a matrix names the baseline that every output judges against', async () => {
   const db = store();
   await bench(['baseline', 'set', 'shipped', sweepOfNight(2), '--db', db]);

@@ -8,6 +8,7 @@ import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../suppo
 import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
+import { simulatedStore } from '../../support/made-stores.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
@@ -196,4 +197,14 @@ describeWithConsumers('the programs that read them', () => {
   test("the JSON Schema of Bencher's reference", () => {
     expect(Object.keys(Object(readBy('bmf', file('b.json'))))).toEqual([`${HOSTILE} fp16 1x3 graph`]);
   });
+});
+
+test('no output file replaces a store', async () => {
+  const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 2, value: () => 1 });
+  const before = readFileSync(db);
+  for (const format of ['--html', '--junit', '--csv']) {
+    const ended = await bench(['report', format, db, '--db', db]);
+    expect(ended).toEqual(refusal('is a SQLite database, such as a store: name another file'));
+  }
+  expect(readFileSync(db).equals(before)).toBe(true);
 });

@@ -236,3 +236,15 @@ it.each([
   const [cell] = judge.step([runs.map((run, place) => (place < far ? 1.3 : run))]);
   expect(cell).toMatchObject({ verdict, farRuns, reported: null });
 });
+
+it('learns in 16 sweeps that single runs are on either of two levels, and reports none of them then', () => {
+  for (const seed of seeds) {
+    const [random, normal] = [seededRandom(seed), normals(seed)];
+    const judge = new MatrixJudge(Array.from({ length: 12 }, () => []));
+    const run = (cell: number): number => (cell === 0 && random() < 0.5 ? 1.08 : 1) * Math.exp(0.002 * normal());
+    const scene = Array.from({ length: 40 }, () =>
+      judge.step(Array.from({ length: 12 }, (_, cell) => Array.from({ length: 3 }, () => run(cell)))),
+    );
+    expect(reported(scene.slice(16), 0)).toEqual([]);
+  }
+});
