@@ -81,8 +81,7 @@ test('identical cells are merged, and it is said', () => {
 
 test('a range on the axis of an option is each of its values', () => {
   const { cells } = matrixFrom(oneModel('axes: {precision: fp16, batch: 8, --avgTiming: 1..4}'));
-  const flags = cells.map(({ cell }) => cell.axisFlags['--avgTiming']);
-  expect(flags).toEqual(['1', '2', '3', '4']);
+  expect(cells.map(({ cell }) => cell.axisFlags['--avgTiming'])).toEqual(['1', '2', '3', '4']);
 });
 
 test('include adds cells in which the named axes have other values, exclude takes cells away', () => {

@@ -124,12 +124,11 @@ export async function startSweep(
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const latest = newestOfBranch(store.db, sweep.branch, sweep)?.startedAt ?? null;
-    if (latest !== null && sweep.startedAt !== null && latest > sweep.startedAt) {
+    const latest = newestOfBranch(store.db, sweep.branch, sweep)?.startedAt ?? '';
+    if (latest > (sweep.startedAt ?? latest))
       io.err(
         `note: the newest sweep of this series began later, ${latest}: this one counts as older; check the clock\n`,
       );
-    }
     const { length: gpus } = machines;
     const { note, plan } = await withinBudget(store, made.plan, sweep.provenance, options.budget, { gpus });
     if (note !== null) io.err(`note: ${note}\n`);

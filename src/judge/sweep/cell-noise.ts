@@ -1,5 +1,5 @@
 import { at } from '../../statistics/order-statistics.ts';
-import { squaresOfLogs } from '../run-noise.ts';
+import { squaresAround } from '../run-noise.ts';
 import { RULES } from './settings.ts';
 
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
@@ -54,7 +54,8 @@ export class CellNoise {
   #repeats = 1;
   readonly #within = new Float64Array(STEPS);
   #runs = 0;
-  #farRuns = 0;
+  #farAbove = 0;
+  #farBelow = 0;
   #farSquares = 0;
   #judgedDegrees = 0;
   #stale = 0;
@@ -66,15 +67,18 @@ export class CellNoise {
   }
 
   /**
-   * The runs of a sweep that count: those that agree, or all if runs far from the others are too many for accidents.
-   * What was left out until then is noise, too.
+   * The runs of a sweep that count: those that agree, or all of a cell whose runs are often far above the others and
+   * far below them, which is no accident. What was left out until then is noise, too.
    */
   counted(runs: readonly number[], agreeing: readonly number[]): readonly number[] {
+    const far = runs.filter((run) => !agreeing.includes(run));
+    const above = far.filter((run) => run > (agreeing[0] ?? 0)).length;
     this.#runs += runs.length;
-    this.#farRuns += runs.length - agreeing.length;
-    const { restlessRuns, restlessShare } = RULES;
-    if (this.#farRuns < restlessRuns || this.#farRuns <= restlessShare * this.#runs) {
-      this.#farSquares += squaresOfLogs(runs) - squaresOfLogs(agreeing);
+    this.#farAbove += above;
+    this.#farBelow += far.length - above;
+    const [fewer = 0, more = 0] = [this.#farAbove, this.#farBelow].toSorted((a, b) => a - b);
+    if (fewer === 0 || fewer + more <= RULES.farShare * this.#runs) {
+      if (far.length > 0) this.#farSquares += squaresAround(runs.map(Math.exp)) - squaresAround(agreeing.map(Math.exp));
       return agreeing;
     }
     this.squares += this.#farSquares;

