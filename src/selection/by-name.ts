@@ -6,7 +6,7 @@ import { findCells, plannedCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
-import { UsageError } from '../errors.ts';
+import { ensure, UsageError } from '../errors.ts';
 import { printable, shortList } from '../text/printable.ts';
 import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
 import { isColdStart } from '../records/harness.ts';
@@ -134,16 +134,17 @@ export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonl
   const steady = cells.filter((cell) => !isColdStart(cell));
   const [cell, ...others] = steady.length === 0 ? cells : steady;
   if (cell !== undefined && others.length === 0) return cell;
-  throw new UsageError(`${what} ${cells.length} cells: name one, as in ${shortList(typed(cells, all), LISTED)}`);
+  const more = cells.length > LISTED ? ', …' : '';
+  throw new UsageError(`${what} ${cells.length} cells: name one, as in ${typed(cells.slice(0, LISTED), all)}${more}`);
 }
 
-function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string[] {
+function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   const nameOf = shortNames(all);
   const names = all.map(nameOf);
   // Cells with a common name are listed by key.
   const isOwn = (name: string): boolean => names.indexOf(name) === names.lastIndexOf(name);
   const typedName = (cell: KeyedCell): string => (isOwn(nameOf(cell)) ? nameOf(cell) : cell.key.slice(0, 8));
-  return cells.map((cell) => shellQuote(printable(typedName(cell))));
+  return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
 }
 
 function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly string[]): KeyedCell[] {
@@ -152,10 +153,23 @@ function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
   const place = Array.isArray(found) || found.offset === 0 ? '' : `, at character ${found.offset + 1}`;
-  const problem = Array.isArray(found) ? '' : `${place}: ${found.problem}`;
+  const problem = Array.isArray(found) ? nearestCells(cells, name) : `${place}: ${found.problem}`;
   const words = new Set(cells.flatMap((cell) => cellFields(cell).words));
   const hint = problem.replace(`: no cell has "${name}"`, '') || didYouMean(name, [...others, ...words]);
   throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
+}
+
+const NEAREST = 3;
+
+/** Cells that match the most words. */
+function nearestCells(cells: readonly KeyedCell[], name: string): string {
+  const asked = name.toLowerCase().split(/[\s&]+/);
+  const byShared = Map.groupBy(cells, (cell) => {
+    const { words } = cellFields(cell);
+    return asked.filter((word) => words.includes(word)).length;
+  });
+  const most = Math.max(...byShared.keys());
+  return most === 0 ? '' : `; nearest: ${typed(byShared.get(most)?.slice(0, NEAREST) ?? [], cells)}`;
 }
 
 /** @throws UsageError for several */
@@ -181,9 +195,11 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   const known = stored.filter((id) => id === name || metricOf(id).label === name);
   const found = (known.length === 1 ? known[0] : undefined) ?? metricOfWord(name);
   if (found !== null) return found;
-  const list = stored.length === 0 ? '' : ` (${shortList(stored, 10)})`;
+  ensure(known.length === 0, `--metric ${printable(name)} is ${known.join(' and ')}: write the whole name`);
+  const labels = [...new Set(stored.map((id) => metricOf(id).label))];
+  const list = labels.length === 0 ? '' : ` (${shortList(labels, 10)})`;
   throw new UsageError(
-    `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor one number of a harness in this store${list}${didYouMean(name, METRIC_WORDS)}`,
+    `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_WORDS, ...labels])}`,
   );
 }
 

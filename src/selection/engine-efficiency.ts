@@ -35,7 +35,7 @@ export interface EngineModel {
 }
 
 const NO_MODEL = 'the ONNX model is not known here';
-export const UNNAMED_MODEL = `${NO_MODEL}; --onnx FILE names it`;
+export const UNNAMED_MODEL = `${NO_MODEL}: --onnx FILE names it`;
 
 /** @throws UsageError for a file that is not an ONNX model */
 export async function namedModel(named: string, cwd: string): Promise<EngineModel> {
@@ -48,18 +48,24 @@ export async function namedModel(named: string, cwd: string): Promise<EngineMode
   return { name: basename(path), path };
 }
 
-/** The ONNX file from which bench built the engine of a run, if it is unchanged; null if it is unknown. */
-async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel | null> {
+/**
+ * The ONNX file from which bench built the engine of a run, if it is unchanged.
+ * @returns a text if it is unknown
+ */
+async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel | string> {
   const built = showRun(db, buildRunOf(db, runId)?.runId ?? runId);
   const path = flagValue(built?.argv ?? [], '--onnx');
   const buildId = built?.buildId ?? '';
   const sha256 = findBuilds(db, [buildId]).get(buildId)?.modelSha256 ?? null;
   // Paths of recordings and of other machines lead nowhere, or to another file.
-  if (built === null || path === null || sha256 === null) return null;
+  if (built === null || path === null || sha256 === null) return NO_MODEL;
   const status = await stat(path).catch(() => null);
-  const isOld = status !== null && status.mtimeMs <= Date.parse(built.startedAt ?? '');
-  const isSame = isOld || (await hashModel(path).catch(() => null)) === sha256;
-  return isSame ? { name: basename(path), path } : null;
+  if (status === null) return `the ONNX model no longer exists: ${printable(path)}`;
+  const builtAt = Date.parse(built.startedAt ?? '');
+  const isSame = status.mtimeMs <= builtAt || (await hashModel(path).catch(() => null)) === sha256;
+  return isSame
+    ? { name: basename(path), path }
+    : `the ONNX model changed since the engine was built: ${printable(path)}`;
 }
 
 /** Facts about a profiled engine in addition to its layers. */
@@ -83,10 +89,11 @@ export async function storedCircumstances(
   const { environment = UNKNOWN, telemetry = null } = run ?? {};
   const timed = own === null || sweepId === null ? [] : cellRunsOf(db, [sweepId], [own.key]).filter(isMeasured);
   const clock = telemetry?.smClockMhz ?? median(timed.flatMap(({ smClockMhz }) => smClockMhz ?? []));
+  const found = named ?? (await modelOfRun(db, runId));
   const { gpuName, maxSmClockMhz, mig } = environment;
   const conditions: EngineConditions = { gpuName, maxSmClockMhz, mig, smClockMhz: clock };
   return {
-    model: named ?? (await modelOfRun(db, runId)) ?? UNNAMED_MODEL,
+    model: typeof found === 'string' ? `${found}; --onnx FILE names it` : found,
     shapes: own?.shapes ?? {},
     conditions,
     /** Median of the timed runs of its cell and sweep in ms. */
@@ -153,8 +160,8 @@ export async function cellEfficiencies(
   const asked = [];
   for (const [runId, sources] of layerSources(db, cells, runs, sweepIds)) {
     const model = await modelOfRun(db, runId);
-    const profiled = model === null ? null : layersOfRun(db, runId);
-    if (model === null || profiled === null) continue;
+    const profiled = typeof model === 'string' ? null : layersOfRun(db, runId);
+    if (profiled === null) continue;
     for (const { cell, isOwn } of sources) {
       // Layer times of another cell do not apply to this one.
       const layers = isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));

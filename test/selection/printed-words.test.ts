@@ -61,7 +61,10 @@ test.each([
     "vit_small b8 is 4 cells: name one, as in 'vit_small fp8 b8 graph', 'vit_small fp8 b8 no-graph', 'vit_small fp16 b8 graph', 'vit_small fp16 b8 no-graph'",
   ],
   [['repro', 'vit_smull fp8'], 'no cell vit_smull fp8: no cell has "vit_smull"; did you mean "vit_small"? '],
-  [['trend', 'fp8 fp16 b8 graph vit_base'], 'no cell fp8 fp16 b8 graph vit_base (see `bench ls cells`)'],
+  [
+    ['trend', 'fp8 fp16 b8 graph vit_base'],
+    "no cell fp8 fp16 b8 graph vit_base; nearest: 'vit_base fp8 b8 graph', 'vi",
+  ],
   [['why', 'vit_small b8', 'fp16', 'fp9'], 'fp9: neither a git revision here, nor a sweep'],
 ])('%j says what could have been meant', async (args, line) => {
   const { code, stderr } = await inStore(...args);

@@ -61,7 +61,7 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
       [key, Object.keys(timeShares).length > 0 ? timeShares : layerShares] as const,
   );
   const deployments = deploymentsOf(cells, runs, {
-    accuracy: accuracyOfCells(db, sweepIds),
+    accuracy: accuracyOfCells(db, cells, sweepIds),
     realPrecisionShare: new Map(shares),
     tunedBatch: tunedBatches(db, cells, runs),
     efficiency: await cellEfficiencies(db, cells, runs, sweepIds, io),

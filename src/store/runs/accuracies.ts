@@ -1,6 +1,7 @@
-import { and, desc, eq } from 'drizzle-orm';
+import { and, desc, eq, isNull, type SQL } from 'drizzle-orm';
 
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
@@ -28,19 +29,42 @@ export function accuracyHistory(
   db: StoreDatabase,
   { model, precision }: Pick<AccuracyRecord, 'model' | 'precision'>,
 ): AccuracyRecord[] {
+  return select(db, and(eq(accuracies.model, model), eq(accuracies.precision, precision)));
+}
+
+function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
   return db
     .select()
     .from(accuracies)
-    .where(and(eq(accuracies.model, model), eq(accuracies.precision, precision)))
+    .where(where)
     .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
     .all()
     .map(fromRow);
 }
 
-/** The newest accuracies by cell key, for the exact file from which its engine was built. */
-export function accuracyOfCells(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, Accuracy> {
-  const byCell = [...recordsByCell(db, sweepIds)];
-  return new Map(byCell.flatMap(([key, own]) => own.slice(0, 1).map(({ accuracy }) => [key, accuracy] as const)));
+/**
+ * Accuracies by cell key, for the exact file from which its engine was built; for imports, for the same model and
+ * precision.
+ */
+export function accuracyOfCells(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  sweepIds: readonly SweepId[],
+): Map<string, Accuracy> {
+  const models = cells.map(({ model }) => model);
+  const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
+  const unknown = importedWithoutFile(db, sweepIds);
+  const stated = select(db, isAmong(accuracies.model, models));
+  return new Map(
+    cells.flatMap((cell) => {
+      const row =
+        byFile.get(cell.key) ??
+        (unknown.has(cell.key)
+          ? stated.find(({ model, precision }) => model === cell.model && precision === cell.precision)
+          : undefined);
+      return row === undefined ? [] : [[cell.key, row.accuracy] as const];
+    }),
+  );
 }
 
 /** Accuracies of the files from which each cell's engines were built in these sweeps, newest first. */
@@ -58,6 +82,13 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
   const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');
   byCell.delete('');
   return new Map([...byCell].map(([key, own]) => [key, own.map(({ row }) => fromRow(row))]));
+}
+
+function importedWithoutFile(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
+  const which = and(isAmong(runs.sweepId, sweepIds), eq(runs.provenance, 'imported'), isNull(builds.modelSha256));
+  const { cellKey: key } = runs;
+  const rows = db.selectDistinct({ cellKey: key }).from(runs).leftJoin(builds, ON.build).where(which).all();
+  return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
 function fromRow(row: typeof accuracies.$inferSelect): AccuracyRecord {

@@ -105,7 +105,7 @@ describe('what is stored of an experiment', () => {
   test('A may be part of a baseline, and B is not', async () => {
     const { code, stderr } = await bench(['baseline', 'set', 'moe', id.slice(0, 8), ...here]);
     expect(code).toBe(0);
-    expect(stderr).toContain('note: 1 cell is not part of the baseline: invalid output: ENABLE_');
+    expect(stderr).toContain('note: 1 cell is not part of the baseline: no run that counts (see `bench show ');
   });
 });
 
