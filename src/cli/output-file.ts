@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { temporaryPath } from '../files/layout.ts';
 import { ensure, EnvironmentLackingError, errorCode } from '../errors.ts';
 import { headOfFile } from '../files/files.ts';
+import { SQLITE_MAGIC } from '../store/file/store-file.ts';
 import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
@@ -49,15 +50,13 @@ export async function writeOutput(
   }
 }
 
-const SQLITE_HEAD = 'SQLite format 3';
-
 /** The file itself, with the mode that it keeps; null for a new one. */
 async function placeOf(path: string) {
   if ((await lstat(path).catch(() => null)) === null) return { target: path, kept: null };
   const info = await stat(path).catch(() => null);
   if (info?.isFile() !== true) return { target: path, kept: 'device' };
   await access(path, constants.W_OK);
-  const isStore = headOfFile(path, SQLITE_HEAD.length).toString() === SQLITE_HEAD;
+  const isStore = headOfFile(path, SQLITE_MAGIC.length).toString() === SQLITE_MAGIC;
   ensure(!isStore, `${printable(path)} is a SQLite database, such as a store: name another file`);
   return { target: await realpath(path), kept: info.mode & 0o7777 };
 }

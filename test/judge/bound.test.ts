@@ -68,6 +68,9 @@ test('a cell that turned from one to another is told, even when its time did not
   ]);
   expect(boundReasons(after, before)[0]).toMatch(/^now bound by GPU compute, before by the host/);
   expect([boundReasons(before, before), boundReasons([run(null)], after)]).toEqual([[], []]);
+  const at = (enqueueRatio: number) => [run('compute', { enqueueRatio })];
+  const turned = 'enqueue time now near, before free: enqueue takes 0.62 times the GPU time, before 0.41';
+  expect([boundReasons(at(0.41), at(0.62)), boundReasons(at(0.49), at(0.51))]).toEqual([[turned], []]);
 });
 
 test('a GPU that is idle far longer than launches take is no case for a CUDA graph', () => {

@@ -71,14 +71,15 @@ export class CellNoise {
    * far below them, which is no accident. What was left out until then is noise, too.
    */
   counted(runs: readonly number[], agreeing: readonly number[]): readonly number[] {
+    this.#runs += runs.length;
+    if (agreeing.length === runs.length) return runs;
     const far = runs.filter((run) => !agreeing.includes(run));
     const above = far.filter((run) => run > (agreeing[0] ?? 0)).length;
-    this.#runs += runs.length;
     this.#farAbove += above;
     this.#farBelow += far.length - above;
     const [fewer = 0, more = 0] = [this.#farAbove, this.#farBelow].toSorted((a, b) => a - b);
     if (fewer === 0 || fewer + more <= RULES.farShare * this.#runs) {
-      if (far.length > 0) this.#farSquares += squaresAround(runs.map(Math.exp)) - squaresAround(agreeing.map(Math.exp));
+      this.#farSquares += squaresAround(runs.map(Math.exp)) - squaresAround(agreeing.map(Math.exp));
       return agreeing;
     }
     this.squares += this.#farSquares;

@@ -64,8 +64,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (isShapeSet(value)) return [value];
   const isFlag = name.startsWith('-');
   if (typeof value === 'boolean' && (isFlag || AXIS_NAMES.includes(name))) return [value];
-  if (isFlag && RANGE.test(word)) return [readRange(word)].flat().map(String);
-  if (name === 'precision' || isFlag) return [word];
+  if (name === 'precision' || (isFlag && !RANGE.test(word))) return [word];
   const named = namedAxis(name);
   if (named !== undefined) {
     if (named.spell(word) !== null) return [word];
@@ -79,7 +78,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   }
   if (typeof value === 'number') return [value];
   const range = readRange(word);
-  if (typeof range !== 'string') return range;
+  if (typeof range !== 'string') return isFlag ? range.map(String) : range;
   // Harnesses may take words.
   if (/^[A-Za-z][\w./+-]*$/.test(word)) return [word];
   list.add(path, `${name}: ${range}`);

@@ -14,7 +14,7 @@ export interface StoreLoss {
 }
 
 /** The first bytes of every file of SQLite (https://www.sqlite.org/fileformat.html, section 1.3). */
-const MAGIC = 'SQLite format 3\0';
+export const SQLITE_MAGIC = 'SQLite format 3\0';
 
 /** Checks that the path still leads to the opened store, because SQLite keeps writing to a deleted file. */
 export class StoreFile {
@@ -36,9 +36,11 @@ export class StoreFile {
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
     if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
     this.file ??= openSync(this.path, 'r');
-    const magic = Buffer.alloc(MAGIC.length);
-    readSync(this.file, magic, 0, MAGIC.length, 0);
-    return magic.toString('latin1') === MAGIC ? null : { kind: 'damaged', what: 'was overwritten by something else' };
+    const magic = Buffer.alloc(SQLITE_MAGIC.length);
+    readSync(this.file, magic, 0, SQLITE_MAGIC.length, 0);
+    return magic.toString('latin1') === SQLITE_MAGIC
+      ? null
+      : { kind: 'damaged', what: 'was overwritten by something else' };
   }
 
   /** Removes the WAL, which SQLite would apply to the next file of that name. Call when all writing has ended. */
