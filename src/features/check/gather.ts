@@ -6,7 +6,7 @@ import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { baselineSweep, sweepsById, sweepsUntil, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { baselineSweep, seriesAround, sweepsById, sweepsUntil, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import {
   acknowledgementsOf,
   findingsOf,
@@ -42,8 +42,10 @@ export type Place = Pick<Io, 'cwd' | 'env'>;
 export interface JudgeOptions extends Pick<Partial<CheckOptions>, 'against' | 'minChange'> {
   /** Findings known before this sweep, without those that an earlier judgment of it reported. */
   readonly findings?: readonly Finding[];
-  /** Judges no unjudged sweeps before it. */
+  /** Judges it as it was before the next sweep, without the unjudged sweeps before it. */
   readonly onlyNewest?: boolean;
+  /** When the next sweep began. Later acknowledgements do not count. */
+  readonly next?: string | null;
   /** Stores the verdicts with this time. */
   readonly judgedAt?: string | null;
 }
@@ -70,30 +72,40 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
-  const acknowledged = await acknowledgedOf(db, findings, sweep, io.cwd);
+  const ids = findings.map(({ findingId }) => findingId);
+  const acknowledged = await acknowledgedOf(acknowledgementsOf(db, ids, options.next), sweep, io.cwd);
   const pairs = pairResultsOf(db, sweeps, rules);
   const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
   const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
   const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
   // The name of the baseline against which the sweep is judged, or that of one that does not exist.
   const [against, missingBaseline] = baseline === undefined ? [null, name] : [name, null];
-  return { series, evidence, verdict: judgeSweep(evidence), baseline: against, missingBaseline, captured, notes };
+  const about = { baseline: against, missingBaseline, captured, notes, isStored: options.against === undefined };
+  return { series, evidence, verdict: judgeSweep(evidence), ...about };
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: JudgeOptions) {
   if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
-  const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
-  const until = sweepsUntil(db, reportedIn, sweep);
-  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
+  const named = stored.flatMap(({ lastBadSweepId: last, reportedSweepId }) => [
+    reportedSweepId,
+    ...(last ? [last] : []),
+  ]);
+  const before = sweepsUntil(db, [...new Set(named)], sweep);
+  before.delete(sweep.sweepId);
+  const reported = stored.filter(({ reportedSweepId }) => before.has(reportedSweepId));
+  // A finding that ended later was open.
+  return reported.map((finding): Finding => {
+    const isOpen = finding.state === 'recovered' && !before.has(finding.lastBadSweepId ?? '');
+    return isOpen ? { ...finding, state: 'open', lastBadSweepId: null } : finding;
+  });
 }
 
 /** Acknowledgements by finding. `isOver`: its date has passed, or the sweep contains its commit. */
-async function acknowledgedOf(db: StoreDatabase, findings: readonly Finding[], sweep: Sweep, cwd: string) {
+async function acknowledgedOf(marks: ReturnType<typeof acknowledgementsOf>, sweep: Sweep, cwd: string) {
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
-  const ids = findings.map(({ findingId }) => findingId);
-  for (const [findingId, { until }] of acknowledgementsOf(db, ids)) {
+  for (const [findingId, { until }] of marks) {
     const isDate = until !== null && /^\d{4}-/.test(until);
     const isOver = isDate
       ? (sweep.startedAt ?? '').slice(0, 10) > until
@@ -113,14 +125,15 @@ export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, o
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);
+  const next = onlyNewest ? (seriesAround(db, newest).after[0]?.startedAt ?? null) : null;
   const changed: string[] = [];
-  let judged = await judgedSweep(db, pending[0] ?? newest, io, options);
+  let judged = await judgedSweep(db, pending[0] ?? newest, io, { ...options, next });
   for (const sweep of [null, ...pending.slice(1)]) {
     if (sweep !== null) judged = await judgedSweep(db, sweep, io, { ...options, findings: judged.verdict.findings });
     if (judgedAt !== null) changed.push(...store(db, judged, { judgedAt, ...before }));
   }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
-  const acknowledgements = new Map(acknowledgementsOf(db, ids));
+  const acknowledgements = new Map(acknowledgementsOf(db, ids, next));
   for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
   /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   const batch: ReadonlySet<string> = new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId));

@@ -17,8 +17,8 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
-/** What the commands after a finding need of its series. */
-export type Resumable = Pick<CheckedSeries, 'canConfirm' | 'sweepId'>;
+/** What the commands after a finding need of its series. `isStored`: they can name it. */
+export type Resumable = Pick<CheckedSeries, 'canConfirm' | 'sweepId'> & { readonly isStored?: boolean };
 
 export interface Around {
   readonly cells: readonly { readonly cell: KeyedCell }[];
@@ -154,16 +154,17 @@ function causesOf({ buildChanges, cause, environmentChanges, likeliestCause: lik
   ].flatMap(({ says, term }) => (says === '' ? [] : [[term, printable(says)] as const]));
 }
 
-export function nextCommands(finding: CheckedFinding, { canConfirm, sweepId }: Resumable): string[] {
+export function nextCommands(finding: CheckedFinding, { canConfirm, isStored = true, sweepId }: Resumable): string[] {
   const { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state } = finding;
   const [own, good, bad] = [id, lastGood?.sweepId, firstBad?.sweepId].map((one) => one?.slice(0, 8));
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
   const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';
   // A finding that is faster or over needs no acknowledgement.
-  const isToAccept = direction === 'slower' && (state === 'new' || state === 'open');
+  const isToAccept = isStored && direction === 'slower' && (state === 'new' || state === 'open');
   return [
-    ...(isUnpaired && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
-    ...(isExplained ? [`bench why ${own}`, `bench compare ${good} ${bad}`] : []),
+    ...(isUnpaired && isStored && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
+    ...(isExplained && isStored ? [`bench why ${own}`] : []),
+    ...(isExplained ? [`bench compare ${good} ${bad}`] : []),
     ...(isToAccept ? [`bench ack ${own} --reason "…"`] : []),
   ];
 }

@@ -20,7 +20,7 @@ import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFin
 import { type Resumable, changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
-  readonly judged: Pick<CheckedSweep['judged'], 'evidence'> | null;
+  readonly judged: Pick<CheckedSweep['judged'], 'evidence' | 'isStored'> | null;
 }
 
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
@@ -69,7 +69,7 @@ function dimmed(texts: readonly string[], { columns, style }: Look): string[] {
 
 function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, headline: string, look: Look): string[] {
   if (judged === null) return headlineLines(series, headline, look);
-  const { evidence } = judged;
+  const { evidence, isStored } = judged;
   const ofKey = new Map(evidence.cells.map((one) => [one.cell.key, one]));
   const rows = series.cells.flatMap((row): CellRow[] => {
     const own = ofKey.get(row.key);
@@ -86,7 +86,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...dimmed([aboutText(series, evidence)], look),
     ...(isFirst ? [] : countsText(rows, series.geometricMean, look)),
     ...(isFirst && findings.length === 0 ? dimmed([FIRST], look) : []),
-    ...full.flatMap((finding) => ['', ...findingText(finding, series, evidence, look)]),
+    ...full.flatMap((finding) => ['', ...findingText(finding, { ...series, isStored }, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),
     ...earlierText(earlier, evidence, look),
     ...cellsText(rows, isAll, look),

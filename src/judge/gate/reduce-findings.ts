@@ -21,7 +21,9 @@ export function reduceFindings(changes: readonly CellChange[], facts: JudgedFact
   const byFinding = Map.groupBy(changes, (change) => known.find((finding) => covers(finding, change, facts)));
   const fresh = clustersOf(byFinding.get(undefined) ?? []).map((cluster) => newFinding(cluster, facts));
   const open = [...known, ...fresh].filter(({ state }) => state === 'open');
-  return [...known.map((finding) => continued(finding, byFinding.get(finding) ?? [], open, facts)), ...fresh];
+  // A change that returned continues the same finding.
+  const earlier = known.filter(({ findingId }) => fresh.every((one) => one.findingId !== findingId));
+  return [...earlier.map((finding) => continued(finding, byFinding.get(finding) ?? [], open, facts)), ...fresh];
 }
 
 function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boolean {

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, or, type SQL, sql, isNull } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, lte, or, type SQL, sql, isNull } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding, FindingsFile, JudgedSweep } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -104,8 +104,15 @@ export function judgedAmong(db: StoreDatabase, sweepIds: readonly SweepId[]): Ma
   return new Map(rows.map((row) => [row.sweepId, row]));
 }
 
-export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly string[]): Map<string, Acknowledgement> {
-  const rows = db.select().from(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).all();
+/** @param until instant after which none counts; null for all */
+export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly string[], until: string | null = null) {
+  const { createdAt, findingId } = acknowledgements;
+  const dated = until === null ? undefined : lte(createdAt, until);
+  const rows: Acknowledgement[] = db
+    .select()
+    .from(acknowledgements)
+    .where(and(isAmong(findingId, findingIds), dated))
+    .all();
   return new Map(rows.map((row) => [row.findingId, row]));
 }
 

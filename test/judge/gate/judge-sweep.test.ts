@@ -266,6 +266,12 @@ test('a cell that became host-bound a sweep before another one was slower is a f
   expect(found.toSorted()).toEqual([12, 13].map((sweep) => `1 ${sweepOfNight(sweep)}`));
 });
 
+test('a step that returns after one sweep at the reference continues its finding', () => {
+  const gate = gateOf(2, (cell, sweep) => (cell === 0 && sweep >= 8 && sweep !== 12 ? 1.055 : 1));
+  const findings = Array.from({ length: 14 }, () => gate.next().findings).at(-1);
+  expect(findings).toMatchObject([{ state: 'open', firstBadSweepId: sweepOfNight(8) }]);
+});
+
 test('the old size again is a recovery, and no news', () => {
   const sizes = [24, 24, 41, 24];
   const gate = new SimulatedGate({
