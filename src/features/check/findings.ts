@@ -75,7 +75,7 @@ export async function checkedFindings(
       firstBad,
       lastGood,
       lastBad,
-      commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
+      commits: isExplained && about.cause !== 'machine' ? await commitsOf(lastGood, firstBad, cwd) : [],
       buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
       owner: acknowledged?.owner ?? finding.owner,

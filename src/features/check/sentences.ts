@@ -129,7 +129,9 @@ function evidenceOf({ cells, details, firstBad, lastBad, lasts, pairs }: Checked
     pairs !== null &&
       (pairs.outcome === 'notComparable'
         ? 'no pair that could be compared with the last good engine'
-        : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${median})`),
+        : pairs.count === 0
+          ? `the engine is the last good one, measured again${where} (${median})`
+          : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${median})`),
     from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
     interval !== '' && `95 % interval ${interval} in the clearest cell`,
   ].filter((text) => text !== false);

@@ -140,8 +140,9 @@ export function factsOf(finding: CheckedFinding, page: PageModel): Fact[] {
   ];
 }
 
-function firstBadFact({ commits, firstBad, lastGood }: CheckedFinding, first: string, data: ReportData): Fact[] {
-  if (firstBad === null) return [];
+function firstBadFact({ cause, commits, firstBad, lastGood }: CheckedFinding, first: string, data: ReportData): Fact[] {
+  // No commit makes a machine slow.
+  if (firstBad === null || cause === 'machine') return [];
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
   if (bad === null) return [[capitalized(`${first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
   const subject = commits.find(({ commit }) => commit === bad)?.subject ?? null;
