@@ -139,7 +139,7 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
   const findings = [{ state: 'new', cause: 'machine' }];
   expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
-  const evidence = /: the engine is the last good one, measured again \(median \+[45]\.\d %\)/;
+  const evidence = /: the engine is the last good one, measured again \(median (?:throughput -|\+)[45]\.\d %\)/;
   expect((await nights.bench('check')).stdout.replaceAll(/\s+/g, ' ')).toMatch(evidence);
 });
 
