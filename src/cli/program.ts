@@ -58,6 +58,6 @@ function findSet(name: string, io: Io): RecordingSet {
   if (existsSync(join(folder, 'manifest.json'))) return readRecordingSet(folder);
   const names = existsSync(shipped) ? readdirSync(shipped).toSorted() : [];
   throw new UsageError(
-    `--replay ${name}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
+    `replay ${name}: neither a set that comes with bench (${names.join(', ')}) nor a folder with a manifest.json${didYouMean(name, names)}`,
   );
 }

@@ -85,7 +85,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
 }
 
 /** Findings reported before this sweep. Empty for a pull request, and against a baseline of the command line. */
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, { against }: JudgeOptions) {
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, sweeps, matrices }: Series, { against }: JudgeOptions) {
   if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
   const named = stored.flatMap(({ lastBadSweepId: last, reportedSweepId }) => [
@@ -95,10 +95,12 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Serie
   const before = sweepsUntil(db, [...new Set(named)], sweep);
   before.delete(sweep.sweepId);
   const reported = stored.filter(({ reportedSweepId }) => before.has(reportedSweepId));
-  // A finding that ended later was open.
+  const previous = sweeps.at(-2)?.sweepId;
+  // A finding that ended in this sweep or later was open.
   return reported.map((finding): Finding => {
-    const isOpen = finding.state === 'recovered' && !before.has(finding.lastBadSweepId ?? '');
-    return isOpen ? { ...finding, state: 'open', lastBadSweepId: null } : finding;
+    const { lastBadSweepId: last, pairs, state } = finding;
+    const isOver = before.has(last ?? '') && (last !== previous || pairs?.outcome === 'cleared');
+    return state === 'recovered' && !isOver ? { ...finding, state: 'open', lastBadSweepId: null } : finding;
   });
 }
 

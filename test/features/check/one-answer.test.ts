@@ -6,13 +6,19 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { bench, temporaryStore } from '../../support/bench.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
-import { normals, simulatedCells, type SimulatedNights, simulateNights } from '../../support/simulated-store.ts';
+import {
+  normals,
+  simulatedCells,
+  type SimulatedNights,
+  simulateNights,
+  sweepOfNight,
+} from '../../support/simulated-store.ts';
 
 /** `BENCH_RANDOM_STORES=300` makes more of them. */
 const STORES = Number(process.env['BENCH_RANDOM_STORES'] ?? 5);
 
 /** Steps, single sweeps, creep, groups, contended sweeps and failures: nothing is the same in two of them. */
-function randomStore(seed: number): { readonly db: string; readonly folder: string } {
+function randomSweeps(seed: number): SimulatedNights {
   const random = seededRandom(seed);
   const normal = normals(seed);
   const pick = (least: number, most: number): number => least + Math.floor(random() * (most - least + 1));
@@ -32,8 +38,7 @@ function randomStore(seed: number): { readonly db: string; readonly folder: stri
       return isIts ? product * event.factor ** (event.kind === 4 ? steps / 8 : steps) : product;
     }, 1);
   const isFailed = (cell: number, at: number): boolean => seed % 4 === 0 && cell === 0 && at === nights - 1;
-  const store = temporaryStore();
-  const simulated: SimulatedNights = {
+  return {
     cells,
     nights,
     repeats,
@@ -46,14 +51,13 @@ function randomStore(seed: number): { readonly db: string; readonly folder: stri
         ? [{ id: 'contended', effect: 'explained', value: null, evidence: 'another process on the GPU: python3 (7)' }]
         : [],
   };
-  simulateNights(store.db, simulated);
-  return store;
 }
 
 test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
   'random store %i: check, notify, compare, report and trend say the same',
   async (seed) => {
-    const { db, folder } = randomStore(seed);
+    const { db, folder } = temporaryStore();
+    simulateNights(db, randomSweeps(seed));
     const here = { cwd: folder };
     const run = (...args: string[]) => bench([...args, '--db', db], here);
     // What notify gets; null where it is not started.
@@ -120,3 +124,19 @@ test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
     expect(after.series[0]?.cells.filter(({ verdict }) => verdict === 'slower')).toEqual([]);
   },
 );
+
+test.each([1, 8, 12])('random store %i: --as-of says what check said that morning', async (seed) => {
+  const { db, folder } = temporaryStore();
+  const simulated = randomSweeps(seed);
+  const answer = async (...args: string[]) => {
+    const { code, json } = await benchJson(OUTPUTS.check, ['check', ...args, '--db', db], { cwd: folder });
+    return [code, json.series[0]?.headline, json.findings.map(({ id, state }) => `${id} ${state}`).toSorted()];
+  };
+  const mornings: Awaited<ReturnType<typeof answer>>[] = [];
+  for (let after = 0; after < simulated.nights; after += 1) {
+    simulateNights(db, { ...simulated, nights: 1, after });
+    mornings.push(await answer());
+  }
+  for (const [night, morning] of mornings.entries())
+    expect(await answer('--as-of', sweepOfNight(night))).toEqual(morning);
+});
