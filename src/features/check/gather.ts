@@ -142,6 +142,16 @@ export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, o
   return { ...judged, batch, acknowledgements, changed, isFirstByReference };
 }
 
+/** Judges sweeps again, each as if on its own morning. @returns IDs of the sweeps whose findings changed */
+export async function judgeAgain(db: StoreDatabase, judged: ReadonlyMap<string, JudgedRow>, io: Place) {
+  const changed: string[] = [];
+  for (const sweep of sweepsById(db, [...judged.keys()]).toReversed()) {
+    const judgedAt = judged.get(sweep.sweepId)?.judgedAt ?? null;
+    if (judgedAt !== null) changed.push(...store(db, await judgedSweep(db, sweep, io), { judgedAt }));
+  }
+  return changed;
+}
+
 /** IDs of the sweeps judged together with the newest of a series, if it was judged. */
 export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): ReadonlySet<string> {
   return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);

@@ -7,6 +7,7 @@ import { moveToRemoved } from '../../artefacts/copy-artefacts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
+import type { JudgedSweep } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/planned-sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
@@ -17,9 +18,11 @@ import { type SiblingStores, siblingStores } from '../../store/prune.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';
 import { removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
 import { baselinesOf } from '../../store/sweeps/find-sweeps.ts';
+import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
+import { judgeAgain } from '../check/index.ts';
 import type { RmOptions } from './command.ts';
 import type { RmOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -38,14 +41,16 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
     const isDryRun = options.dryRun === true;
     const siblings = siblingStores(store.path);
     const removed: Removed[] = [];
+    const judged = new Map<string, JudgedSweep>();
     try {
       for (const sweep of sweeps) {
         io.signal.throwIfAborted();
-        removed.push(await removeOne(store, sweep, siblings, isDryRun));
+        removed.push(await removeOne(store, sweep, siblings, isDryRun, judged));
       }
     } finally {
       siblings.close();
     }
+    if (!isDryRun) await writeFindings(store.db, artefactsFolderOf(store.path), await judgeAgain(store.db, judged, io));
     return printResult(io, options, outputOf(removed, isDryRun), rmText);
   });
 }
@@ -80,7 +85,13 @@ type Removed = Awaited<ReturnType<typeof removeOne>>;
  * a second call completes the removal. A sweep that is being measured keeps both, and so does a sweep for which either
  * step fails.
  */
-async function removeOne({ db, path }: OpenStore, sweep: Sweep, siblings: SiblingStores, isDryRun: boolean) {
+async function removeOne(
+  { db, path }: OpenStore,
+  sweep: Sweep,
+  siblings: SiblingStores,
+  isDryRun: boolean,
+  judged: Map<string, JudgedSweep>,
+) {
   const { sweepId } = sweep;
   const artefacts = artefactsFolderOf(path);
   const numbers = sweepNumbers(db, [sweepId]).get(sweepId);
@@ -92,6 +103,7 @@ async function removeOne({ db, path }: OpenStore, sweep: Sweep, siblings: Siblin
   const unlock = hasArtefacts ? lockSweep(artefacts, sweepId) : () => {};
   try {
     const removal = removalOf(db, sweep);
+    for (const row of judgedAmong(db, removal.judgedAgain).values()) judged.set(row.sweepId, row);
     const movedTo = immediately(db, () => {
       removeSweep(db, removal);
       return moveToRemoved(artefacts, sweepId, shared);
@@ -134,7 +146,7 @@ function rmText({ dryRun, findings, judgedAgain, reopened, sweeps }: RmOutput, {
     }),
     ...findings.map((id) => `finding ${id.slice(0, 8)}: ${goes}, with its acknowledgement`),
     ...reopened.map((id) => `finding ${id.slice(0, 8)}: open again, as a deleted sweep had ended it`),
-    ...(judgedAgain === 0 ? [] : [`${count(judgedAgain, 'later sweep')}: judged again by the next \`bench check\``]),
+    ...(judgedAgain === 0 ? [] : [`${count(judgedAgain, 'later sweep')}: judged again`]),
     ...(dryRun ? ['nothing was changed'] : []),
     ...sweeps
       .flatMap(({ movedTo }) => movedTo ?? [])

@@ -48,7 +48,7 @@ export function removalOf(db: StoreDatabase, sweep: Sweep) {
   );
   return {
     sweepId,
-    /** Sweeps whose judgments are deleted; the next `bench check` judges them again. */
+    /** Sweeps whose judgments are deleted, and made again. */
     judgedAgain,
     findings: reported
       .filter((finding) => !stays(finding))

@@ -65,7 +65,7 @@ test('after a kill between artefacts and rows, doing it again ends it', async ()
   expect(queryStore(db, 'SELECT sweep_id AS id FROM sweeps')).toEqual([{ id: first }]);
 });
 
-test('the judgements of later sweeps go from the store and from next to their artefacts', async () => {
+test('later sweeps are judged again, in the store and next to their artefacts', async () => {
   const { db, folder, ids } = await judgedPairs();
   const [first = '', second = ''] = ids;
   const file = join(folder, 'artefacts', second, 'findings.json');
@@ -73,7 +73,11 @@ test('the judgements of later sweeps go from the store and from next to their ar
   const went = await bench(['db', 'rm', first, '--json', '--db', db], { cwd: folder });
   const findings = [expect.stringMatching(/^[0-9a-f]{32}$/)];
   expect(OUTPUTS['db-rm'].parse(JSON.parse(went.stdout))).toMatchObject({ judgedAgain: 1, findings });
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ judged: null, findings: [], acknowledgements: [] });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    judged: { judgedBy: 'first' },
+    findings: [],
+    acknowledgements: [],
+  });
 });
 
 test('artefacts that another store of the folder names stay', async () => {
