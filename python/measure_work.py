@@ -17,7 +17,9 @@ VIEWS = set("Cast Dropout Flatten Identity QuantizeLinear DequantizeLinear Resha
 # These read as much of their first input as they write.
 PICKS = {"Gather", "GatherElements", "GatherND", "Slice"}
 # Their work is in other graphs, or depends on values.
-UNKNOWN = set("Attention ConvInteger DeformConv DFT If Loop QLinearConv QLinearMatMul Scan SequenceMap STFT".split())
+UNKNOWN = set(
+    "Attention ConvInteger DeformConv DFT GRU If Loop LSTM QLinearConv QLinearMatMul RNN Scan SequenceMap STFT".split()
+)
 MOST_VALUES = 1024
 
 
@@ -124,20 +126,13 @@ def product(attributes, output, a, b):
     return 2 * math.prod(output) * a[-1]
 
 
-def recurrent(attributes, output, x, weights, recurrence, *others):
-    return 2 * x[0] * x[1] * (math.prod(weights) + math.prod(recurrence))
-
-
 FORMULAS = {
     "Conv": lambda attributes, output, x, weights, *bias: 2 * math.prod(output) * math.prod(weights[1:]),
     "ConvTranspose": lambda attributes, output, x, weights, *bias: 2 * math.prod(x) * math.prod(weights[1:]),
     "Einsum": einsum,
-    "GRU": recurrent,
     "Gemm": lambda attributes, output, a, b, *c: 2 * math.prod(output) * a[1 - attributes.get("transA", 0)],
-    "LSTM": recurrent,
     "MatMul": product,
     "MatMulInteger": lambda attributes, output, a, b, *zeros: product(attributes, output, a, b),
-    "RNN": recurrent,
 }
 
 

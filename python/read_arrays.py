@@ -14,19 +14,13 @@ from helper import Problem, needs, run
 def main(job):
     try:
         loaded = numpy.load(job["path"], allow_pickle=False)
-        names = [""] if isinstance(loaded, numpy.ndarray) else loaded.files
-        return {"arrays": [facts(name, loaded) for name in names]}
+        arrays = {"": loaded} if isinstance(loaded, numpy.ndarray) else loaded
+        return {"arrays": [facts(name, values) for name, values in arrays.items()]}
     except Exception:  # zipfile, zlib and numpy have no other common base
-        raise Problem("it is no npz file (numpy.savez writes them) and no npy file, or it is damaged")
+        raise Problem("it is no npz or npy file of plain numbers (numpy.savez writes them), or it is damaged")
 
 
-def facts(name, loaded):
-    try:
-        values = loaded if name == "" else loaded[name]
-    except ValueError as error:
-        if "Object arrays" not in str(error):
-            raise
-        return {"name": name, "descr": "|O", "shape": [], "notFinite": 0}
+def facts(name, values):
     bad = 0 if values.dtype.kind != "f" else int(values.size - numpy.isfinite(values).sum())
     return {"name": name, "descr": values.dtype.str, "shape": list(values.shape), "notFinite": bad}
 

@@ -129,11 +129,13 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const files = bundle.files
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map(({ content, name: as }) => {
-        const bytes = typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content;
-        return { name: as, bytes: bytes.length, pieces: () => [bytes], isDeflated: true };
+        return {
+          name: as,
+          content: typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content,
+        };
       });
     const bytes = await writeOutput(file, zipped(files), io);
-    const written = files.map(({ name: as, bytes: size }) => ({ name: as, bytes: size }));
+    const written = files.map(({ content, name: as }) => ({ name: as, bytes: content.length }));
     const output: ReproBundle = { ...about, file, bytes, files: written, leftOut, reduced };
     return printResult(io, options, output, bundleText);
   });

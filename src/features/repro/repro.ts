@@ -11,7 +11,6 @@ import { variantNotes } from '../../records/conversion.ts';
 import type { ReproOptions } from './command.ts';
 import { gatherReproduction, localWords } from './gather.ts';
 import type { ReproOutput } from './output.ts';
-import { lockOf } from '../../machine/requests.ts';
 import { namedRun } from '../../selection/cell-points.ts';
 
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
@@ -37,7 +36,6 @@ export async function reproduce(name: string, options: ReproOptions, io: Io): Pr
 export function reproText(repro: ReproOutput, look: Look): string[] {
   const { build, clockPolicy, commandLine, conversion, git, harness, run, runId, start, startedAt } = repro;
   const { columns, style } = look;
-  const bounds = clockBounds(clockPolicy);
   const by = `${repro.role} run${harness === null ? '' : ` by ${harness}`}`;
   const fields: readonly (readonly [name: string, ...parts: readonly (string | null | undefined | false)[]])[] = [
     ['what', by, repro.provenance, repro.source === 'recorder' && 'as its recorder ran it', startedAt],
@@ -48,7 +46,7 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
     ['trtexec', ...fileText(repro.trtexec)],
     ['engine', ...fileText(repro.engine)],
     ...repro.inputs.map((input) => ['input', ...fileText(input)] as const),
-    ['clocks', clockPolicy, bounds !== null && `sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc afterwards`],
+    ['clocks', clockPolicy],
     ['env', envText({ ...repro.env, ...start?.env, ...repro.axisEnv }).trimEnd()],
     ['', repro.withheld > 0 && `${repro.withheld} variables left out, as they may hold secrets`],
   ];
@@ -203,14 +201,6 @@ function environmentLines(env: ReproOutput['env']): string[] {
     `[ -n "\${${name}+set}" ] || ${name}=${scriptQuote(value)}`,
     `export ${name}`,
   ]);
-}
-
-/** Bounds for `nvidia-smi -lgc`; null if the clocks were not locked, or the policy is unknown. */
-export function clockBounds(policy: string | null): string | null {
-  const lock = lockOf(policy);
-  if (lock === 'locked base') return 'tdp,tdp';
-  const mhz = /^locked (\d{2,5}) MHz$/.exec(lock ?? '')?.[1];
-  return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
 /** Values of the matrix take precedence over the environment. */

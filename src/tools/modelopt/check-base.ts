@@ -97,11 +97,7 @@ export function checkCalibration(
 ): string | null {
   const names = inputs.map(({ name }) => name);
   const [only] = arrays;
-  const isNpy = only?.name === '';
-  if (isNpy && inputs.length !== 1) {
-    return `an npy file holds one array, and the model has ${inputs.length} inputs: save an npz with one array for each`;
-  }
-  const named = isNpy ? [{ ...only, name: names[0] ?? '' }] : arrays;
+  const named = only?.name === '' ? [{ ...only, name: names[0] ?? '' }] : arrays;
   const extra = named.find(({ name }) => !names.includes(name));
   if (extra !== undefined) return `the model ${noInput(extra.name, inputs)}`;
   for (const input of inputs) {
@@ -122,7 +118,6 @@ function arrayProblem(
   { elementType, shape: wanted }: OnnxTensorInfo,
   step: readonly number[] | undefined,
 ): string | null {
-  if (descr.includes('O')) return 'it holds Python objects: save plain arrays of numbers';
   if (descr !== NPY_TYPES[elementType]) {
     const is = Object.entries(NPY_TYPES).find(([, name]) => name === descr)?.[0] ?? descr;
     return `it is ${is}, and the model takes ${elementType}: save it with .astype("${elementType}")`;

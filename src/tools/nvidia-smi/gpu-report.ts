@@ -258,11 +258,8 @@ function clockPolicyOf({ clocks: { applicationsSmMhz, defaultApplicationsSmMhz }
 }
 
 const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;
-/** Names of GPUs with these architectures, for drivers that do not report the architecture. */
-const NAMES_BEFORE_ADA =
-  /\b(?:Tesla|Quadro|GTX|TITAN|RTX [23]0\d0|RTX A\d{4}|T4|[PV]100|A(?:2|10G?|16|30|40|100|800))\b/;
 
 /** FP8 needs compute capability 8.9: Ada, Hopper or newer. */
-export function lacksFp8({ architecture, name }: Pick<GpuState, 'architecture' | 'name'>): boolean {
-  return BEFORE_ADA.test(architecture ?? '') || NAMES_BEFORE_ADA.test(name ?? '');
+export function lacksFp8({ architecture }: Pick<GpuState, 'architecture'>): boolean {
+  return BEFORE_ADA.test(architecture ?? '');
 }

@@ -24,7 +24,6 @@ export function onnxInputs(path: string): readonly OnnxTensorInfo[] {
 
 function readFile(path: string) {
   const status = statSync(path);
-  if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
   // Opening a pipe without a writer would block forever.
   if (!status.isFile()) throw new OnnxFormatError('not a regular file');
   const file = openSync(path, 'r');

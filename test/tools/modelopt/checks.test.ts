@@ -101,6 +101,7 @@ function arraysOf(file: string) {
 
 describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTHON})`, () => {
   const STEP = { input: [4, 3, 4, 4] };
+  const NO_NPZ = 'it is no npz or npy file of plain numbers (numpy.savez writes them), or it is damaged';
 
   test.for([
     ['good.npz', null],
@@ -112,8 +113,8 @@ describe.skipIf(TEST_PYTHON === null)(`the user's calibration data (${NEEDS_PYTH
     ['few.npz', 'input: 2 samples are fewer than one step of 4'],
     ['empty.npz', 'input: 0 samples are fewer than one step of 4'],
     ['nan.npz', 'input: 2 values are not finite (NaN or infinity)'],
-    ['objects.npz', 'input: it holds Python objects: save plain arrays of numbers'],
-    ['make.py', 'it is no npz file (numpy.savez writes them) and no npy file, or it is damaged'],
+    ['objects.npz', NO_NPZ],
+    ['make.py', NO_NPZ],
   ] as const)('%s', ([file, expected]) => {
     const read = arraysOf(file);
     expect('problem' in read ? read.problem : checkCalibration(read.arrays, { inputs: [INPUT] }, STEP)).toBe(expected);
@@ -124,9 +125,9 @@ test('an npy for a model of two inputs, an input without data, different numbers
   const mask: OnnxTensorInfo = { name: 'mask', elementType: 'float32', shape: ['batch', null] };
   const array = { name: 'input', descr: '<f4', shape: [8, 3, 4, 4], notFinite: 0 };
   const both = { inputs: [INPUT, mask] };
-  const line = 'an npy file holds one array, and the model has 2 inputs: save an npz with one array for each';
-  expect(checkCalibration([{ ...array, name: '' }], both, {})).toBe(line);
-  expect(checkCalibration([array], both, {})).toBe('there is no array for the input "mask"');
+  for (const name of ['', 'input']) {
+    expect(checkCalibration([{ ...array, name }], both, {})).toBe('there is no array for the input "mask"');
+  }
   expect(checkCalibration([array, { name: 'mask', descr: '<f4', shape: [7, 2], notFinite: 0 }], both, {})).toBe(
     'the inputs have different numbers of samples: input 8, mask 7',
   );

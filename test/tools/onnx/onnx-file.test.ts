@@ -30,7 +30,7 @@ test('files with weights: that are not there, cut off, elsewhere, or no files', 
 
 test('a folder, a pipe that nobody writes, and a model cut off in its weights are no files with a model', async () => {
   const folder = temporaryFolder();
-  await expect(readOnnxFacts(folder)).rejects.toThrow('a folder, not a file');
+  await expect(readOnnxFacts(folder)).rejects.toThrow('not a regular file');
   const [pipe, cut] = [join(folder, 'pipe.onnx'), join(folder, 'cut.onnx')];
   execFileSync('mkfifo', [pipe]);
   await expect(readOnnxFacts(pipe)).rejects.toThrow('not a regular file');
