@@ -19,9 +19,6 @@ function resolved(stated: string, requireFrom: NodeJS.Require): string {
     return requireFrom.resolve(stated);
   } catch (error) {
     if (errorCode(error) !== 'MODULE_NOT_FOUND') throw error;
-    const what = /^[./]/.test(stated)
-      ? 'file not found'
-      : `this package is not installed there; for a file, write ./${stated}`;
-    throw new Error(what, { cause: error });
+    throw new Error('not found: a file is named ./FILE.js, and a package must be installed there', { cause: error });
   }
 }

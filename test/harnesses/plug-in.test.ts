@@ -109,9 +109,10 @@ test('a reading without the number that its cell is judged by is no measurement'
 
 test('one that is not there, as a file and as a package', async () => {
   const place = 'bench: m.yaml:1:11: drivers: ';
-  expect(await planned('', './none.mjs')).toEqual(refusal(`${place}./none.mjs: file not found\n`));
-  const text = `${place}none.mjs: this package is not installed there; for a file, write ./none.mjs\n`;
-  expect(await planned('', 'none.mjs')).toEqual(refusal(text));
+  for (const name of ['./none.mjs', 'none.mjs']) {
+    const text = `${place}${name}: not found: a file is named ./FILE.js, and a package must be installed there\n`;
+    expect(await planned('', name)).toEqual(refusal(text));
+  }
 });
 
 test('the published types are those of bench, and the example package keeps them', () => {

@@ -9,7 +9,6 @@ export const H200_REPORT = join(SMI_FIXTURES, 'h200-580.xml');
 
 /** A sample that says nothing. */
 export const NO_SAMPLE: TelemetrySample = {
-  at: null,
   smClockMhz: null,
   memoryClockMhz: null,
   powerW: null,

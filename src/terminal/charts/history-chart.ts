@@ -26,9 +26,6 @@ type Level = ReturnType<typeof levelsOf>[number];
 
 /** Least range relative to the value, so that noise does not look like a change. */
 const LEAST_RANGE = 0.01;
-/** With so few steps, a chart needs fewer rows. */
-const FEW_STEPS = 3;
-const FEW_ROWS = 4;
 const STRIP_ROWS = 4;
 
 /**
@@ -57,10 +54,10 @@ type Pane = NonNullable<ReturnType<typeof paneOf>>;
 
 /** Null if nothing was measured. A strip has a scale of all its values and no band, and names its newest value. */
 function paneOf(chart: HistoryChart, isStrip = false) {
-  const { format, labels, values } = chart;
+  const { format, values } = chart;
   const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
   if (levels.length === 0) return null;
-  const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
+  const rows = chart.height;
   const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
   const newest = values.flatMap((value) => value ?? []).slice(-1);

@@ -16,9 +16,8 @@ export interface ScatterChart {
 }
 
 const MAX_COLUMNS = 72;
-const SHARED = '+';
 
-/** A chart of points on log scales, for values above 0. Different marks in one place show `+`. */
+/** A chart of points on log scales, for values above 0. Of several points in one place, the last one shows. */
 export function renderScatter(chart: ScatterChart): string[] {
   const { height, format, look, xLabel } = chart;
   const points = chart.points.filter(({ x, y }) => x > 0 && y > 0);
@@ -28,15 +27,11 @@ export function renderScatter(chart: ScatterChart): string[] {
   const labelWidth = Math.max(textWidth(format(ys.high)), textWidth(format(ys.low)));
   const width = Math.max(8, Math.min(MAX_COLUMNS, look.columns - labelWidth - 2));
   const canvas = Array.from({ length: height }, () => Array.from({ length: width }, () => ' '));
-  const taken = new Map<string, string>();
   for (const { x, y, mark, style } of points) {
     const column = Math.round(xs.place(x) * (width - 1));
     const row = Math.round((1 - ys.place(y)) * (height - 1));
-    const place = `${row} ${column}`;
     const target = canvas[row];
-    const other = taken.get(place) ?? mark;
-    if (target !== undefined) target[column] = other === mark ? style(mark) : SHARED;
-    taken.set(place, other === mark ? mark : SHARED);
+    if (target !== undefined) target[column] = style(mark);
   }
   const lines = canvas.map((row, index) => {
     const label = index === 0 ? format(ys.high) : index === height - 1 ? format(ys.low) : '';

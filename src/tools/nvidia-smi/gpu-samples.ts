@@ -4,12 +4,10 @@ import { ExportFormatError } from '../../errors.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { keysOf } from '../../text/unknown-values.ts';
-import { instantOrNull, isReasonField, numberOrNull, reasonsIn, textOrNull } from './values.ts';
+import { isReasonField, numberOrNull, reasonsIn, textOrNull } from './values.ts';
 
 export interface GpuSamples {
   readonly uuid: string | null;
-  /** nvidia-smi's number; null if the file has none. */
-  readonly index: number | null;
   readonly samples: readonly TelemetrySample[];
 }
 
@@ -50,8 +48,6 @@ type Numbers = Readonly<z.infer<typeof numbersSchema>>;
 
 /** One sample of a GPU from nvidia-smi. */
 export interface TelemetrySample extends Numbers {
-  /** UTC, ISO 8601; null if the tool prints no time (`dmon` without `-o T`). */
-  readonly at: string | null;
   /** Null if not queried; empty if none is active. */
   readonly clockReasons: readonly ClockReason[] | null;
 }
@@ -81,15 +77,12 @@ export function parseGpuSamples(text: string): GpuSamples[] {
   }
   if (header === null) throw new ExportFormatError('no header of `nvidia-smi --query-gpu` or `nvidia-smi dmon`');
   const uuidIn = (row: Row): string | null => textIn(row, ID_COLUMNS.uuid);
-  const indexIn = (row: Row): number | null => numberOrNull(textIn(row, ID_COLUMNS.index));
-  return [...Map.groupBy(rows, (row) => uuidIn(row) ?? indexIn(row)).values()].map((group) => ({
+  return [...Map.groupBy(rows, (row) => uuidIn(row) ?? textIn(row, ID_COLUMNS.index)).values()].map((group) => ({
     uuid: group[0] === undefined ? null : uuidIn(group[0]),
-    index: group[0] === undefined ? null : indexIn(group[0]),
     samples: group.map((row) => ({
       ...numbersSchema.parse(
         Object.fromEntries(COLUMNS.map(([name, names]) => [name, numberOrNull(textIn(row, names))])),
       ),
-      at: instantOrNull(textOrNull(row.get('timestamp'))) ?? dmonInstant(row),
       clockReasons: isDmon ? dmonReasons(row) : reasonsIn(row),
     })),
   }));
@@ -128,12 +121,6 @@ function dmonHeader(line: string): string[] | null {
 
 function wordsOf(line: string): string[] {
   return line.trim().split(/\s+/);
-}
-
-/** Reads `20261121` and `07:55:17`, with `-o DT`. Ignores a time without a date. */
-function dmonInstant(row: Row): string | null {
-  const date = row.get('Date')?.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1/$2/$3');
-  return instantOrNull(`${date} ${row.get('Time') ?? ''}`);
 }
 
 /** dmon reports a thermal limit as yes or no. Violations of the power cap, in percent of the time, are a number. */

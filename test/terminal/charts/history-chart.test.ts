@@ -28,8 +28,8 @@ describe('a chart of a history', () => {
 
   test('the axis of a share ends at the whole', () => {
     const labels = (rows: readonly string[]) => rows.flatMap((row) => /^ *(-?[\d.]+) ┤/u.exec(row)?.[1] ?? []);
-    expect(labels(chart([0, 0, 100], { starts: [2] }))).toContain('150');
-    expect(labels(chart([0, 0, 100], { starts: [2], most: 100 }))).toEqual(['100', '50', '0']);
+    expect(labels(chart([70, 70, 100], { starts: [2] }))).toEqual(['120', '100', '80']);
+    expect(labels(chart([70, 70, 100], { starts: [2], most: 100 }))).toEqual(['100', '80']);
   });
 
   test('two levels: their values at the right, the change on the axis, round labels', () => {
