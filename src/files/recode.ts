@@ -1,8 +1,8 @@
-import { type Duplex, Readable, Transform, pipeline } from 'node:stream';
+import { type Duplex, Readable, pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 
 import { UsageError } from '../errors.ts';
-import { filterThrough, isInstalled } from '../process/ask.ts';
+import { filteredThrough, isInstalled } from '../process/ask.ts';
 
 /** Archives that Node cannot unpack: their first bytes, the program that can, and its package. */
 const FOREIGN_ARCHIVES = [
@@ -28,16 +28,9 @@ export async function* recoded(
   try {
     const first = await chunks.next();
     if (first.done === true) return;
-    const decoder = layers === 0 ? null : decoderOf(first.value, name);
+    const decode = layers === 0 ? null : decoderOf(first.value, name);
     const all = withRest(first.value, chunks);
-    if (decoder === null) {
-      yield* all;
-      return;
-    }
-    const unpacked = pipeline(Readable.from(all, { objectMode: false }), decoder, () => {
-      // The reader below throws the error.
-    });
-    yield* recoded(unpacked, name, layers - 1);
+    yield* decode === null ? all : recoded(decode(all), name, layers - 1);
   } finally {
     await chunks.return?.();
   }
@@ -52,13 +45,15 @@ const IN_CHUNKS = { chunkSize: 1 << 18 };
 const GZIP = [0x1f, 0x8b, 0x08] as const;
 const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
-function decoderOf(head: Buffer, name: string): Duplex | null {
-  if (begins(head, GZIP)) return createGunzip(IN_CHUNKS);
-  if (begins(head, ZSTANDARD)) return createZstdDecompress(IN_CHUNKS);
+type Decode = (source: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
+
+function decoderOf(head: Buffer, name: string): Decode | null {
+  if (begins(head, GZIP)) return through(createGunzip(IN_CHUNKS));
+  if (begins(head, ZSTANDARD)) return through(createZstdDecompress(IN_CHUNKS));
   const foreign = FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
   if (foreign !== undefined) {
     const { from, program } = foreign;
-    if (isInstalled(program)) return filterThrough(program, ['-dc']);
+    if (isInstalled(program)) return (source) => filteredThrough(source, program, ['-dc']);
     throw new UsageError(`${name} needs ${program} to be read (apt-get install ${from}), or unpack it`);
   }
   // Other files may begin with the same two bytes, so the second character must be Latin.
@@ -71,14 +66,17 @@ function begins(head: Buffer, magic: readonly number[]): boolean {
   return magic.every((byte, index) => head[index] === byte);
 }
 
-function fromUtf16(encoding: 'utf-16le' | 'utf-16be'): Transform {
+function through(decoder: Duplex): Decode {
+  return (source) =>
+    pipeline(Readable.from(source, { objectMode: false }), decoder, () => {
+      // The reader throws the error.
+    });
+}
+
+function fromUtf16(encoding: 'utf-16le' | 'utf-16be'): Decode {
   const decoder = new TextDecoder(encoding);
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      done(null, Buffer.from(decoder.decode(chunk, { stream: true })));
-    },
-    flush(done) {
-      done(null, Buffer.from(decoder.decode()));
-    },
-  });
+  return async function* decoded(source) {
+    for await (const chunk of source) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+    yield Buffer.from(decoder.decode());
+  };
 }

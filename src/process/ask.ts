@@ -1,7 +1,8 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { Duplex } from 'node:stream';
+import { once } from 'node:events';
+import { pipeline } from 'node:stream/promises';
 
-import { EnvironmentLackingError } from '../errors.ts';
+import { EnvironmentLackingError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { type EnvironmentVariables, definedVariables } from './environment-variables.ts';
 
@@ -119,27 +120,25 @@ export function isInstalled(program: string): boolean {
 }
 
 /**
- * A stream through a program such as `xz -dc`. The program ends with the stream.
- * @throws as an error of the stream: when the program cannot be started, or fails
+ * Content through a program such as `xz -dc`. The program ends with the reader.
+ * @throws EnvironmentLackingError when the program cannot be started, or fails
  */
-export function filterThrough(program: string, args: readonly string[]): Duplex {
+export async function* filteredThrough(
+  source: AsyncIterable<Buffer>,
+  program: string,
+  args: readonly string[],
+): AsyncGenerator<Buffer> {
   const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'ignore'] });
-  const stream = new Duplex({
-    write: (chunk, _, done) => void child.stdin.write(chunk, () => done()),
-    final: (done) => void child.stdin.end(done),
-    read: () => void child.stdout.resume(),
-    destroy: (error, done) => {
-      child.kill('SIGKILL');
-      done(error);
-    },
-  });
-  const fail = (what: string): void => void stream.destroy(new EnvironmentLackingError(`${program}: ${what}`));
-  // The exit code of the program explains this error.
-  child.stdin.on('error', () => {});
-  child.stdout.on('data', (chunk: Buffer) => {
-    if (!stream.push(chunk)) child.stdout.pause();
-  });
-  child.on('error', ({ message }) => fail(message));
-  child.on('close', (code) => (code === 0 ? void stream.push(null) : fail('the data are damaged or incomplete')));
-  return stream;
+  const ended = once(child, 'close').catch(() => [null]);
+  // A program that ends early closes its standard input; its exit code says why.
+  const fed = pipeline(source, child.stdin).catch((error: unknown) => (errorCode(error) === 'EPIPE' ? null : error));
+  try {
+    yield* child.stdout;
+    const problem: unknown = await fed;
+    if (problem instanceof Error) throw problem;
+    const [code]: unknown[] = await ended;
+    if (code !== 0) throw new EnvironmentLackingError(`${program} failed: the data may be damaged or incomplete`);
+  } finally {
+    child.kill('SIGKILL');
+  }
 }

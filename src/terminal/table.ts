@@ -21,8 +21,6 @@ export interface Column<Row> {
   readonly dropRank?: number;
   /** The column may be truncated with an ellipsis down to this width. */
   readonly minWidth?: number;
-  /** Text that is not a name, so that it is truncated at the end. */
-  readonly isSentence?: true;
   /** Long text wraps to the next line instead of being truncated. */
   readonly wraps?: true;
 }
@@ -82,7 +80,6 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
   if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
-  if (column.isSentence === true) return (row) => [truncate(column.text(row), width)];
   const cut = truncateDistinct(rows.map(column.text), width);
   return (row) => [cut.get(column.text(row)) ?? ''];
 }

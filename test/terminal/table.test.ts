@@ -53,7 +53,7 @@ test.each<[string, number, readonly Column<Row>[], readonly string[]]>([
 ])('%s', (_, width, columns, lines) => expect(at(width, columns)).toEqual(lines));
 
 test('a sentence is cut at its end', () => {
-  const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true };
+  const sentence: Column<Row> = { header: 'why', text: ({ note }) => note, minWidth: 6 };
   expect(at(20, [sentence], [row('', '', 'another process was on the GPU')])).toEqual(['why', 'another process was…']);
 });
 

@@ -121,9 +121,6 @@ export async function discoverRuns(
   return found === null ? [] : [found];
 }
 
-/** Names of logs and reports in archives that another program must unpack. */
-const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?\.(?:xz|bz2)$/;
-
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
@@ -137,17 +134,16 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
-    if (!entry.isFile() || (isRun && !FOREIGN_NAME.test(entry.name))) continue;
+    if (!entry.isFile() || isRun) continue;
     try {
       const head = await headOf(path);
-      if (isRun) continue;
       const source = await sourceOf(head, hints, false);
       if (source !== null) found.push(source);
       else if (isDmon(head.text)) watched.push(path);
       else if (LOG_NAME.test(head.name)) onTheWay.leftOut?.(path, leftOutKind(path));
     } catch (error) {
       if (!(error instanceof UsageError) || error instanceof TooLargeError) throw error;
-      if (FOREIGN_NAME.test(entry.name)) onTheWay.packed?.(error.message);
+      onTheWay.packed?.(error.message);
     }
   }
   // With several logs it is unknown during which one nvidia-smi ran.

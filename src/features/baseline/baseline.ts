@@ -66,7 +66,7 @@ function listText({ baselines }: BaselinesOutput, look: Look): string[] {
       { header: 'baseline', text: (row) => printable(row.name), minWidth: 8 },
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
       { header: 'set', text: ({ createdAt }) => createdAt.slice(0, 10) },
-      { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10, isSentence: true },
+      { header: 'reason', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
     ],
     baselines,
     look,

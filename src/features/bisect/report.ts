@@ -64,11 +64,11 @@ function stepTable({ kind, steps }: BisectOutput, look: Look): string[] {
   return renderTable<BisectOutput['steps'][number]>(
     [
       { header: isOfCommits ? 'commit' : 'at bad', text: ({ candidate }) => shown(candidate), minWidth: 8 },
-      { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10, isSentence: true },
+      { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10 },
       { header: 'change', text: ({ evidence }) => formatPercent(evidence?.changePercent ?? null), align: 'right' },
       { header: 'runs', text: ({ evidence }) => String(evidence?.runs[1] ?? ''), align: 'right' },
       { header: '', text: ({ verdict }) => verdict },
-      { header: '', text: ({ reason }) => printable(reasonWords(reason ?? '')), minWidth: 10, isSentence: true },
+      { header: '', text: ({ reason }) => printable(reasonWords(reason ?? '')), minWidth: 10 },
     ],
     steps,
     look,

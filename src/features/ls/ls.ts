@@ -159,7 +159,7 @@ function findingsText(findings: readonly ListedFinding[], marks: Marks, now: Dat
         minWidth: 12,
       }),
       { header: 'cells', text: cellsOfFinding, minWidth: 12 },
-      textColumn('reason', reasonOf, 7, { minWidth: 12, isSentence: true }),
+      textColumn('reason', reasonOf, 7, { minWidth: 12 }),
     ],
     findings,
     look,

@@ -1,8 +1,7 @@
-import { join, posix, resolve } from 'node:path';
+import { posix, resolve } from 'node:path';
 
 import { artefactsFolderOf, runFolderOf } from '../../files/layout.ts';
 import { readRunFolder } from '../../artefacts/read/read-run.ts';
-import { packageFolder } from '../../files/folders.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';
@@ -18,7 +17,6 @@ import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { isSecret } from '../../text/redact.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
-import { instantOf } from '../../text/utc-instant.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { ReproOutput } from './output.ts';
@@ -28,8 +26,8 @@ import { storedRun } from '../../selection/cell-points.ts';
 export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {
   const { db } = store;
   const own = await startedFor(store, storedRun(db, runId));
-  const { argv, isReplayed, plan, startedAt } = own;
-  const { cellKey, environment, provenance, role, sweepId } = own.run;
+  const { isReplayed, plan } = own;
+  const { argv, cellKey, environment, provenance, role, startedAt, sweepId } = own.run;
   const imported = importedBuilds(db, [sweepId]).get(flagValue(argv ?? [], '--loadEngine') ?? '');
   const built = role === 'build' ? null : (buildRunOf(db, runId) ?? (imported && { ...imported, isSameBuild: true }));
   const builder = role === 'build' ? own : built && (await startedFor(store, storedRun(db, built.runId)));
@@ -39,7 +37,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const planned = plannedFor(plan, own.run);
   const conversion = conversionOf(own, builder ?? null, planned.build);
   const args = planned.build?.args ?? [];
-  const buildArgv = builder?.argv ?? (args.length === 0 ? null : [plan?.program.trtexec ?? 'trtexec', ...args]);
+  const buildArgv = builder?.run.argv ?? (args.length === 0 ? null : [plan?.program.trtexec ?? 'trtexec', ...args]);
   const isGiven = buildArgv === null && flagValue(argv ?? [], '--loadEngine') !== null;
   const commandOf = (words: readonly string[] | null, from: RunId | null) => {
     const local = localWords(words ?? [], { conversion, engine: { isGiven }, harness });
@@ -49,12 +47,12 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const onAxes = new Set(Object.keys(variablesOf(cell?.axisFlags ?? {})));
   const axisValues = Object.entries(own.run.env).filter(([name]) => onAxes.has(name));
   const axisEnv = withoutSecrets({ ...Object.fromEntries(axisValues), ...planned.run?.env });
-  const others = Object.entries(own.env).filter(([name]) => !(name in { ...start?.env, ...axisEnv }));
+  const others = Object.entries(own.run.env).filter(([name]) => !(name in { ...start?.env, ...axisEnv }));
   const env = others.filter(([name]) => isStoredVariable(name));
   const sweep = findSweep(db, sweepId);
   const { commit, branch, dirty } = sweep ?? NO_GIT;
   const program = plan?.program.trtexec ?? argv?.[programPlace(argv)] ?? null;
-  const onnx = flagValue([...(builder?.argv ?? []), ...(argv ?? [])], '--onnx') ?? planned.build?.onnxPath ?? null;
+  const onnx = flagValue([...(builder?.run.argv ?? []), ...(argv ?? [])], '--onnx') ?? planned.build?.onnxPath ?? null;
   const modelPath = conversion === null ? onnx : conversion.basePath;
   const buildIds = [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []);
   const [storedBuild] = findBuilds(db, buildIds).values();
@@ -76,7 +74,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     harness,
     start,
     axisEnv,
-    source: own.isRecorder ? 'recorder' : 'stored',
+    source: 'stored',
     conversion,
     build: commandOf(buildArgv, builder?.run.runId ?? null),
     run: role === 'build' ? null : commandOf(argv, runId),
@@ -94,9 +92,8 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
     unknown: [],
     script: null,
   };
-  const isLost = [own, builder].some((started) => started?.isReplayed === true && !started.isRecorder);
   const unknown = unknownsOf(gathered, [
-    ['the command line of the recording: bench shows its own request', isLost],
+    ['the command line of the recording: bench shows its own request', isReplayed],
     ['the build of this engine: bench shows a build of the same model and flags', built?.isSameBuild === false],
     ['the build command that ran: bench shows the planned one', !builder && buildArgv !== null],
   ]);
@@ -129,32 +126,15 @@ function unknownsOf(repro: ReproOutput, others: readonly Unknown[]): string[] {
   return facts.flatMap(([text, isUnknown]) => (isUnknown ? [text] : []));
 }
 
-const PLAIN_NAME = /^(?!\.+$)[\w.-]+$/;
-
 type Started = Awaited<ReturnType<typeof startedFor>>;
 
-/**
- * Facts about the process of a run from the store, the artefacts and the recording. `argv` is null if only a text is
- * known, or nothing.
- */
+/** Facts about the process of a run from the store and the artefacts. `argv` is null if only a text is known, or nothing. */
 async function startedFor({ db, path }: OpenStore, run: ShownRun) {
   const plan = readStoredPlan(planOf(db, run.sweepId));
   const artefacts = artefactsFolderOf(path);
   const read = run.artefactFolder === null ? null : await readFirst(runFolderOf(artefacts, run.sweepId, run.runId));
-  const recording = read?.manifest.recording ?? null;
-  const replayFolder = plan?.program.replayFolder ?? null;
-  const { argv, env, startedAt } = run;
-  const isReplayed = recording !== null || replayFolder !== null;
-  const stored = { run, plan, read, argv, env, startedAt, isReplayed, isRecorder: false };
-  // Only plain names: an untrusted file must not lead elsewhere.
-  if (recording === null || ![recording.set, recording.id].every((name) => PLAIN_NAME.test(name))) return stored;
-  for (const folder of [replayFolder, join(packageFolder(), 'recordings', recording.set)]) {
-    const manifest = folder === null ? null : (await readFirst(join(folder, recording.id)))?.manifest;
-    if (!manifest?.argv) continue;
-    const began = instantOf(manifest.startedAt);
-    return { ...stored, argv: manifest.argv, env: manifest.env, startedAt: began, isRecorder: true };
-  }
-  return stored;
+  const isReplayed = Boolean(read?.manifest.recording ?? plan?.program.replayFolder);
+  return { run, plan, read, isReplayed };
 }
 
 async function readFirst(folder: string) {

@@ -38,7 +38,7 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
   const { columns, style } = look;
   const by = `${repro.role} run${harness === null ? '' : ` by ${harness}`}`;
   const fields: readonly (readonly [name: string, ...parts: readonly (string | null | undefined | false)[]])[] = [
-    ['what', by, repro.provenance, repro.source === 'recorder' && 'as its recorder ran it', startedAt],
+    ['what', by, repro.provenance, startedAt],
     ['commit', git.commit, git.branch, git.dirty === true && 'uncommitted changes'],
     ['bench', repro.toolVersion],
     ['where', start?.cwd],
@@ -148,11 +148,10 @@ function trtexecSections(repro: ReproOutput): string[][] {
   ];
 }
 
-function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
+function titleLines({ git, label, provenance, role, runId, startedAt, toolVersion }: ReproOutput): string[] {
   const commit =
     git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty ? ', with uncommitted changes' : ''}`;
-  const by = source === 'recorder' ? ', as its recorder ran it' : '';
-  const run = `${role} run ${runId}, ${provenance}${by}, ${startedAt ?? 'at an unknown time'}`;
+  const run = `${role} run ${runId}, ${provenance}, ${startedAt ?? 'at an unknown time'}`;
   const lines = [label, run, `${commit}; written by bench ${toolVersion}`];
   return ['#!/bin/sh', ...lines.map((line) => `# ${printable(line)}`), '#'];
 }

@@ -63,7 +63,7 @@ function shardTable(rows: readonly ShardStatus[], look: Look): string[] {
     [
       { header: 'shard', text: ({ shard }) => String(shard), align: right },
       { header: 'state', text: ({ state }) => state, style: (row) => (isOver(row) ? style.bad : style.dim) },
-      { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14, isSentence: true },
+      { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14 },
       { header: 'node', text: ({ node }) => printable(node ?? ''), dropRank: 1 },
       { header: 'task', text: ({ task }) => task ?? '', dropRank: 2 },
       {

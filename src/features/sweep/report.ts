@@ -188,7 +188,7 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
       numberColumn('latency p99', (row) => time(row, row.p99Ms), 3),
       numberColumn('runs', ({ measured }) => String(measured), 4),
       textColumn('flags', flagsText, FLAGS_RANK, { style: flagStyle, minWidth: 10 }),
-      textColumn('', othersText, 0, { style: othersStyle, minWidth: 10, isSentence: true }),
+      textColumn('', othersText, 0, { style: othersStyle, minWidth: 10 }),
     ],
     look,
   );

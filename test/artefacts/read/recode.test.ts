@@ -78,7 +78,7 @@ describe.each(FOREIGN)('%s', (program, ending, from) => {
   test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {
     const path = packed(temporaryFolder(), LOG);
     writeFileSync(path, readFileSync(path).subarray(0, 1000));
-    await expect(readWhole(path)).rejects.toThrow(`${program}: the data are damaged or incomplete`);
+    await expect(readWhole(path)).rejects.toThrow(`${program} failed: the data may be damaged or incomplete`);
   });
 
   test('without its program it is named, and everything else is imported', async () => {
