@@ -7,7 +7,6 @@ import { type Precision, PRECISIONS } from '../../records/cell.ts';
 import { count, output, type OutputOf } from '../../records/output-parts.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 import type { OnnxDimension, OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
-import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
 
 const sizeSchema = z.number().int().min(0);
 
@@ -82,7 +81,6 @@ export function firstFree(wanted: string, taken: readonly string[]): string {
 export function draftModel(facts: OnnxFacts, possibilities: Possibilities): Omit<DraftModel, 'name' | 'onnx'> {
   const shapes = draftShapes(facts.inputs);
   const own = ownPrecision(facts);
-  if (!canRun(own, possibilities.version)) throw new UsageError(`this version of TensorRT cannot run ${own}`);
   return { ...shapes, precisions: proposals(own, possibilities), cudaGraph: facts.controlFlowOps.length === 0 };
 }
 
@@ -101,12 +99,6 @@ function ownPrecision(facts: OnnxFacts): Precision {
     /^b?float(?:16|32)$/.test(elementType),
   );
   return most?.elementType === 'float16' ? 'fp16' : most?.elementType === 'bfloat16' ? 'bf16' : 'fp32';
-}
-
-function canRun(precision: Precision, version: TensorrtVersion | null): boolean {
-  if (version === null || precision === 'fp32' || precision === 'tf32') return true;
-  // From 11 on there are no precision flags: the model decides.
-  return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
 /** Proposed precisions of a model, its own first. */

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync, type Dirent, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, join, parse, resolve, relative, sep } from 'node:path';
+import { dirname, join, parse, resolve, relative, sep } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
@@ -27,7 +27,6 @@ const SCHEMA_NAME = 'matrix.schema.json';
 
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
-  if (basename(path) === SCHEMA_NAME) throw new UsageError(`--output ${SCHEMA_NAME}: that is the schema for editors`);
   const files = onnxFilesOf(places, io);
   const here = await lookAround(options.trtexec, io);
   const { models, skipped } = await draftModels(files, dirname(path), here.possibilities, io);

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as z from 'zod';
@@ -10,7 +9,7 @@ import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layo
 import { InterruptedError, type ExitCode, failOn } from '../../errors.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import { type CollectOutput, changeLine, collectText, countStates, pendingLine, stateCounts } from './text.ts';
+import { type CollectOutput, collectText, countStates, pendingLine, stateCounts } from './text.ts';
 import { finishedShards, readRun, type RunPlan, shardStates } from './run-folder.ts';
 import { lockSweep } from '../../run/planned-sweep.ts';
 import { openSweep, saveState } from '../../run/run-sweep.ts';
@@ -29,7 +28,7 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   const statesNow = shardStates(plan, options, io);
   if (options.wait === true) await follow(statesNow, plan, options, io);
   const statuses = await settledStatuses(statesNow, options, io);
-  const store = openStore(storeOf(plan, options, io), migrationsFolder());
+  const store = openStore(storePath(options.db ?? (io.env['BENCH_DB'] || plan.storePath), io), migrationsFolder());
   const artefactsFolder = artefactsFolderOf(store.path);
   const { sweepId } = plan.sweep;
   return usingStore(store, async ({ db }) => {
@@ -42,10 +41,6 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
       if (isDone && sweep !== null && sweep.state !== 'finished') {
         const { finishedAt } = sweepSpan(db, sweepId);
         await saveState({ artefactsFolder, db }, plan.stored, { ...sweep, state: 'finished', finishedAt });
-      }
-      const stuck = statuses.filter(({ state, reason }) => state === 'queued' && isHopeless(reason));
-      for (const [reason, waiting] of Map.groupBy(stuck, (status) => status.reason)) {
-        io.err(`${pendingLine(waiting, reason)}\n`);
       }
       const report: CollectOutput = {
         schemaVersion: 1,
@@ -94,29 +89,24 @@ async function follow(statesNow: States, { folder }: RunPlan, options: CollectOp
   }
 }
 
-/**
- * News since the last check: shards that ended badly, reasons that may hold forever, and the number of shards in each
- * state.
- */
+/** News since the last check: reasons that may hold forever, and the number of shards in each state. */
 function newsOf(maxPendingS: number, io: Io): (statuses: readonly ShardStatus[]) => string[] {
   let counts = '';
   const queuedSinceMs = new Map<number, number>();
   const reported = new Set<string>();
   return (statuses) => {
     const nowMs = io.now().getTime();
-    const bad = statuses.filter((status) => isOver(status) && status.state !== 'done');
     const waiting = statuses.filter(({ reason, shard, state }) => {
       if (state !== 'queued') queuedSinceMs.delete(shard);
       else if (!queuedSinceMs.has(shard)) queuedSinceMs.set(shard, nowMs);
       const waitedMs = nowMs - (queuedSinceMs.get(shard) ?? nowMs);
       return state === 'queued' && !reported.has(reason) && (isHopeless(reason) || waitedMs > maxPendingS * 1000);
     });
-    const troubles = bad.map(changeLine).filter((line) => !reported.has(line));
     const warnings = [...Map.groupBy(waiting, ({ reason }) => reason)].map(([reason, all]) => pendingLine(all, reason));
-    for (const each of [...troubles, ...waiting.map(({ reason }) => reason)]) reported.add(each);
+    for (const { reason } of waiting) reported.add(reason);
     const before = counts;
     counts = stateCounts(statuses);
-    return [...troubles, ...warnings, ...(counts === before ? [] : [counts])];
+    return [...warnings, ...(counts === before ? [] : [counts])];
   };
 }
 
@@ -128,12 +118,6 @@ async function settledStatuses(statesNow: States, { lateFiles }: CollectOptions,
   io.err(`note: some shards have ended without results: files may come late, ${lateFiles} s\n`);
   await sleep(lateFiles * 1000, undefined, { signal: io.signal });
   return statesNow();
-}
-
-/** The named store, else the store to which the sweep was written. */
-function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
-  const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
-  return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
 }
 
 /** Saves the sweep unless the store has it. */

@@ -11,7 +11,6 @@ import type { Sweep } from '../../records/sweep.ts';
 import { leftOutOf, plannedSweep, gitStateOf, storedPlanOf } from '../../run/planned-sweep.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
-import { rangesOf } from './sbatch-args.ts';
 import { isPassing, lastWords, slurmClient } from '../../tools/slurm/slurm-client.ts';
 import { NO_ANSWER, type ShardStatus, isOver, isSettling } from '../../tools/slurm/states.ts';
 import { type Prepared, prepare } from '../plan/index.ts';
@@ -138,16 +137,12 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   const plan = await readRun(resolve(io.cwd, path));
   const settings = settingsOf(plan.settings, options, io);
   const statuses = await knownStatuses(plan, options, 'submitted', io);
-  const settling = statuses.filter(isSettling).map(({ shard }) => shard);
   const again = statuses
     .filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done'))
     .map(({ shard }) => shard);
-  if (settling.length > 0) {
-    io.err(`note: shard ${rangesOf(settling)} may still appear in Slurm and is not resubmitted yet (--lost-after)\n`);
-  }
   const isWaiting = options.wait === true;
   if (again.length === 0) {
-    io.err('nothing to resume: every shard is done or running\n');
+    io.err('nothing to resume: every shard is done, or may still run (--lost-after)\n');
     return isWaiting ? collect(path, options, io) : EXIT_CODES.fine;
   }
   const submission = await submitShards(plan, settings, again, io);

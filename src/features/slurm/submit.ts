@@ -3,8 +3,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import * as z from 'zod';
-
 import type { Io } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { EnvironmentLackingError, UsageError, MatrixError } from '../../errors.ts';
@@ -14,7 +12,6 @@ import type { SubmitOutput } from './text.ts';
 import { chunkShards, JOB_FILE, JOB_SCRIPT, launcher, sbatchArgs, taskArgs } from './sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, isPassing, slurmClient } from '../../tools/slurm/slurm-client.ts';
 import { recordJob, type RunFolder, type RunPlan } from './run-folder.ts';
-import { isRecord } from '../../text/unknown-values.ts';
 import { readSchema, readYaml } from '../../matrix/yaml/yaml-source.ts';
 
 /** Waits between tries, in seconds. Slurm gets five minutes to accept a job. */
@@ -151,10 +148,7 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   if (text === null) {
     throw new MatrixError([{ at: start, problem: 'file not found or not readable' }]);
   }
-  const source = readYaml(path, text);
-  // A profile may include the key `slurm:`.
-  const isNested = isRecord(source.value) && Object.keys(source.value).join() === 'slurm';
-  return isNested ? readSchema(source, z.strictObject({ slurm: slurmSchema })).slurm : readSchema(source, slurmSchema);
+  return readSchema(readYaml(path, text), slurmSchema);
 }
 
 /** Reads `partition=gpu` from the command line; the value is YAML. */

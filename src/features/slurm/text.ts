@@ -94,12 +94,6 @@ export function stateCounts(statuses: readonly ShardStatus[]): string {
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
 }
 
-/** `shard 3: failed on gpu2 (exit code 3)` */
-export function changeLine({ node, reason, shard, state }: ShardStatus): string {
-  const where = node === null ? '' : ` on ${printable(node)}`;
-  return `shard ${shard}: ${state}${where}${reason === '' ? '' : ` (${printable(reason)})`}`;
-}
-
 /** A line about tasks that may wait forever. */
 export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
   const shards = rangesOf(waiting.map(({ shard }) => shard));

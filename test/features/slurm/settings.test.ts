@@ -10,11 +10,10 @@ import { readSlurmProfile, readSlurmSetting } from '../../../src/features/slurm/
 
 const SOME = ['axes: {batch: 8}', 'build: {opt: {batch: 8}}'];
 
-test('a profile is what stands under slurm:, with that heading or without', () => {
+test('a profile is what stands under slurm:', () => {
   const settings = { partition: 'gpu', time: '1:30:00', maxParallel: 4 };
   const lines = ['partition: gpu', 'time: "1:30:00"', 'maxParallel: 4'];
   expect(readSlurmProfile('p.yaml', lines.join('\n'))).toEqual(settings);
-  expect(readSlurmProfile('p.yaml', ['slurm:', ...lines.map((line) => `  ${line}`)].join('\n'))).toEqual(settings);
   expect(readSlurmSetting('extraArgs=[--licenses=trt:1, -C x]')).toEqual({ extraArgs: ['--licenses=trt:1', '-C x'] });
 });
 

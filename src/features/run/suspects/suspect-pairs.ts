@@ -246,16 +246,11 @@ function pairText(label: string, planned: PlannedPairs, result: PairResult, gpu:
   const change = `${gatedMetricOf(planned.metric).label} ${formatPercent(changePercent)}`;
   const inPairs = `${change} in ${agreeing} of ${pairs} pairs with ${good}`;
   const where = gpu ?? 'the machine';
-  if (isSameEngine(planned) && outcome !== 'notComparable') {
-    return outcome === 'machine'
-      ? `${label}: nothing was rebuilt since sweep ${planned.lastGoodSweepId.slice(0, 8)}, and ${change} in more runs: ${where} or its environment`
-      : `${label}: back at its reference in more runs of the same engine: recovered`;
-  }
   const words: Readonly<Record<PairResult['outcome'], string>> = {
     confirmed: `${inPairs}: the cause is the engine`,
     buildLuck: `${inPairs}, and both have the same build inputs: build luck`,
     machine: `${good} is as slow now: the cause is ${where}, not the engine`,
-    cleared: `no difference from ${good} (${change} in ${pairs} pairs): recovered`,
+    cleared: `no difference from ${good} (${change}): recovered`,
     notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,
   };
   return `${label}: ${words[outcome]}`;
