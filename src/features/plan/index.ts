@@ -4,6 +4,7 @@ export {
   type PrepareOptions,
   type Prepared,
   type Trial,
+  choose,
   filterCells,
   type ModelsNeeded,
   prepare,

@@ -16,7 +16,7 @@ import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { type MatrixCell, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
 import { onnxOf } from '../../matrix/models/models.ts';
 import type { Placed } from '../../matrix/yaml/yaml-source.ts';
-import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { selectCells } from '../../matrix/filter.ts';
@@ -80,21 +80,32 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
 /** Version for matrices without trtexec cells. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
-export async function prepare(
-  path: string,
-  options: PrepareOptions,
-  models: ModelsNeeded,
-  io: Io,
-  trial: Trial | null = null,
-) {
+/** The cells of a matrix and their program, which is null if only its version is stated. Starts no process. */
+export function choose(path: string, options: PrepareOptions, io: Io, trial: Trial | null = null) {
   const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
   const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
   const isWithoutTrtexec =
     cells.every(({ harness }) => harness !== null) && options.trtexec === undefined && options.replay === undefined;
-  const { dialect, program, set, helpFlags } = isWithoutTrtexec
-    ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
-    : await chooseDialect(options, matrix, io);
+  const { program, set } =
+    isWithoutTrtexec || options.tensorrt !== undefined
+      ? { program: isWithoutTrtexec ? noTrtexec(io) : null, set: null }
+      : chooseProgram(options, matrix, io);
+  return { matrix, cells, experiment, isWithoutTrtexec, program, set };
+}
+
+type Chosen = ReturnType<typeof choose>;
+
+export async function prepare(
+  path: string,
+  options: PrepareOptions,
+  models: ModelsNeeded,
+  io: Io,
+  chosen: Chosen = choose(path, options, io),
+) {
+  const { cells, isWithoutTrtexec, matrix, program, set } = chosen;
+  const { version, flags } = await versionOf(chosen, options, io);
+  const dialect = new Dialect(version);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighborCells(cells);
   // Recordings have no cold starts.
@@ -110,13 +121,12 @@ export async function prepare(
   const checked = set === null ? await checkModels(loaded, io) : { mistakes: [], lacking: [], notes: [] };
   const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
-  const mistakes = [
+  throwMistakes([
     ...(isLackingWrong ? lacking : []),
     ...checked.mistakes,
-    ...(helpFlags === null ? [] : flagsNotIn(helpFlags, cells)),
-  ];
-  throwMistakes(mistakes);
-  const notes = [
+    ...(flags === null ? [] : flagsNotIn(flags, cells)),
+  ]);
+  const notes: readonly string[] = [
     // A foreign matrix may execute foreign programs.
     ...(models === 'models needed'
       ? []
@@ -127,8 +137,7 @@ export async function prepare(
     ...(planned.length < cells.length ? ['coldStart: left out, as recordings have none'] : []),
   ];
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
-  const noted: Plan = { ...plan, notes, tensorrt };
-  return { matrix, cells: planned, plan: noted, program, set, experiment };
+  return { matrix, plan: { ...plan, notes, tensorrt }, program };
 }
 
 export type Prepared = Awaited<ReturnType<typeof prepare>>;
@@ -144,20 +153,13 @@ function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: Prepare
   return builds;
 }
 
-async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
-  if (options.tensorrt !== undefined) {
-    const version = parseTensorrtVersion(options.tensorrt);
-    if (version === null) throw new UsageError(`--tensorrt ${options.tensorrt}: write a version such as 10.6`);
-    return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
-  }
-  const { program, set } = chooseProgram(options, matrix, io);
-  if (set !== null) {
-    const version = parseTensorrtVersion(set.tensorrt);
-    if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
-    return { dialect: new Dialect(version), program, set, helpFlags: null };
-  }
-  const { version, flags } = await probeTrtexec(program, io.signal);
-  return { dialect: new Dialect(version), program, set, helpFlags: flags };
+async function versionOf({ isWithoutTrtexec, program, set }: Chosen, { tensorrt = '' }: PrepareOptions, io: Io) {
+  if (isWithoutTrtexec) return { version: NEWEST, flags: null };
+  if (program !== null && set === null) return probeTrtexec(program, io.signal);
+  const version = parseTensorrtVersion(set?.tensorrt ?? tensorrt);
+  if (version !== null) return { version, flags: null };
+  const stated = `--tensorrt ${tensorrt}: write a version such as 10.6`;
+  throw new UsageError(set === null ? stated : `${set.folder}: its manifest names no version`);
 }
 
 function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]): Mistake[] {

@@ -22,7 +22,7 @@ import { flagOf } from '../../cli/options.ts';
 import type { Io } from '../../cli/io.ts';
 import { machinesFor } from '../../machine/machine.ts';
 import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
-import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
+import { choose, plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { Executor, RunOptions, SweepOptions } from './command.ts';
@@ -93,22 +93,22 @@ export async function startSweep(
   trial: Trial | null = null,
   search: SearchRequest | null = null,
 ): Promise<ExitCode> {
-  const made = await prepare(path, options, 'models needed', io, trial);
-  const { experiment } = made;
-  const program = made.program;
-  if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
+  const chosen = choose(path, options, io, trial);
+  const { experiment, program } = chosen;
+  // Each of these takes a moment, and so does the help of trtexec; nvidia-smi takes longest.
+  const asked = program && Promise.all([machinesFor(program, options.gpus ?? null, io), gitStateOf(options, io)]);
+  // The await below throws the error.
+  asked?.catch(() => {});
+  const made = await prepare(path, options, 'models needed', io, chosen);
+  if (program === null || asked === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   for (const { times } of made.matrix.merged) {
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
+  const [machines, git] = await asked;
   const trtexec = trtexecOf(made.plan, program);
-  // Each of these takes a moment; nvidia-smi takes longest.
-  const [machines, git, hashed] = await Promise.all([
-    machinesFor(program, options.gpus ?? null, io),
-    gitStateOf(options, io),
-    trtexec === null ? null : sha256OfFile(trtexec).catch(() => null),
-  ]);
+  const hashed = trtexec === null ? null : await sha256OfFile(trtexec).catch(() => null);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
@@ -123,7 +123,7 @@ export async function startSweep(
     startedAt: io.now().toISOString(),
   });
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
-  const work = async (): Promise<ExitCode> => {
+  return usingStore(store, async () => {
     const latest = newestOfBranch(store.db, sweep.branch, sweep)?.startedAt ?? '';
     if (latest > (sweep.startedAt ?? latest))
       io.err(
@@ -150,8 +150,7 @@ export async function startSweep(
     });
     const stored = { ...begun, program: { ...begun.program, trtexecSha256: hashed?.sha256 ?? null } };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
-  };
-  return usingStore(store, work);
+  });
 }
 
 /** The pair options of the command line are stored with the sweep, as if its matrix had them. */

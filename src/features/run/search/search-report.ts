@@ -96,9 +96,8 @@ export async function showSearch(
   request: SearchRequest,
 ): Promise<ExitCode> {
   const { plan, program } = await prepare(path, options, 'models maybe later', io);
-  const git = await gitStateOf(options, io);
-  const startedAt = io.now().toISOString();
-  const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
+  const stated = { ...(await gitStateOf(options, io)), sweepId: '', startedAt: io.now().toISOString() };
+  const sweep = plannedSweep(plan, program ?? noTrtexec(io), stated);
   return withStoreIfAny(options, io, (store) => {
     const db = store?.db ?? null;
     const wanted = wantedSearch(db, plan, sweep, null, request);
