@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 import { COMPARE_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../records/sweep.ts';
-import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision, shallowHint } from '../tools/git/git.ts';
+import { ancestors, branchHere, mergeBase, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
   countEndedSweeps,
@@ -52,7 +52,7 @@ type Context = ReturnType<typeof contextOf>;
  */
 function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions, like: Sweep | null = null) {
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
-  return { db, io, git: readGitState(io.cwd), branch, like };
+  return { db, io, branch, like };
 }
 
 /**
@@ -219,8 +219,8 @@ async function latestSide(context: Context, ref: string, back: number): Promise<
  * The newest sweep of the series. Without a branch, such as on a detached head or with a copied store, the newest sweep
  * of all decides.
  */
-async function newestOfSeries({ branch: asked, db, git, io, like }: Context) {
-  const branch = asked ?? (await git).branch ?? ciBranch(io.env);
+async function newestOfSeries({ branch: asked, db, io, like }: Context) {
+  const branch = asked ?? (await branchHere(io.cwd, io.env));
   const newest =
     branch === null
       ? newestDone(db, like, null)

@@ -8,7 +8,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { newestOfSeries, notCaptures, onOtherBranches, seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
-import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
+import { ancestors, branchHere, targetBranch } from '../../tools/git/git.ts';
 
 export interface Series {
   readonly sweep: Sweep;
@@ -32,7 +32,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const until = endOfDate(asOf);
   if (asOf !== undefined && until === null) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
   const all = newestOfSeries(db, until);
-  const own = branch ?? (await readGitState(io.cwd)).branch ?? ciBranch(io.env);
+  const own = branch ?? (await branchHere(io.cwd, io.env));
   const ofOwn = all.filter((sweep) => sweep.branch === own);
   // If the branch has no sweeps, or no branch is checked out, take every series.
   const ofBranch =

@@ -27,6 +27,11 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
   return { commit: oid, branch: head === '(detached)' ? null : head, dirty: /^[^#\n]/m.test(status) };
 }
 
+/** The checked-out branch, or that of the CI job. Unlike `git status`, this does not look at the files. */
+export async function branchHere(cwd: string, env: Parameters<typeof ciBranch>[0]): Promise<string | null> {
+  return (await git(cwd, ['branch', '--show-current']))?.trim() || ciBranch(env);
+}
+
 /** Null if the revision is unknown. */
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
   // Reject an empty name, which git takes for HEAD.
