@@ -93,8 +93,8 @@ export const attemptSchema = z.object({
   node: z.string(),
   startedAt: z.string(),
   endedAt: textOrNull.default(null),
-  /** `late`: another attempt was done first. `abandoned`: an earlier version of bench gave up after restarts. */
-  outcome: z.enum(['working', 'done', 'late', 'interrupted', 'failed', 'abandoned']).default('working'),
+  /** `late`: another attempt was done first. */
+  outcome: z.enum(['working', 'done', 'late', 'failed']).catch('failed').default('working'),
   signal: textOrNull.default(null),
   exitCode: z.number().int().nullable().default(null),
   problem: textOrNull.default(null),

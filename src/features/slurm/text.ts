@@ -84,13 +84,10 @@ export function countStates(statuses: readonly ShardStatus[]): CollectOutput['co
   return counts;
 }
 
-/** `8 shards: 6 done, 1 failed, 1 running` */
+/** `8 shards: 1 running, 6 done, 1 failed` */
 export function stateCounts(statuses: readonly ShardStatus[]): string {
   const counts = countStates(statuses);
-  const parts = SHARD_STATES.toReversed()
-    .filter((state) => counts[state] > 0)
-    .toSorted((a, b) => Number(b === 'done') - Number(a === 'done'))
-    .map((state) => `${counts[state]} ${state === 'timeout' ? 'timed out' : state}`);
+  const parts = SHARD_STATES.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
 }
 

@@ -56,20 +56,18 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   try {
     await measureOnce(plan, planOfShard(plan.stored.plan, shard), attempt, io);
     return EXIT_CODES.fine;
-  } catch (error) {
-    const isInterrupted = error instanceof InterruptedError || io.signal.aborted;
-    const exitCode = error instanceof BenchError ? error.exitCode : EXIT_CODES.internalError;
+  } catch (cause) {
+    const signal = io.signal.aborted ? String(io.signal.reason) : null;
+    const text = `interrupted (${signal}); the next attempt measures the shard again`;
+    const error = signal === null ? cause : new InterruptedError(text, { cause });
     const how: Partial<ShardAttempt> = {
-      outcome: isInterrupted ? 'interrupted' : 'failed',
-      exitCode: isInterrupted ? EXIT_CODES.interrupted : exitCode,
-      signal: io.signal.aborted ? String(io.signal.reason) : null,
+      outcome: 'failed',
+      exitCode: error instanceof BenchError ? error.exitCode : EXIT_CODES.internalError,
+      signal,
       problem: error instanceof Error ? printable(error.message.split('\n')[0] ?? '') : null,
     };
     await writeAttempt(plan.folder, ended(attempt, io, how)).catch(() => {});
-    if (!isInterrupted) throw error;
-    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard again`, {
-      cause: error,
-    });
+    throw error;
   }
 }
 

@@ -127,11 +127,6 @@ export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): 
   return newestBuildId !== null && newestBuildId === lastGoodBuildId;
 }
 
-export function wantedRuns(planned: PlannedPairs): number {
-  if (planned.problem !== null) return 0;
-  return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
-}
-
 export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
   return runs.filter(
     ({ flags, outcome, repeat }) =>

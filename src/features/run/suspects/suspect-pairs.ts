@@ -14,7 +14,6 @@ import {
   pairsNeeded,
   profileRepeat,
   sideOf,
-  wantedRuns,
 } from '../../../judge/gate/judge-pairs.ts';
 import { type PlannedPairs, gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedRun } from '../../../records/plan.ts';
@@ -107,18 +106,15 @@ export class SweepSuspects implements SuspectPairs {
       const engineOf = async (name: PairSide) => (next === null ? null : this.engineOf(worker, planned, name));
       const engines = { newest: await engineOf('newest'), lastGood: await engineOf('lastGood') };
       const warm = new Set<PairSide>();
-      // First all missing runs are expected, then one for each run that could not be used.
-      let expected = wantedRuns(planned) - runs.length;
       while (next !== null) {
         const name = sideOf(next);
         const engine = engines[name];
         if (engine === null) break;
-        worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: Math.max(0, expected) }, () => engine.run) });
+        worker.onEvent({ kind: 'moreRuns', runs: [engine.run] });
         yield turnOf(side, engine, next, !warm.has(name));
         warm.add(name);
         runs = runsOf(planned);
         next = nextPairRun(planned, runs);
-        expected = runs.length < wantedRuns(planned) ? 0 : 1;
       }
       if (next === null && this.notedResult(worker, planned)) yield* this.profiles(side, worker, planned);
     }
