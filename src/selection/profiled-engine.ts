@@ -1,22 +1,14 @@
-import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
 import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../records/cell-label.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { joinLayers, layersOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
+import { joinLayers, type ProfiledEngine } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import { layerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
 import type { LayerRun } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
-import { cellOf } from '../artefacts/read/identify.ts';
-import { NOTHING_STATED } from '../artefacts/read/read-source.ts';
-import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import type { Io } from '../cli/io.ts';
-import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import { runLayers } from '../store/runs/run-details.ts';
 
@@ -59,7 +51,7 @@ function cellOfRun(db: StoreDatabase, { cellKey }: LayerRun): KeyedCell | undefi
 }
 
 /** Exports without a log do not identify a cell. */
-function labelOf(cell: KeyedCell | undefined): string | null {
+export function labelOf(cell: KeyedCell | undefined): string | null {
   return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
 }
 
@@ -87,7 +79,7 @@ const HINT_NOTES: Readonly<Record<string, string>> = {
 };
 
 /** Notes from trtexec on layer times that may be too small. */
-function overlapNotes(hints: readonly string[]): string[] {
+export function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
 
@@ -110,51 +102,4 @@ function isAsFarAsStated(cell: Cell, { key, ...other }: KeyedCell): boolean {
   const dataTransfers = cell.dataTransfers ?? other.dataTransfers;
   const spinWait = cell.spinWait ?? other.spinWait;
   return keyedCell({ ...cell, cudaGraph, dataTransfers, spinWait }).key === key;
-}
-
-export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
-  const runs = await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null });
-  const engines = runs.map((run) => engineOf(run, path)).filter((engine) => engine !== null);
-  const timed = engines.filter(({ iterations }) => iterations !== null);
-  if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
-    throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
-  }
-  return timed.at(-1) ?? engines.at(-1) ?? null;
-}
-
-function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
-  const { contentId, log, manifest, telemetry } = run;
-  const { environment, lone: standalone } = manifest;
-  const layers = layersOf(run);
-  if (layers === null) return null;
-  const cell = cellOf(run);
-  const profile = profileOf(run);
-  return {
-    ref,
-    runId: manifest.runId ?? contentId,
-    sweepId: manifest.sweepId,
-    cellKey: cell.model === 'unnamed' ? null : cell.key,
-    cellLabel: labelOf(cell),
-    cudaGraph: cell.cudaGraph,
-    provenance: manifest.provenance ?? 'imported',
-    startedAt: instantOf(manifest.startedAt),
-    layers,
-    total: profile?.total,
-    iterations: profile?.iterations ?? null,
-    gpuComputeMs: log.measurement?.gpuComputeMs.median ?? null,
-    notes: [
-      ...(standalone?.kind === 'layers' && standalone.format === 'trace' ? ['from a trace, not from trtexec'] : []),
-      ...(standalone?.kind === 'layers' ? run.notes : []),
-      ...overlapNotes(log.hints.map(({ id }) => id)),
-    ],
-    stated: {
-      shapes: cell.shapes,
-      conditions: {
-        gpuName: log.device.name ?? environment.gpuName ?? null,
-        maxSmClockMhz: environment.maxSmClockMhz ?? null,
-        mig: environment.mig ?? null,
-        smClockMhz: telemetry?.smClockMhz ?? null,
-      },
-    },
-  };
 }
