@@ -104,8 +104,10 @@ async function sidesOf(context: Context, base?: string, head?: string): Promise<
   if (base === undefined) return { base: await sideAt(context, 'latest~1'), head: await sideAt(context, 'latest') };
   const range = head === undefined ? splitRange(base) : null;
   if (range === null) {
-    const from = await sideAt(context, base);
-    return { base: from, head: await (head === undefined ? defaultHead(context) : sideAt(context, head)) };
+    const to = head === undefined ? defaultHead(context) : sideAt(context, head);
+    // The await below throws the error.
+    to.catch(() => {});
+    return { base: await sideAt(context, base), head: await to };
   }
   const { from, to, symmetric } = range;
   const newer = await sideAt(context, to);
