@@ -58,7 +58,7 @@ export const STORE_COMMANDS =
  * Matches a command to type: it follows a backtick, a sign or an indent, and ends at a sign or at the end of the line.
  */
 const TYPED = new RegExp(
-  String.raw`(?<=${'`'}|(?:→|[:·,]) |^ {4,})bench (?:${STORE_COMMANDS})\b(?:"[^"]*"|'[^']*'|[^"'${'`'}·,;)\n\u001b])*?(?=${'`'}| ·|[,;)\u001b]| {2}|$)`,
+  String.raw`(?<=${'`'}|(?:\u2192|[:\u00b7,]) |^ {4,})bench (?:${STORE_COMMANDS})\b(?:"[^"]*"|'[^']*'|[^"'${'`'}\u00b7,;)\n\u001b])*?(?=${'`'}| \u00b7|[,;)\u001b]| {2}|$)`,
   'gmu',
 );
 

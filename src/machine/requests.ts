@@ -66,7 +66,7 @@ const LONGEST_S = 3600;
 
 /** `10s`, `1m` or `45C`; null for anything else. */
 export function readCoolDown(text: string): CoolDown | null {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(s|m|°?C)$/i.exec(text.trim()) ?? [];
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(s|m|\u00b0?C)$/i.exec(text.trim()) ?? [];
   if (number === undefined || unit === undefined) return null;
   const value = Number(number);
   if (/c$/i.test(unit)) {

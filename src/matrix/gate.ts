@@ -13,7 +13,7 @@ const UNITS: readonly Readonly<Record<string, number>>[] = [
   { qps: 1, 'queries/s': 1 },
 ];
 
-const LIMIT = /^\s*(.*?)\s*(<=|>=|[<>=≤≥]+)\s*(\S*?)\s*([^\s\d.]*)\s*$/;
+const LIMIT = /^\s*(.*?)\s*(<=|>=|[<>=\u2264\u2265]+)\s*(\S*?)\s*([^\s\d.]*)\s*$/;
 
 /**
  * Reads `p99 <= 2 ms`: a metric, `<=` or `>=`, and a number in any unit of its kind; default: the unit of the metric.

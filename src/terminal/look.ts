@@ -134,7 +134,7 @@ export function dotted(parts: readonly (string | null)[]): string {
   return parts.filter(Boolean).join(DOT);
 }
 
-const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
+const NUMBER = /^(?<whole>[~>]?[+-]?\d+|\u2013)(?<part>\.\d+)?(?<unit>.*)$/;
 
 /**
  * Pads texts on the right so that decimal points and units align when they are right-aligned. Texts without exactly one

@@ -22,7 +22,7 @@ const COLUMNS = [
 type Column = (typeof COLUMNS)[number][0];
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, ms: 1, us: 1e-3, µs: 1e-3, μs: 1e-3, ns: 1e-6 };
-const UNIT = /(?:^|[^a-z])(ms|us|µs|μs|ns|s)(?:[^a-z]|$)/i;
+const UNIT = /(?:^|[^a-z])(ms|us|\u00b5s|\u03bcs|ns|s)(?:[^a-z]|$)/i;
 
 /** Whether the first line can be the header of a table of layers: names, times, and perhaps other columns. */
 export function isLayerCsv(head: string): boolean {

@@ -151,7 +151,7 @@ function firstBadFact({ cause, commits, firstBad, lastGood }: CheckedFinding, fi
     good === bad
       ? markup` in both sweeps: the cause is not a commit`
       : [
-          subject === null ? null : markup` “${shortened(subject)}”`,
+          subject === null ? null : markup` \u201c${shortened(subject)}\u201d`,
           compared === null ? null : markup` ${linked(markup`compare with the one before`, compared)}`,
         ];
   return [[capitalized(`${first} commit`), markup`${commitLink(data, bad)}${says}`]];

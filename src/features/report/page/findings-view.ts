@@ -89,7 +89,7 @@ function layersView({ baseMs, cell, command, headMs, notes, rows, title }: Findi
     { header: 'what', show: ({ change }) => change },
   ];
   return markup`<h4>Layers before and after</h4>
-<p>${cellLink(cell, page.names.get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} → ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)}</p>
+<p>${cellLink(cell, page.names.get(cell) ?? cell.slice(0, 8))}, ${title}: ${formatMs(baseMs)} \u2192 ${formatMs(headMs)} a query.${notes.map((note) => markup` ${shortened(note, 200)}.`)}</p>
 <ul class="commands"><li><code>${command}</code></li></ul>
 ${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
 ${htmlTable('Largest changes', columns, rows.slice(0, SHOWN_LAYERS))}`;
