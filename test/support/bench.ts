@@ -137,7 +137,7 @@ function asWritten(args: readonly string[], { stdout, stderr, ...ended }: Finish
 
 /** A folder that is gone when the test is over. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+  const folder = mkdtempSync(`${tmpdir()}/`);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -150,7 +150,7 @@ export function temporaryStore(): { folder: string; db: string } {
 
 /** The same for several tests of a file: gone when all of them are over. To be called in `beforeAll`. */
 export function sharedFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+  const folder = mkdtempSync(`${tmpdir()}/`);
   folders.push(folder);
   return folder;
 }

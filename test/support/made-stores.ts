@@ -1,7 +1,8 @@
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 
 import { bench, ROOT, sharedFolder, temporaryStore } from './bench.ts';
 import { type SimulatedNights, simulateNights, writeEmptyStore } from './simulated-store.ts';
@@ -32,7 +33,7 @@ const STORES = {
  * that was is no test's own.
  */
 export async function storeIn(folder: string, name: keyof typeof STORES): Promise<string> {
-  const made = join(inject('madeStores'), name);
+  const made = join(tmpdir(), name);
   if (!existsSync(made)) await make(made, STORES[name]);
   cpSync(made, folder, { recursive: true });
   return join(folder, 'bench.sqlite');

@@ -26,7 +26,7 @@ function refused(code, what) {
   return Object.assign(new Error(`${code}: ${what}`), { code, errno: -2, syscall: 'fake', path: what });
 }
 
-const OF_THE_KERNEL = /^\/(?:proc|sys|dev\/shm|run|etc)(?:\/|$)/;
+const OF_THE_KERNEL = /^\/(?:proc|sys|dev\/shm(?!\/\w{6}(?:\/|$))|run|etc)(?:\/|$)/;
 const NOT_ON_WINDOWS = /[<>:"|?*]|[. ]$/;
 /** What makes a file of a name: a reader of such a name finds nothing anyway. */
 const MAKES = /^(?:write|append|mkdir|rename|copy|create|symlink|link|cp)/;
