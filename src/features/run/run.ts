@@ -14,7 +14,6 @@ import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { openStore } from '../../store/file/open.ts';
 import { newestOfBranch } from '../../store/sweeps/find-sweeps.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
-import { executePlan } from './execute-plan.ts';
 import { matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { wantedMoreRuns, withinBudget } from './more-runs.ts';
@@ -106,9 +105,10 @@ export async function startSweep(
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
-  const [machines, git] = await asked;
   const trtexec = trtexecOf(made.plan, program);
-  const hashed = trtexec === null ? null : await sha256OfFile(trtexec).catch(() => null);
+  const hashing = trtexec === null ? null : sha256OfFile(trtexec).catch(() => null);
+  // Loading what measures takes a moment, too.
+  const [[machines, git], hashed, { executePlan }] = await Promise.all([asked, hashing, import('./execute-plan.ts')]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
@@ -180,6 +180,7 @@ async function resumeSweep(
         ? asked
         : { ...asked, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
     const converter = await converterFor(plan, options.python ?? program.python, io);
+    const { executePlan } = await import('./execute-plan.ts');
     return await executePlan(store, { ...found, stored, converter, machines }, options, io);
   });
 }
