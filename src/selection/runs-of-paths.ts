@@ -110,7 +110,7 @@ const EXPORTED = /^(?:profile|layers)\.json(?:\.(?:gz|zst|br))?$/;
  * Every run in a folder, a log, a report, or a file of layers.
  * @param standalone hints for files outside of run folders
  */
-export async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED) {
+async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED) {
   const path = resolve(io.cwd, named);
   const found = await findRuns(path, io);
   // A folder may hold only exports.
