@@ -121,11 +121,15 @@ function isTimingShared({ of, timingCachePath }: PlannedBuild): boolean {
 /** @throws UsageError for a cache of another machine, unless the user wants it */
 function notesOnGiven(context: SweepContext, build: PlannedBuild, from: string, sha256: string): string[] {
   const { onNote } = context;
-  const known = timingNoteOf(from, sha256)?.timedOn;
+  const known = timingNoteOf(from, sha256);
+  if (known === null) {
+    onNote(`nothing says on which GPU the timing cache ${from} was made: TensorRT may reject it`);
+    return ['timing cache of unknown origin'];
+  }
   const here = timedOn(context);
   // Fields known on both sides. A newer driver alone does not prevent use.
   const differing = NAMES.flatMap(([field, name]) => {
-    const [there, now] = [known?.[field] ?? null, here[field]];
+    const [there, now] = [known.timedOn[field], here[field]];
     return there === null || now === null || there === now ? [] : [`${name} ${there}, here ${now}`];
   });
   if (differing.length === 0) return [];

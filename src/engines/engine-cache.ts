@@ -137,6 +137,12 @@ export class EngineCache {
     });
   }
 
+  /** Whether it is pinned, or a store may compare newer engines with it. */
+  async isKept(buildId: BuildId): Promise<boolean> {
+    const { lastGood, pins } = await this.index.read();
+    return pins[buildId] !== undefined || Object.values(lastGood).flat().includes(buildId);
+  }
+
   /** @returns false if an engine of this name is being built or used */
   async unlink({ buildId, name, sha256 }: Pick<KeptEngine, 'buildId' | 'name' | 'sha256'>): Promise<boolean> {
     return this.tryHold(name, async () => {

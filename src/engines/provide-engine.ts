@@ -48,36 +48,46 @@ export class EnginePool {
     return providing;
   }
 
-  /** Checks a known engine again just before use. If its bytes changed, the other runs of this sweep are left out. */
+  /** Checks a known engine again just before use. If its bytes changed, it is rebuilt; a given one is rejected. */
   private async provide(
     context: SweepContext,
     build: PlannedBuild,
     known: Promise<EngineState> | undefined,
   ): Promise<EngineState> {
     const state = await known;
-    if (state === undefined) {
-      const provided = await provideEngine(context, build, this.variants);
-      if (provided.kind === 'failed') this.onFailure();
-      return provided;
+    if (state?.kind === 'failed') return state;
+    if (state !== undefined) {
+      const { path, sha256 } = state.engine;
+      if ((await context.cache.hashes.sha256Of(path)) === sha256) return state;
+      const text = `${path} has changed since the sweep began: its other runs are left out`;
+      if (build.enginePath !== null) return refusedEngine(context, build, 'engineInvalid', text);
     }
-    if (state.kind === 'failed') return state;
-    const { path, sha256 } = state.engine;
-    if ((await context.cache.hashes.sha256Of(path)) === sha256) return state;
-    const text = `${path} has changed since the sweep began: its other runs are left out`;
-    return refusedEngine(context, build, 'engineInvalid', text);
+    const provided = await provideEngine(context, build, this.variants);
+    if (state === undefined && provided.kind === 'failed') this.onFailure();
+    return provided;
   }
 
   /**
    * If trtexec could not load an engine although its content is unchanged, the other runs of this sweep are
-   * skipped, because they would fail equally.
+   * skipped, because they would fail equally. bench removes it, so that the next sweep builds it again, unless it was
+   * given, is frozen, pinned or a last good one.
    */
-  afterRun(context: SweepContext, buildRef: string, { engineKey }: LoadableEngine, outcome: Outcome): void {
-    const { onNote, program } = context;
+  async afterRun(
+    context: SweepContext,
+    buildRef: string,
+    { buildId, engineKey }: LoadableEngine,
+    outcome: Outcome,
+  ): Promise<void> {
+    const { cache, onNote, program } = context;
     const build = this.builds.get(buildRef);
     if (outcomeReason(outcome) !== 'engineInvalid' || build === undefined || program.recordings !== null) return;
-    const advice =
-      engineKey === null ? '' : `; \`bench engines rm ${engineKey.slice(0, 8)}\`, and the next sweep builds it`;
-    onNote(`the engine ${build.label} does not load: its other runs are left out${advice}`);
+    const isFixed = build.isFrozen || engineKey === null || buildId === null || (await cache.isKept(buildId));
+    const [engine] = isFixed ? [] : await cache.builds((note) => note.buildId === buildId);
+    const isGone = engine !== undefined && (await cache.unlink({ ...engine.note, ...engine }));
+    const next = isGone
+      ? 'the next sweep builds it again'
+      : 'its file stays, because it is given, frozen, pinned, in use or a last good one';
+    onNote(`the engine ${build.label} does not load; ${next}`);
     this.states.set(nameOf(context, buildRef), Promise.resolve({ kind: 'failed', outcome }));
   }
 }
@@ -98,26 +108,32 @@ export async function provideEngine(
     if (frozen.kind === 'ready') refuseOtherEngine(context, build, frozen.engine.engineKey ?? '');
     return frozen;
   }
-  const { failed, runId } = earlierBuild(context, build);
+  const earlier = earlierBuild(context, build);
   // Failed conversions and builds are not retried in the same sweep.
-  if (failed !== null) return { kind: 'failed', outcome: failed };
+  if (build.variantRef !== null && earlier.failed !== null) {
+    return { kind: 'failed', outcome: earlier.failed };
+  }
   const variant = build.variantRef === null ? null : await variants(build.variantRef);
   if (variant?.kind === 'failed') {
-    const outcome = await storeFailedVariant(context, build, runId, variant);
+    const outcome = await storeFailedVariant(context, build, earlier.runId, variant);
     return { kind: 'failed', outcome };
   }
   const modelSha256 = variant?.record.sha256 ?? (await modelIdentity(context, build));
   const engineKey = await engineKeyOf(context, build, modelSha256);
   const { cache, now } = context;
+  const buildAnew = async (): Promise<EngineState> => {
+    refuseOtherEngine(context, build, engineKey);
+    // Check again: during the wait its build may have failed.
+    const { failed, runId } = earlierBuild(context, build);
+    if (failed !== null) return { kind: 'failed', outcome: failed };
+    return buildEngine(context, build, { engineKey, modelSha256, runId, variant });
+  };
   const name = engineName({ engineKey, number: build.number });
   const made = { variant: variant?.record ?? null, variantPath: variant?.path ?? null };
   return held(context, build, name, async () => {
     const cached = await usableEngine(context, build, engineKey);
-    if (cached === null) refuseOtherEngine(context, build, engineKey);
     const state: EngineState =
-      cached === null
-        ? await buildEngine(context, build, { engineKey, modelSha256, runId, variant })
-        : { kind: 'ready', engine: loadableEngine(cached, made) };
+      cached === null ? await buildAnew() : { kind: 'ready', engine: loadableEngine(cached, made) };
     if (cached !== null) context.onEvent({ kind: 'buildReady', build, how: 'cached', buildS: null });
     const buildId = state.kind === 'ready' && build.isFrozen ? state.engine.buildId : null;
     if (buildId !== null) {

@@ -203,7 +203,7 @@ class Turns {
       isWell,
       store: async () => {
         const record = await this.counted(run, store());
-        if (engine !== null) engines?.afterRun(worker, run.buildRef, engine, record.outcome);
+        if (engine !== null) await engines?.afterRun(worker, run.buildRef, engine, record.outcome);
         return record;
       },
     };
