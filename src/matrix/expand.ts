@@ -4,7 +4,7 @@ import type { SourcePosition } from '../errors.ts';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
 import { coldStarts, withNeighborCells } from './matrix.ts';
 import type { MatrixCell } from './matrix.ts';
-import { NEIGHBOR } from '../records/axis.ts';
+import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
@@ -85,7 +85,7 @@ export function expandMatrix(
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     /** Points that equal an earlier cell. */
     merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
-    notes: notesOf(cells),
+    notes: notesOf(cells, file, models),
   };
 }
 
@@ -251,9 +251,19 @@ function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: Mista
   return entry;
 }
 
-function notesOf(cells: readonly MatrixCell[]): string[] {
-  const isForced = cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force');
-  const problem =
-    'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable';
-  return isForced ? [problem] : [];
+function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: readonly MatrixModel[]): string[] {
+  const precisions = [axes?.precision ?? []].flat();
+  const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
+  const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
+  return [
+    devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,
+    cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
+      ? 'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable'
+      : null,
+    ...models.map(({ axes: own, engine, name }) =>
+      engine !== null && (own.get('precision') ?? precisions).length > 1
+        ? `model "${name}": one cell for all precisions, because that of a given engine is not known`
+        : null,
+    ),
+  ].filter((note) => note !== null);
 }

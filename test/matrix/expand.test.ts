@@ -169,7 +169,9 @@ test('ranges by steps and by powers', () => {
 
 test('a static model has no shapes, a given engine no build', () => {
   const models = 'models:\n  s: {onnx: s.onnx, shapes: static}\n  e: {engine: e.plan, shapes: {x: [4, 4]}}\n';
-  const { cells } = matrixFrom(models);
+  const { cells, notes } = matrixFrom(models);
+  const note = 'model "e": one cell for all precisions, because that of a given engine is not known';
+  expect([notes, matrixFrom(`${models}axes: {precision: [fp16, fp32]}\n`).notes]).toEqual([[], [note]]);
   expect(cells.map(({ cell }) => [cell.precision, cell.precisionVia, cell.shapes])).toEqual([
     ['fp32', 'onnx', {}],
     ['unstated', 'engine', { x: [4, 4] }],
@@ -195,13 +197,14 @@ test('extends lays one file over another, key by key', () => {
   expect(matrix.cells[0]?.build.profiles[0]).toEqual({ input: { min: image(1), opt: image(8), max: image(64) } });
 });
 
-test('null takes a value of the extended matrix away', () => {
+test('a key of a matrix replaces what it excludes in the matrix that it extends, and null takes a value away', () => {
   const methodOver = (base: string, own: string) => {
     const texts = { 'm.yaml': `extends: base.yaml\nrun: ${own}\n`, 'base.yaml': oneModel(PLAIN, `run: ${base}`) };
     const { durationS, iterations, warmUpMs } = matrixFrom(texts).cells[0]?.method ?? {};
     return [durationS, iterations, warmUpMs];
   };
-  expect(methodOver('{durationS: 5, warmUpMs: 9}', '{capture: 3, durationS: null, warmUpMs: null}')).toEqual([0, 3, 0]);
+  expect(methodOver('{durationS: 5, warmUpMs: 9}', '{capture: 3}')).toEqual([0, 3, 0]);
+  expect(methodOver('{capture: 3}', '{durationS: 5}')).toEqual([5, 10, 200]);
   expect(methodOver('{durationS: 5}', '{durationS: null}')).toEqual([3, 10, 200]);
   const axes = (value: string) => `axes: {precision: fp16, batch: 8, env: {A: ${value}}}`;
   const unset = { 'm.yaml': `extends: base.yaml\n${axes('null')}\n`, 'base.yaml': oneModel(axes('1')) };

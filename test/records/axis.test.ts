@@ -110,6 +110,14 @@ test('a word and its flag are the same cell', () => {
   expect(key('memPoolSize: "workspace:1G"')).toBe(key('"--memPoolSize": "workspace:1024"'));
 });
 
+test('pools of build: and of the axis are limited together', () => {
+  const pools = 'build: {memoryPoolsMib: {dlaSRAM: 4}, optimizationLevel: 2}';
+  const { builds } = planFor('10.6', withAxis('memPoolSize: "workspace:512M"', pools));
+  expect(builds[0]?.args).toEqual(
+    expect.arrayContaining(['--builderOptimizationLevel=2', '--memPoolSize=dlaSRAM:4,workspace:512']),
+  );
+});
+
 test('labels and filters say the word', () => {
   const axes = 'runtime: [full, lean], weightBudget: [off, 512M, "50%"], device: [gpu, dla0]';
   expect(planFor('10.6', withAxis(axes)).cells.map(({ label }) => label)).toContain(
@@ -119,7 +127,7 @@ test('labels and filters say the word', () => {
   expect([withAxis(axes), withAxis(axes, exclude)].map((text) => matrixFrom(text).cells.length)).toEqual([12, 7]);
 });
 
-test('graphs are off on the DLA', () => {
+test('graphs are off on the DLA, and the plan says so', () => {
   const plan = planFor('10.6', withAxis('device: [gpu, dla0, dla1], cudaGraph: [on, off]'));
   expect(plan.cells.map(({ label }) => label)).toEqual([
     'vit fp16 8x3x224x224 graph',
@@ -127,6 +135,7 @@ test('graphs are off on the DLA', () => {
     'vit fp16 8x3x224x224 no-graph device=dla1',
     'vit fp16 8x3x224x224 no-graph',
   ]);
+  expect(plan.notes).toEqual(['device dla0, dla1: CUDA graphs are off there, whatever cudaGraph says']);
 });
 
 test('a preview feature of the user stays beside the one that is needed', () => {

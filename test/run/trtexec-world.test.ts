@@ -135,7 +135,7 @@ test('profilingVerbosity: none: is another engine without layers; nothing is pro
   writeFileSync(axes, 'extends: stub.yaml\nname: axes\naxes: {batch: 8, profilingVerbosity: [detailed, none]}\n');
   const { code, stderr } = await bench(['run', axes, '--profile', ...args.slice(2)]);
   expect(code).toBe(0);
-  expect(stderr).toContain('note: cells with profilingVerbosity none are not profiled: no layer has a name');
+  expect(stderr).toContain('note: 1 cell has profilingVerbosity none: no layer has a name, so none is profiled');
   const runs = `SELECT role, argv, count(*) AS runs FROM runs JOIN invocations USING (invocation_id)
       WHERE argv LIKE '%profilingVerbosity=none%' GROUP BY 1 ORDER BY 1`;
   const found = queryStore<{ role: string; argv: string; runs: number }>(db, runs);

@@ -55,6 +55,8 @@ export interface PlanOptions {
 
 /** Overhead of trtexec in addition to warm-up and duration, in seconds (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
+/** Time until a running neighbor is seen: its log is read once a second. */
+const NEIGHBOR_S = 1.2;
 const HARNESS_TIMEOUT_S = 3600;
 
 /**
@@ -98,7 +100,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   const timed = [...ofRepeats].flatMap(([repeats, same]) => inRounds(same, repeats, options.seed, pairOf));
   const profiled = options.profile
     ? shuffled(
-        engines.filter(({ entry }) => entry.harness === null && !isColdStart(entry.cell) && namesLayers(entry)),
+        engines.filter(({ entry }) => hasLayers(entry)),
         seededRandom(options.seed),
       ).map((item) => ({ item, repeat: 1 }))
     : [];
@@ -112,7 +114,8 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       // Every round runs each build once.
       const repeat = (round - 1) * item.of + item.number;
       const run = plannedRun(item.entry, item.buildRef, role, repeat, args);
-      return { ...run, ...neighborOf(item.entry, run.timeoutS) };
+      const more = neighborOf(item.entry, run.timeoutS);
+      return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
   const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
   throwMistakes(mistakes);
@@ -130,17 +133,34 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
-    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : [])],
+    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : []), ...coarselyTimed(cells)],
     retries: matrix.retries,
   };
 }
 
-function namesLayers({ cell }: MatrixCell): boolean {
-  return profilingVerbosity(cell.axisFlags) !== 'none';
+function isOfTrtexec({ cell, harness }: MatrixCell): boolean {
+  return harness === null && !isColdStart(cell);
+}
+
+function hasLayers(entry: MatrixCell): boolean {
+  return isOfTrtexec(entry) && profilingVerbosity(entry.cell.axisFlags) !== 'none';
 }
 
 function notProfiled(cells: readonly MatrixCell[]): string[] {
-  return cells.every(namesLayers) ? [] : ['cells with profilingVerbosity none are not profiled: no layer has a name'];
+  const { length } = cells.filter((entry) => isOfTrtexec(entry) && !hasLayers(entry));
+  if (length === 0) return [];
+  const which = length === 1 ? '1 cell has' : `${length} cells have`;
+  return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
+}
+
+/** From 2^13 ms on, float32 milliseconds since the start, whose differences trtexec reports, are 2^-10 ms apart. */
+const FINE_S = 8;
+
+function coarselyTimed(cells: readonly MatrixCell[]): string[] {
+  const { length } = cells.filter((entry) => isOfTrtexec(entry) && entry.method.durationS > FINE_S);
+  if (length === 0) return [];
+  const what = `${length === 1 ? '1 cell has' : `${length} cells have`} durationS above ${FINE_S}`;
+  return [`${what}: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer`];
 }
 
 /** Items measured consecutively: both sides of an experiment with the same build. */

@@ -32,6 +32,12 @@ function placeKey(path: SourcePath): string {
   return JSON.stringify(path.map(String));
 }
 
+/** Keys of a map that cannot be used together: stated ones of one list replace those of the other in the base. */
+const ALTERNATIVES: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
+  run: [['capture'], ['warmUpMs', 'durationS', 'iterations']],
+  build: [['profiles'], ['min', 'opt', 'max']],
+};
+
 /** Merges maps by key and replaces other values; null takes a value away, but unsets a variable on an axis. */
 export function mergeSources(base: Source, over: Source): Source {
   return { value: merged(base.value, over.value), places: new Map([...base.places, ...over.places]) };
@@ -39,12 +45,16 @@ export function mergeSources(base: Source, over: Source): Source {
 
 function merged(base: unknown, over: unknown, name = ''): unknown {
   if (!isRecord(base) || !isRecord(over)) return over;
+  const isStated = (key: string): boolean => (over[key] ?? null) !== null;
+  const [one = [], other = []] = ALTERNATIVES[name] ?? [];
+  const gone = [...(one.some(isStated) ? other : []), ...(other.some(isStated) ? one : [])];
+  const kept = Object.entries(base).filter(([key]) => !gone.includes(key));
   const own = Object.entries(over).map(([key, value]) => [
     key,
     Object.hasOwn(base, key) ? merged(base[key], value, key) : value,
   ]);
   const isLeft = ([key, value]: [string, unknown]): boolean => value !== null || name === 'env' || !(key in base);
-  return Object.fromEntries(Object.entries({ ...base, ...Object.fromEntries(own) }).filter(isLeft));
+  return Object.fromEntries(Object.entries({ ...Object.fromEntries(kept), ...Object.fromEntries(own) }).filter(isLeft));
 }
 
 /** Collects mistakes with their positions. */
