@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { appendFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -126,8 +126,7 @@ test('the machine: the last good engine is as slow, which is told without a comm
   const findings = [{ state: 'new', lasts: null, cause: 'machine', pairs: { outcome: 'machine' } }];
   expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
   expect((await nights.bench('check')).stdout).not.toMatch(/first bad|bench why/);
-  await nights.bench('report', '--html', 'machine.html');
-  expect(readFileSync(join(nights.folder, 'machine.html'), 'utf8')).not.toContain('First bad');
+  expect((await nights.bench('report', '--html', '-')).stdout).not.toContain('First bad');
   expect((await nights.run()).stdout).toMatch(/\n\nbench check: nothing slower\n$/);
   expect(await nights.check()).toMatchObject({ code: 0, json: { findings: [{ state: 'recovered' }] } });
 });
@@ -139,8 +138,7 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
   const findings = [{ state: 'new', cause: 'machine' }];
   expect(await nights.check()).toMatchObject({ code: 1, json: { findings } });
-  const evidence = /: the engine is the last good one, measured again \(median (?:throughput -|\+)[45]\.\d %\)/;
-  expect((await nights.bench('check')).stdout.replaceAll(/\s+/g, ' ')).toMatch(evidence);
+  expect((await nights.bench('check')).stdout).toContain(': the engine is the last good one');
 });
 
 test('recovered at once: neither engine is off when they alternate', async () => {

@@ -75,7 +75,6 @@ test.each([
   ["model='vit", 6, 'a quote is not closed'],
   ['batch=8 &', 9, 'a word or a field is needed, not the end'],
   ['batch>=eight', 7, '>= compares numbers, and "eight" is not a number'],
-  ['model=a,precision=b', 7, '"," separates values of one field: "&" joins conditions'],
   ['small,b8,precision=fp16', 8, '"," separates values of one field: "&" joins conditions'],
   ['cudaGraph=maybe', 10, '"maybe" is not a value of cudaGraph (known: on, true, yes, 1, off, false, no, 0)'],
 ])('faults tell their place: %s', (expression, offset, problem) => {
