@@ -1,18 +1,23 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import process from 'node:process';
 
+const MEMORY = '/dev/shm';
+
+/** Where the memory is large and programs start from it. */
+function isFast(): boolean {
+  if (process.env['TMPDIR'] || !existsSync(MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize > 2 ** 32 && /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(readFileSync('/proc/mounts', 'utf8'));
+}
+
 /**
- * The temporary folder of all tests, which is there as long as they run: in memory, where that is large and programs start
- * from it, because tests make, sync and remove so many files that a disk costs a sixth of their CPU. Lines with its name
- * are wrapped, so it is short.
+ * The temporary folder of all tests, which is there as long as they run: in memory where it can be, because they make,
+ * sync and remove so many files that a disk costs a sixth of their CPU. Its name is short, and equally long in both
+ * places, because lines with it are wrapped.
  */
 export default function setUp(): () => void {
-  const { bavail, bsize } = statfsSync('/dev/shm');
-  const isLarge = bavail * bsize > 4 * 2 ** 30;
-  const isOpen = /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(readFileSync('/proc/mounts', 'utf8'));
-  const parent = process.env['TMPDIR'] || (isLarge && isOpen ? '/dev/shm' : tmpdir());
-  const folder = mkdtempSync(`${parent}/`);
+  const folder = mkdtempSync(isFast() ? `${MEMORY}/` : `${tmpdir()}/test`);
   // As /tmp: some tests are another user.
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
