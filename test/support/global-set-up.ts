@@ -2,12 +2,10 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from 'node:os';
 import process from 'node:process';
 
-const MEMORY = '/dev/shm';
-
 /** Where the memory is large and programs start from it. */
 function isFast(): boolean {
-  if (process.env['TMPDIR'] || !existsSync(MEMORY)) return false;
-  const { bavail, bsize } = statfsSync(MEMORY);
+  if (process.env['TMPDIR'] || !existsSync('/dev/shm')) return false;
+  const { bavail, bsize } = statfsSync('/dev/shm');
   return bavail * bsize > 2 ** 32 && /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(readFileSync('/proc/mounts', 'utf8'));
 }
 
@@ -17,7 +15,7 @@ function isFast(): boolean {
  * places, because lines with it are wrapped.
  */
 export default function setUp(): () => void {
-  const folder = mkdtempSync(isFast() ? `${MEMORY}/` : `${tmpdir()}/test`);
+  const folder = mkdtempSync(isFast() ? '/dev/shm/' : `${tmpdir()}/test`);
   // As /tmp: some tests are another user.
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;

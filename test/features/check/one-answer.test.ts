@@ -138,8 +138,7 @@ test.each([1, 8, 12])('random store %i: --as-of says what check said that mornin
     mornings.push(await answer());
   }
   // An acknowledgement counts from the sweep before it on.
-  mornings.pop();
   await bench(['ack', '--all', '--reason', 'random', '--db', db], { cwd: folder });
-  for (const [night, morning] of mornings.entries())
+  for (const [night, morning] of mornings.slice(0, -1).entries())
     expect(await answer('--as-of', sweepOfNight(night))).toEqual(morning);
 });

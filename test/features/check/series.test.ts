@@ -103,8 +103,9 @@ describe('the series of a store', () => {
     const rm = (sweep: number) => bench(['db', 'rm', sweepOfNight(sweep), '--db', store.db], { cwd: store.folder });
     const id = (await store.check()).json.findings[0]?.id ?? '';
     await rm(1);
-    const open = [{ id, state: 'open', reportedSweepId: sweepOfNight(3) }];
-    expect((await store.check()).json.findings).toMatchObject(open);
+    expect((await store.check()).json.findings).toMatchObject([
+      { id, state: 'open', reportedSweepId: sweepOfNight(3) },
+    ]);
     await bench(['ack', id, '--reason', 'tuned for batch 32', '--owner', 'me', '--db', store.db]);
     expect(await rm(2)).toMatchObject({ code: 0, stderr: '' });
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);

@@ -73,11 +73,8 @@ test('later sweeps are judged again, in the store and next to their artefacts', 
   const went = await bench(['db', 'rm', first, '--json', '--db', db], { cwd: folder });
   const findings = [expect.stringMatching(/^[0-9a-f]{32}$/)];
   expect(OUTPUTS['db-rm'].parse(JSON.parse(went.stdout))).toMatchObject({ judgedAgain: 1, findings });
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
-    judged: { judgedBy: 'first' },
-    findings: [],
-    acknowledgements: [],
-  });
+  const { judged, ...told } = JSON.parse(readFileSync(file, 'utf8'));
+  expect([judged.judgedBy, told.findings, told.acknowledgements]).toEqual(['first', [], []]);
 });
 
 test('artefacts that another store of the folder names stay', async () => {
