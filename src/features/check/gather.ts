@@ -45,7 +45,7 @@ export interface JudgeOptions extends Pick<Partial<CheckOptions>, 'against' | 'm
   /** Judges it as it was before the next sweep, without the unjudged sweeps before it. */
   readonly onlyNewest?: boolean;
   /** When the next sweep began. Later acknowledgements do not count. */
-  readonly next?: string | null;
+  readonly nextStartedAt?: string | null;
   /** Stores the verdicts with this time. */
   readonly judgedAt?: string | null;
 }
@@ -73,7 +73,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
   const ids = findings.map(({ findingId }) => findingId);
-  const acknowledged = await acknowledgedOf(acknowledgementsOf(db, ids, options.next), sweep, io.cwd);
+  const acknowledged = await acknowledgedOf(acknowledgementsOf(db, ids, options.nextStartedAt), sweep, io.cwd);
   const pairs = pairResultsOf(db, sweeps, rules);
   const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
   const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
@@ -88,19 +88,17 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, sweeps, matrices }: Series, { against }: JudgeOptions) {
   if (baseBranch !== null || against !== undefined) return [];
   const stored = findingsOf(db, { ...sweep, matrices });
-  const named = stored.flatMap(({ lastBadSweepId: last, reportedSweepId }) => [
-    reportedSweepId,
-    ...(last ? [last] : []),
-  ]);
+  const named = stored.flatMap((one) => [one.reportedSweepId, one.lastBadSweepId ?? one.reportedSweepId]);
   const before = sweepsUntil(db, [...new Set(named)], sweep);
   before.delete(sweep.sweepId);
   const reported = stored.filter(({ reportedSweepId }) => before.has(reportedSweepId));
-  const previous = sweeps.at(-2)?.sweepId;
-  // A finding that ended in this sweep or later was open.
+  const previous = sweeps.at(-2)?.sweepId ?? null;
+  // A finding that ended in this sweep or later was open. A slow machine was slow until the sweep before.
   return reported.map((finding): Finding => {
-    const { lastBadSweepId: last, pairs, state } = finding;
+    const { cause, lastBadSweepId: last, pairs, state } = finding;
     const isOver = before.has(last ?? '') && (last !== previous || pairs?.outcome === 'cleared');
-    return state === 'recovered' && !isOver ? { ...finding, state: 'open', lastBadSweepId: null } : finding;
+    const lastBadSweepId = cause === 'machine' ? previous : null;
+    return state === 'recovered' && !isOver ? { ...finding, state: 'open', lastBadSweepId } : finding;
   });
 }
 
@@ -127,15 +125,15 @@ export async function judgeSeries(db: StoreDatabase, newest: Sweep, io: Place, o
   const { pending, before, isFirstByReference } = onlyNewest
     ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);
-  const next = onlyNewest ? (seriesAround(db, newest).after[0]?.startedAt ?? null) : null;
+  const nextStartedAt = onlyNewest ? (seriesAround(db, newest).after[0]?.startedAt ?? null) : null;
   const changed: string[] = [];
-  let judged = await judgedSweep(db, pending[0] ?? newest, io, { ...options, next });
+  let judged = await judgedSweep(db, pending[0] ?? newest, io, { ...options, nextStartedAt });
   for (const sweep of [null, ...pending.slice(1)]) {
     if (sweep !== null) judged = await judgedSweep(db, sweep, io, { ...options, findings: judged.verdict.findings });
     if (judgedAt !== null) changed.push(...store(db, judged, { judgedAt, ...before }));
   }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
-  const acknowledgements = new Map(acknowledgementsOf(db, ids, next));
+  const acknowledgements = new Map(acknowledgementsOf(db, ids, nextStartedAt));
   for (const findingId of judged.verdict.endedAcknowledgements) acknowledgements.delete(findingId);
   /** IDs of the sweeps judged together with the newest. The findings that they reported are new. */
   const batch: ReadonlySet<string> = new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId));
