@@ -76,14 +76,14 @@ function stampOf(path: string): string | null {
 export class KnownHashes {
   private readonly known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
-  /** Returns null if the file cannot be read, or changes while it is read. */
-  async sha256Of(path: string): Promise<string | null> {
+  /** Returns null if the file cannot be read, or always changes meanwhile. A build with the same bytes may replace it. */
+  async sha256Of(path: string, tries = 3): Promise<string | null> {
     const stamp = stampOf(path);
     if (stamp === null) return null;
     const known = this.known.get(path);
     if (known?.stamp === stamp) return known.sha256;
     const hashed = await sha256OfFile(path).catch(() => null);
-    if (hashed === null || stampOf(path) !== stamp) return null;
+    if (hashed === null || stampOf(path) !== stamp) return tries > 1 ? this.sha256Of(path, tries - 1) : null;
     this.known.set(path, { stamp, sha256: hashed.sha256 });
     return hashed.sha256;
   }

@@ -2,20 +2,17 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from 'node:os';
 import process from 'node:process';
 
-/** Where the memory is large and programs start from it. */
-function isFast(): boolean {
-  if (process.env['TMPDIR'] || !existsSync('/dev/shm')) return false;
-  const { bavail, bsize } = statfsSync('/dev/shm');
-  return bavail * bsize > 2 ** 32 && /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(readFileSync('/proc/mounts', 'utf8'));
-}
-
 /**
  * The temporary folder of all tests, which is there as long as they run: in memory where it can be, because they make,
  * sync and remove so many files that a disk costs a sixth of their CPU. Its name is short, and equally long in both
  * places, because lines with it are wrapped.
  */
 export default function setUp(): () => void {
-  const folder = mkdtempSync(isFast() ? '/dev/shm/' : `${tmpdir()}/test`);
+  const isOpen =
+    existsSync('/dev/shm') && /^\S+ \/dev\/shm tmpfs (?!\S*noexec)/m.test(readFileSync('/proc/mounts', 'utf8'));
+  // A million pages of 4 KiB.
+  const isFast = !process.env['TMPDIR'] && isOpen && statfsSync('/dev/shm').bavail > 1e6;
+  const folder = mkdtempSync(isFast ? '/dev/shm/' : `${tmpdir()}/test`);
   // As /tmp: some tests are another user.
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
