@@ -8,6 +8,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
@@ -15,7 +16,7 @@ import { REASON_TEXT } from '../../terminal/words.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
-import { remediedBound } from '../sweep/index.ts';
+import { ratesOf, remediedBound, withBatch } from '../sweep/index.ts';
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
 import { sumMs } from '../../layers/real-precision.ts';
@@ -110,11 +111,17 @@ function explainText({ findings, label, ladder, next, provenance, runId }: Expla
 const MARKS: Readonly<Record<ProfilerStep['state'], string>> = { done: '✓', next: '→', later: ' ' };
 
 /** An engine is fastest at the shapes that it is tuned for. */
-function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string | null {
+function tunedShape(db: StoreDatabase, { buildId, sweepId }: ShownRun, cell: KeyedCell): string | null {
   const batch = batchOf(cell.shapes);
   const tuned = buildId === null ? null : tunedBatch(buildFlagsOf(db, buildId), cell.shapes);
   if (batch === null || !tuned || batch === tuned) return null;
-  return `its batch is ${formatNumber(batch / tuned, 2)} times the opt batch of its engine (${tuned})`;
+  const twin = withBatch(cell, tuned);
+  const rates = ratesOf([cell, twin], cellRunsOf(db, [sweepId], [cell.key, twin.key]));
+  const [own, atOpt] = [rates.get(cell.key), rates.get(twin.key)];
+  // A tenth more time for an item is worth a try.
+  const help =
+    !own || !atOpt || atOpt / own >= 1.1 ? ': another optimization profile (build.profiles) may be faster' : '';
+  return `its batch is ${formatNumber(batch / tuned, 2)} times the opt batch of its engine (${tuned})${help}`;
 }
 
 function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {

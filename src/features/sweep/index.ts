@@ -1,3 +1,3 @@
 export { shownSweep } from './output.ts';
-export { remediedBound } from './remedies.ts';
+export { ratesOf, remediedBound, withBatch } from './remedies.ts';
 export { type CellRow, sweepReport, sweepText } from './report.ts';

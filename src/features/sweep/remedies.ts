@@ -57,13 +57,13 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly C
   };
 }
 
-function withBatch({ shapes, ...cell }: KeyedCell, batch: number): KeyedCell {
+export function withBatch({ shapes, ...cell }: KeyedCell, batch: number): KeyedCell {
   const resized = Object.entries(shapes).map(([input, dims]) => [input, [batch, ...dims.slice(1)]] as const);
   return keyedCell({ ...cell, shapes: Object.fromEntries(resized) });
 }
 
 /** Items a second by the key of the cell; queries without a batch. Runs in which the host starved the GPU do not count. */
-function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): Map<CellKey, number> {
+export function ratesOf(cells: readonly KeyedCell[], runs: readonly CellRun[]): Map<CellKey, number> {
   const byCell = Map.groupBy(
     runs.filter((run) => isMeasured(run) && !isStarved(run)),
     ({ cellKey }) => cellKey,

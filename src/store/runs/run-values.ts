@@ -142,7 +142,9 @@ const isJudged = or(
 
 const CACHE_KIB = 100_000;
 
-/** The last measured timed runs of a cell with a metric, oldest first. */
+const isNoCapture = sql`NOT EXISTS (SELECT 1 FROM ${runFlags} f WHERE f.run_id = ${runs.runId} AND f.flag = 'capture')`;
+
+/** The last measured timed runs of a cell with a metric, oldest first, without captures. */
 export function lastValuedRuns(
   db: StoreDatabase,
   metric: MetricId,
@@ -153,7 +155,8 @@ export function lastValuedRuns(
   // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
   const ofBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
-  const own = and(eq(runs.cellKey, sql.placeholder('cellKey')), isMeasured, eq(runs.provenance, provenance), ofBranch);
+  const ofCell = and(eq(runs.cellKey, sql.placeholder('cellKey')), eq(runs.provenance, provenance));
+  const own = and(ofCell, isMeasured, isNoCapture, ofBranch);
   const newest = runValues(db, [metric]).where(own).orderBy(newestRunFirst).limit(limit).prepare();
   return (cellKey: CellKey) => newest.all({ cellKey }).toReversed();
 }

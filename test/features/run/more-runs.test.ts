@@ -159,6 +159,9 @@ describe('captures', () => {
     expect((await run(matrix('own', 'name: own', 'repeats: 2', 'run: {capture: 50}'))).code).toBe(0);
     const { code, json } = await benchJson(OUTPUTS.check, ['check', '--db', db]);
     expect([code, json.series.map(({ sweepId, cells }) => [sweepId, cells.length])]).toEqual([0, [[usual, 2]]]);
+    const { cells } = await jsonOf(OUTPUTS.trend, ['trend', '--db', db]);
+    const points = cells.flatMap((one) => one.points.filter(({ value }) => value !== null));
+    expect([points.length, new Set(points.map(({ sweepId }) => sweepId))]).toEqual([4, new Set([usual])]);
     const chosen = await benchJson(OUTPUTS.pareto, ['choose', '--db', db]);
     expect([chosen.code, chosen.json.sweepIds, chosen.json.workloads[0]?.length]).toEqual([0, [usual], 2]);
     const cell = compared.cells[0]?.key ?? '';
