@@ -41,16 +41,16 @@ export function rm(names: readonly string[], options: RmOptions, io: Io): Promis
     const isDryRun = options.dryRun === true;
     const siblings = siblingStores(store.path);
     const removed: Removed[] = [];
-    const judged = new Map<string, JudgedSweep>();
     try {
       for (const sweep of sweeps) {
         io.signal.throwIfAborted();
-        removed.push(await removeOne(store, sweep, siblings, isDryRun, judged));
+        removed.push(await removeOne(store, sweep, siblings, isDryRun));
       }
     } finally {
       siblings.close();
     }
-    if (!isDryRun) await writeFindings(store.db, artefactsFolderOf(store.path), await judgeAgain(store.db, judged, io));
+    const judged = new Map(removed.flatMap((one) => [...one.judged]));
+    await writeFindings(store.db, artefactsFolderOf(store.path), await judgeAgain(store.db, judged, io));
     return printResult(io, options, outputOf(removed, isDryRun), rmText);
   });
 }
@@ -85,25 +85,20 @@ type Removed = Awaited<ReturnType<typeof removeOne>>;
  * a second call completes the removal. A sweep that is being measured keeps both, and so does a sweep for which either
  * step fails.
  */
-async function removeOne(
-  { db, path }: OpenStore,
-  sweep: Sweep,
-  siblings: SiblingStores,
-  isDryRun: boolean,
-  judged: Map<string, JudgedSweep>,
-) {
+async function removeOne({ db, path }: OpenStore, sweep: Sweep, siblings: SiblingStores, isDryRun: boolean) {
   const { sweepId } = sweep;
   const artefacts = artefactsFolderOf(path);
   const numbers = sweepNumbers(db, [sweepId]).get(sweepId);
   const shared = siblings.hasSweep(sweepId) ? siblings.runsOf(sweepId) : null;
   const about = { sweep, runs: (numbers?.runs ?? 0) + (numbers?.builds ?? 0), sharedRuns: shared?.size ?? 0 };
-  if (isDryRun) return { ...about, removal: removalOf(db, sweep), movedTo: null };
+  if (isDryRun)
+    return { ...about, removal: removalOf(db, sweep), judged: new Map<string, JudgedSweep>(), movedTo: null };
   const hasArtefacts = existsSync(sweepFolderOf(artefacts, sweepId));
   if (hasArtefacts) await makeOwnFolder(removedFolderOf(artefacts));
   const unlock = hasArtefacts ? lockSweep(artefacts, sweepId) : () => {};
   try {
     const removal = removalOf(db, sweep);
-    for (const row of judgedAmong(db, removal.judgedAgain).values()) judged.set(row.sweepId, row);
+    const judged = judgedAmong(db, removal.judgedAgain);
     const movedTo = immediately(db, () => {
       removeSweep(db, removal);
       return moveToRemoved(artefacts, sweepId, shared);
@@ -111,7 +106,7 @@ async function removeOne(
     if (movedTo !== null) rmSync(join(movedTo, LOCK_FILE), { force: true });
     const reporting = [...removal.changed, ...removal.reopened].map(({ reportedSweepId }) => reportedSweepId);
     await writeFindings(db, artefacts, [...removal.judgedAgain, ...reporting]);
-    return { ...about, removal, movedTo };
+    return { ...about, removal, judged, movedTo };
   } finally {
     unlock();
   }
