@@ -17,7 +17,7 @@ import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
 type Levels = Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>;
-/** What the commands after a finding need of its series. `isStored`: they can name it. */
+/** What the commands after a finding need of its series. `isStored`: commands can name the finding. */
 export type Resumable = Pick<CheckedSeries, 'canConfirm' | 'sweepId'> & { readonly isStored?: boolean };
 
 export interface Around {
@@ -115,26 +115,31 @@ function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 
-function evidenceOf({ cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding, sweeps: Around['sweeps']) {
+function evidenceOf(finding: CheckedFinding, sweeps: Around['sweeps']) {
+  const { details, firstBad, lastBad, lasts } = finding;
   const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
     sweeps.findIndex(({ sweepId }) => sweepId === edge?.sweepId),
   );
   const number = (last === -1 ? sweeps.length : last + 1) - from;
   const interval = intervalText(details[0]?.ciPercent ?? null);
-  const paired = pairs?.cells.length ?? 0;
-  const where = paired === 0 || paired === cells.length ? '' : ` in ${paired} of its ${cells.length} cells`;
-  const other = pairs === null || pairs.metric === null || pairs.metric === details[0]?.metric ? null : pairs.metric;
-  const median = `median ${other === null ? '' : `${gatedMetricOf(other).label} `}${formatPercent(pairs?.changePercent ?? 0)}`;
   return [
-    pairs !== null &&
-      (pairs.outcome === 'notComparable'
-        ? 'no pair that could be compared with the last good engine'
-        : pairs.count === 0
-          ? `the engine is the last good one, measured again${where} (${median})`
-          : `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} (${median})`),
+    pairsText(finding),
     from >= 0 && number >= 2 && `${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`,
     interval !== '' && `95 % interval ${interval} in the clearest cell`,
   ].filter((text) => text !== false);
+}
+
+function pairsText({ cells, details: [clearest], pairs }: CheckedFinding): string | false {
+  if (pairs === null) return false;
+  if (pairs.outcome === 'notComparable') return 'no pair that could be compared with the last good engine';
+  const { length: paired } = pairs.cells;
+  const where = paired === 0 || paired === cells.length ? '' : ` in ${paired} of its ${cells.length} cells`;
+  const { metric } = pairs;
+  const other = metric === null || metric === clearest?.metric ? '' : `${gatedMetricOf(metric).label} `;
+  const median = `(median ${other}${formatPercent(pairs.changePercent)})`;
+  // The last good sweep had the same engine, so there were no pairs.
+  if (pairs.count === 0) return `the engine is the last good one, measured again${where} ${median}`;
+  return `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where} ${median}`;
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
@@ -162,11 +167,13 @@ export function nextCommands(finding: CheckedFinding, { canConfirm, isStored = t
   const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
   const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';
   // A finding that is faster or over needs no acknowledgement.
-  const isToAccept = isStored && direction === 'slower' && (state === 'new' || state === 'open');
+  const isToAccept = direction === 'slower' && (state === 'new' || state === 'open');
+  const compare = isExplained ? [`bench compare ${good} ${bad}`] : [];
+  if (!isStored) return compare;
   return [
-    ...(isUnpaired && isStored && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
-    ...(isExplained && isStored ? [`bench why ${own}`] : []),
-    ...(isExplained ? [`bench compare ${good} ${bad}`] : []),
+    ...(isUnpaired && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
+    ...(isExplained ? [`bench why ${own}`] : []),
+    ...compare,
     ...(isToAccept ? [`bench ack ${own} --reason "…"`] : []),
   ];
 }
