@@ -121,7 +121,10 @@ function pastVariance(past: readonly number[]): SampleVariance {
 
 /** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
-  const logs = values.map(Math.log);
+  return squaresOfLogs(values.map(Math.log));
+}
+
+export function squaresOfLogs(logs: readonly number[]): number {
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
   return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 }
