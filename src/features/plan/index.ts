@@ -4,9 +4,9 @@ export {
   type PrepareOptions,
   type Prepared,
   type Trial,
-  choose,
   filterCells,
   type ModelsNeeded,
   prepare,
+  requestedCells,
   readMatrix,
 } from './prepare.ts';

@@ -81,7 +81,7 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
 /** The cells of a matrix and their program, which is null if only its version is stated. Starts no process. */
-export function choose(path: string, options: PrepareOptions, io: Io, trial: Trial | null = null) {
+export function requestedCells(path: string, options: PrepareOptions, io: Io, trial: Trial | null = null) {
   const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
   const { cells, experiment } = trial?.(chosen) ?? { cells: chosen, experiment: null };
@@ -94,17 +94,17 @@ export function choose(path: string, options: PrepareOptions, io: Io, trial: Tri
   return { matrix, cells, experiment, isWithoutTrtexec, program, set };
 }
 
-type Chosen = ReturnType<typeof choose>;
+type Requested = ReturnType<typeof requestedCells>;
 
 export async function prepare(
   path: string,
   options: PrepareOptions,
   models: ModelsNeeded,
   io: Io,
-  chosen: Chosen = choose(path, options, io),
+  requested: Requested = requestedCells(path, options, io),
 ) {
-  const { cells, isWithoutTrtexec, matrix, program, set } = chosen;
-  const { version, flags } = await versionOf(chosen, options, io);
+  const { cells, isWithoutTrtexec, matrix, program, set } = requested;
+  const { version, flags } = await versionOf(requested, options, io);
   const dialect = new Dialect(version);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const loaded = withNeighborCells(cells);
@@ -153,7 +153,7 @@ function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: Prepare
   return builds;
 }
 
-async function versionOf({ isWithoutTrtexec, program, set }: Chosen, { tensorrt = '' }: PrepareOptions, io: Io) {
+async function versionOf({ isWithoutTrtexec, program, set }: Requested, { tensorrt = '' }: PrepareOptions, io: Io) {
   if (isWithoutTrtexec) return { version: NEWEST, flags: null };
   if (program !== null && set === null) return probeTrtexec(program, io.signal);
   const version = parseTensorrtVersion(set?.tensorrt ?? tensorrt);

@@ -21,7 +21,7 @@ import { flagOf } from '../../cli/options.ts';
 import type { Io } from '../../cli/io.ts';
 import { machinesFor } from '../../machine/machine.ts';
 import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
-import { choose, plan as showPlan, prepare, type Trial } from '../plan/index.ts';
+import { plan as showPlan, prepare, requestedCells, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { Executor, RunOptions, SweepOptions } from './command.ts';
@@ -92,13 +92,13 @@ export async function startSweep(
   trial: Trial | null = null,
   search: SearchRequest | null = null,
 ): Promise<ExitCode> {
-  const chosen = choose(path, options, io, trial);
-  const { experiment, program } = chosen;
+  const requested = requestedCells(path, options, io, trial);
+  const { experiment, program } = requested;
   // Each of these takes a moment, and so does the help of trtexec; nvidia-smi takes longest.
   const asked = program && Promise.all([machinesFor(program, options.gpus ?? null, io), gitStateOf(options, io)]);
   // The await below throws the error.
   asked?.catch(() => {});
-  const made = await prepare(path, options, 'models needed', io, chosen);
+  const made = await prepare(path, options, 'models needed', io, requested);
   if (program === null || asked === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   for (const { times } of made.matrix.merged) {
