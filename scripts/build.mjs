@@ -17,7 +17,8 @@ await build({
   sourcemap: true,
   sourcesContent: false,
   external: ['better-sqlite3'],
-  // The messages of zod in other languages are a tenth of the file.
+  // The messages of zod in other languages are a tenth of the file. esbuild escapes signs outside of ASCII in strings
+  // alone, so the source does in regular expressions and tagged templates: with one, V8 takes two bytes for each sign.
   plugins: [{ name: 'english', setup: (b) => b.onLoad({ filter: /v4.locales.index/ }, () => ({ contents: '' })) }],
   banner: {
     js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",

@@ -128,11 +128,9 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const redaction = redactionFor(io, options, texts.join('\n'));
     const files = bundle.files
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map(({ content, name: as }) => {
-        return {
-          name: as,
-          content: typeof content === 'string' ? Buffer.from(redactedText(content, redaction)) : content,
-        };
+      .map(({ content: given, name: as }) => {
+        const content = typeof given === 'string' ? Buffer.from(redactedText(given, redaction)) : given;
+        return { name: as, content };
       });
     const bytes = await writeOutput(file, zipped(files), io);
     const written = files.map(({ content, name: as }) => ({ name: as, bytes: content.length }));
