@@ -40,7 +40,8 @@ export async function check(files: readonly string[], options: CheckOptions, io:
 
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
-  const newest = await newestSweeps(db, options, io);
+  const { note, sweeps: newest } = await newestSweeps(db, options, io);
+  if (note !== null) io.err(`note: ${note}\n`);
   const { against, asOf, minChange } = options;
   const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
   if (store.isReadOnly) {

@@ -2,6 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { nothingStored } from '../../selection/cell-histories.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
@@ -14,20 +15,20 @@ import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
-import { isStale, latestSweep, newestSweeps, type SeriesOptions } from './series.ts';
+import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
 
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSweep>>;
 
 /** For outputs about one sweep: the newest one, and the other series that `bench check` judges with it. */
-export async function newestChecked(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
-  const { note, sweep } = await latestSweep(db, { asOf, branch }, io);
-  const checked = await checkedSweep(db, sweep, io, { onlyNewest: asOf !== undefined });
-  const newest = asOf === undefined ? await newestSweeps(db, { branch }, io) : [];
-  const isNewest = newest.some(({ sweepId }) => sweepId === sweep.sweepId);
-  const others: CheckedSweep[] = [];
-  for (const other of isNewest ? newest : []) {
-    if (other.sweepId !== sweep.sweepId && !isStale(other, newest)) others.push(await checkedSweep(db, other, io));
+export async function newestChecked(db: StoreDatabase, options: SeriesOptions, io: Io) {
+  const { note, sweeps } = await newestSweeps(db, options, io);
+  const all: CheckedSweep[] = [];
+  for (const sweep of sweeps) {
+    if (!isStale(sweep, sweeps))
+      all.push(await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined }));
   }
+  const [checked, ...others] = all;
+  if (checked === undefined) throw nothingStored(db, options.branch);
   return { checked, note, others };
 }
 

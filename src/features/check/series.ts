@@ -3,9 +3,9 @@ import { UsageError } from '../../errors.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
-import { resolveSide } from '../../selection/sides.ts';
+import { resolveSide, type Side } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { newestOfSeries, notCaptures, onOtherBranches, seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { newestOfSeries, notCaptures, onOtherBranches, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, branchHere, targetBranch } from '../../tools/git/git.ts';
@@ -26,11 +26,15 @@ export interface SeriesOptions {
   readonly names?: readonly string[] | undefined;
 }
 
-/** The newest sweep of each series of the checked-out branch. @throws UsageError when there is none */
-export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
+/** The newest sweep of each series of the checked-out branch, newest first. @throws UsageError when there is none */
+export async function newestSweeps(
+  db: StoreDatabase,
+  options: SeriesOptions,
+  io: Io,
+): Promise<Pick<Side, 'note' | 'sweeps'>> {
   const { asOf, branch, names } = options;
   const until = endOfDate(asOf);
-  if (asOf !== undefined && until === null) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
+  if (asOf !== undefined && until === null) return resolveSide(db, asOf, io, { branch });
   const all = newestOfSeries(db, until);
   const own = branch ?? (await branchHere(io.cwd, io.env));
   const ofOwn = all.filter((sweep) => sweep.branch === own);
@@ -38,7 +42,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const ofBranch =
     branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
-  if (found.length > 0) return notCaptures(db, found);
+  if (found.length > 0) return { note: null, sweeps: notCaptures(db, found) };
   if (until !== null && newestOfSeries(db, null).some((sweep) => branch === undefined || sweep.branch === branch))
     throw new UsageError(`--as-of ${until.slice(0, 10)}: there was no sweep at that time`);
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
@@ -51,16 +55,6 @@ const STALE_MS = 30 * 86_400_000;
 export function isStale({ startedAt }: Sweep, newest: readonly Sweep[]): boolean {
   const latest = Math.max(...newest.map((sweep) => Date.parse(sweep.startedAt ?? '') || 0));
   return startedAt !== null && latest - Date.parse(startedAt) > STALE_MS;
-}
-
-export async function latestSweep(db: StoreDatabase, { asOf, branch }: SeriesOptions, io: Io) {
-  const until = endOfDate(asOf);
-  const side = await resolveSide(db, until === null ? (asOf ?? 'latest') : 'latest', io, { branch });
-  const [sweep] = side.sweeps.flatMap((newest) => (until === null ? newest : seriesOf(db, newest, 1, until)));
-  if (sweep !== undefined) return { sweep, note: side.note };
-  throw asOf === undefined
-    ? nothingStored(db, branch)
-    : new UsageError(`--as-of ${asOf}: there was no sweep at that time`);
 }
 
 /** Null for another text. */

@@ -95,7 +95,11 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
   return async (cell: KeyedCell): Promise<TrendSeries> => {
     const main = gateMetric(metricNamed(db, requested), cell);
     const ofMain = runsOf(main)(cell.key);
-    const sweepId = ofMain.at(-1)?.sweepId;
+    const swept = planned(cell.key, last);
+    // A newer sweep may have no result of the cell.
+    const newestRun = ofMain.at(-1);
+    const unmeasured = swept.find(({ startedAt }) => (startedAt ?? '') > (newestRun?.startedAt ?? '~'));
+    const sweepId = (unmeasured ?? newestRun)?.sweepId;
     const judged = sweepId === undefined ? null : await gate(sweepId);
     // Without --metric, a cell that changed in throughput alone shows it, as in `check`.
     const shown = judged?.verdict.cells.find(({ cellKey }) => cellKey === cell.key)?.metric;
@@ -103,7 +107,7 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const measured = metric === main ? ofMain : runsOf(metric)(cell.key);
     const runs = valued(measured, valueRule(measured, metric));
     const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
-    const points = trendSteps(runs, planned(cell.key, last), step, last);
+    const points = trendSteps(runs, swept, step, last);
     const newest = runs.at(-1);
     const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
     const about = { cellKey: cell.key, metric };

@@ -56,7 +56,7 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
   if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
   const { change, reported, verdict } = state;
   // A step towards the reference is not a new finding: the earlier finding ends or continues.
-  const isStep = now !== null && reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
+  const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
   const reports = facts.known.filter((one) => one.direction === verdict && cellIn(one, about) !== undefined);
   const isKnown = reports.some((one) => one.state === 'open');
   // Of a cell that a filter left out, only a slow-down that was never reported is new.
@@ -143,16 +143,19 @@ const CALMEST = 3;
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
 
-/** Cells that are worse than their reference, by their clearest metric; groups by their calmest cells. */
+/**
+ * Cells that are worse than their reference, by their clearest metric; groups by their calmest cells. What is new
+ * comes first.
+ */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
   const { cells, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
-  const explaining = open.filter(
-    ({ lasts, pairs, reportedSweepId }) => reportedSweepId !== judged && (lasts !== null || pairs !== null),
-  );
-  const explained = new Set(explaining.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
-  const suspects = cells.filter(({ cell }) => !explained.has(cell.key));
+  const earlier = open.filter(({ reportedSweepId }) => reportedSweepId !== judged);
+  const explaining = earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null);
+  const fresh = cellsOf(open.filter((finding) => !earlier.includes(finding)));
+  const [known, explained] = [cellsOf(earlier), cellsOf(explaining)];
+  const suspects = cells.filter(({ cell: { key } }) => fresh.has(key) || !explained.has(key));
   const ofCell = new Map(
     suspects.flatMap(({ cell: { key }, metrics }): [string, Candidate][] => {
       const [clearest] = metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
@@ -168,7 +171,14 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
     const isUnsteady = calmest.some((one) => one.isUnsteady);
     return calmest.slice(0, 1).map((first) => ({ ...first, cellKeys, isUnsteady }));
   });
-  return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)];
+  const isKnown = ({ cellKeys }: Candidate): boolean => cellKeys.every((key) => known.has(key) && !fresh.has(key));
+  return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)].toSorted(
+    (a, b) => Number(isKnown(a)) - Number(isKnown(b)),
+  );
+}
+
+function cellsOf(findings: readonly Finding[]): Set<string> {
+  return new Set(findings.flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey)));
 }
 
 function byDeviations(a: Candidate, b: Candidate): number {
@@ -182,13 +192,12 @@ function noiseOf({ changePercent, deviations }: Candidate): number {
 function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): Candidate[] {
   const state = facts.stateOf({ cellKey, metric });
   if (state === null) return [];
-  const { change, farRuns, levels, reported, verdict } = state;
+  const { change, farRuns, levels, reported, since, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
   const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || farRuns > 0;
   if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
   const { builds = [], places, sources = [] } = history;
-  const index = reported === null ? -1 : places.indexOf(reported.first);
-  const lastGood = index > 0 ? places[index - 1] : places.at(-2);
+  const lastGood = places[places.indexOf(reported?.first ?? since) - 1];
   // If builds of the same sources differed before, their tactics may differ again.
   const source = sources.at(-1) ?? null;
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);

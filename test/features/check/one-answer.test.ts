@@ -13,9 +13,11 @@ import {
   simulateNights,
   sweepOfNight,
 } from '../../support/simulated-store.ts';
+import { Repository } from '../../support/repository.ts';
+import { change } from '../../support/store-dump.ts';
 
-/** `BENCH_RANDOM_STORES=300` makes more of them. */
-const STORES = Number(process.env['BENCH_RANDOM_STORES'] ?? 5);
+/** `BENCH_RANDOM_STORES=300` makes more of them. Each of these said several things at some time, or has other events. */
+const MORE = Array.from({ length: Number(process.env['BENCH_RANDOM_STORES'] ?? 0) }, (_, more) => more + 100);
 
 /** Steps, single sweeps, creep, groups, contended sweeps and failures: nothing is the same in two of them. */
 function randomSweeps(seed: number): SimulatedNights {
@@ -53,77 +55,94 @@ function randomSweeps(seed: number): SimulatedNights {
   };
 }
 
-test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
-  'random store %i: check, notify, compare, report and trend say the same',
-  async (seed) => {
-    const { db, folder } = temporaryStore();
-    simulateNights(db, randomSweeps(seed));
-    const here = { cwd: folder };
-    const run = (...args: string[]) => bench([...args, '--db', db], here);
-    // What notify gets; null where it is not started.
-    const news = join(folder, 'news.json');
-    const notify = ['--notify', JSON.stringify(['sh', '-c', 'cat > news.json'])];
-    const answers = async () => {
-      rmSync(news, { force: true });
-      const checked = await benchJson(OUTPUTS.check, ['check', ...notify, '--db', db], here);
-      const compared = await benchJson(OUTPUTS.compare, ['compare', '--db', db], here);
-      const reported = await benchJson(OUTPUTS.report, ['report', '--md', 'report.md', '--db', db], here);
-      const [check, compare, report] = [checked.json, compared.json, reported.json];
-      const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], here);
-      const [series] = check.series;
-      const cells = series?.cells ?? [];
-      // One exit code.
-      expect([compared.code, reported.code]).toEqual([checked.code, checked.code]);
-      // Programs are told what is new, and nothing where nothing is.
-      const isNews = check.findings.some(({ direction, state }) => direction === 'slower' && state === 'new');
-      expect(existsSync(news) ? JSON.parse(readFileSync(news, 'utf8')) : null).toEqual(isNews ? check : null);
-      // One headline, also in the text of each.
-      expect(report.headline).toBe(series?.headline);
-      const text = await run('check');
-      expect(text.stdout.replaceAll(/\s+/g, ' ')).toContain(series?.headline.replaceAll(/\s+/g, ' '));
-      expect(await run('compare')).toEqual(text);
-      expect((await run('report', '--md', '-')).stdout).toContain(series?.headline ?? '');
-      // One verdict, reference, value, change and interval of each cell.
-      const numbersOf = (cell: (typeof cells)[number]) => [cell.key, cell.before, cell.now, cell.changePercent];
-      expect(compare.cells.map(({ base, changePercent, head, key }) => [key, base, head, changePercent])).toEqual(
-        cells.map(numbersOf),
-      );
-      expect(compare.cells.map(({ ciPercent }) => ciPercent)).toEqual(cells.map(({ ciPercent }) => ciPercent));
-      expect(compare.counts.slower).toBe(cells.filter(({ verdict }) => verdict === 'slower').length);
-      for (const shown of trend.cells) {
-        const cell = cells.find(({ key }) => key === shown.key);
-        const expected = [cell?.verdict, cell?.before, cell?.now, cell?.changePercent];
-        expect([shown.verdict, shown.before, shown.now, shown.changePercent]).toEqual(expected);
-      }
-      // One word for each finding, and one failure in JUnit for each that makes an exit code.
-      const listed = await jsonOf(OUTPUTS.findings, ['ls', 'findings', '--last', '1000', '--db', db], here);
-      for (const { id, state } of check.findings)
-        expect(listed.findings.find((one) => one.id === id)?.state).toBe(state);
-      const junit = (await run('report', '--junit', '-')).stdout;
-      expect(junit.split('<failure').length - 1).toBe(report.findings.length);
-      expect(junit.split(/name="new" value="true"\/>\s*<\/properties>\s*<failure/).length - 1).toBe(
-        report.findings.filter(({ state }) => state === 'new').length,
-      );
-      // One set of findings; a slower cell is one of theirs, and what is slower makes the exit code.
-      const there = check.findings.filter(({ state }) => state === 'new' || state === 'open');
-      expect(report.findings.map(({ id }) => id).toSorted()).toEqual(
-        expect.arrayContaining(there.filter(({ direction }) => direction === 'slower').map(({ id }) => id)),
-      );
-      const slower = there.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
-      const named = new Set(slower.flatMap((finding) => finding.cells));
-      for (const { key, verdict } of cells) if (verdict === 'slower') expect(named).toContain(key);
-      const failed = cells.some(({ reason }) => reason === 'failed');
-      expect(checked.code).toBe(slower.length > 0 ? 1 : failed ? 4 : 0);
-      return check;
-    };
-    const before = await answers();
-    if (!before.findings.some(({ direction, state }) => direction === 'slower' && state === 'new')) return;
-    expect((await run('ack', '--all', '--reason', 'random')).code).toBe(0);
-    const after = await answers();
-    expect(after.findings.filter(({ direction, state }) => direction === 'slower' && state === 'new')).toEqual([]);
-    expect(after.series[0]?.cells.filter(({ verdict }) => verdict === 'slower')).toEqual([]);
-  },
-);
+/** In every third store a filter left cells out of the newest sweep; in every third one it is a pull request. */
+function storeSweeps(db: string, folder: string, sweeps: SimulatedNights, seed: number): void {
+  const newest = sweepOfNight(sweeps.nights - 1);
+  if (seed % 3 === 2) {
+    const repository = new Repository(folder);
+    const commits = Array.from({ length: sweeps.nights }, () => repository.commit());
+    repository.git('checkout', '--quiet', '-b', 'feature');
+    simulateNights(db, { ...sweeps, branch: 'main', commit: (night) => commits[night] ?? null });
+    change(db, `UPDATE sweeps SET git_branch = 'feature' WHERE sweep_id = '${newest}'`);
+  } else simulateNights(db, sweeps);
+  if (seed % 3 !== 1) return;
+  const leftOut = sweeps.cells.flatMap(({ key }, cell) => (cell % 2 === seed % 2 ? [] : [key])).slice(0, -1);
+  change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ leftOut })}' WHERE sweep_id = '${newest}'`);
+  for (const rows of ['runs', 'sweep_cells'])
+    change(db, `DELETE FROM ${rows} WHERE sweep_id = '${newest}' AND cell_key IN ('${leftOut.join("','")}')`);
+}
+
+test.each([1, 2, 4, 5, 8, 34, 96, ...MORE])('random store %i: every output says the same', async (seed) => {
+  const { db, folder } = temporaryStore();
+  storeSweeps(db, folder, randomSweeps(seed), seed);
+  const here = { cwd: folder };
+  const run = (...args: string[]) => bench([...args, '--db', db], here);
+  // What notify gets; null where it is not started.
+  const news = join(folder, 'news.json');
+  const notify = ['--notify', JSON.stringify(['sh', '-c', 'cat > news.json'])];
+  const answers = async () => {
+    rmSync(news, { force: true });
+    const checked = await benchJson(OUTPUTS.check, ['check', ...notify, '--db', db], here);
+    const compared = await benchJson(OUTPUTS.compare, ['compare', '--db', db], here);
+    const reported = await benchJson(OUTPUTS.report, ['report', '--md', 'report.md', '--db', db], here);
+    const [check, compare, report] = [checked.json, compared.json, reported.json];
+    const trend = await jsonOf(OUTPUTS.trend, ['trend', '--db', db], here);
+    const [series] = check.series;
+    const cells = series?.cells ?? [];
+    // One exit code.
+    expect([compared.code, reported.code]).toEqual([checked.code, checked.code]);
+    // Programs are told what is new, and nothing where nothing is.
+    const isNews = check.findings.some(({ direction, state }) => direction === 'slower' && state === 'new');
+    expect(existsSync(news) ? JSON.parse(readFileSync(news, 'utf8')) : null).toEqual(isNews ? check : null);
+    // One headline, also in the text of each.
+    expect(report.headline).toBe(series?.headline);
+    const text = await run('check');
+    expect(text.stdout.replaceAll(/\s+/g, ' ')).toContain(series?.headline.replaceAll(/\s+/g, ' '));
+    expect(await run('compare')).toEqual(text);
+    expect((await run('report', '--md', '-')).stdout).toContain(series?.headline ?? '');
+    // One verdict, reference, value, change and interval of each cell.
+    expect(compare.cells).toMatchObject(
+      cells.map(({ before: base, now: head, key, changePercent, ciPercent }) => ({
+        key,
+        base,
+        head,
+        changePercent,
+        ciPercent,
+      })),
+    );
+    expect(compare.counts.slower).toBe(cells.filter(({ verdict }) => verdict === 'slower').length);
+    for (const { key, verdict, before, now, changePercent } of trend.cells)
+      expect(cells.find((cell) => cell.key === key)).toMatchObject({ verdict, before, now, changePercent });
+    // One word for each finding, and one failure in JUnit for each that makes an exit code.
+    const listed = await jsonOf(OUTPUTS.findings, ['ls', 'findings', '--last', '1000', '--db', db], here);
+    for (const { id, state } of check.findings) expect(listed.findings.find((one) => one.id === id)?.state).toBe(state);
+    const junit = (await run('report', '--junit', '-')).stdout;
+    expect(junit.split('<failure').length - 1).toBe(report.findings.length);
+    expect(junit.split(/name="new" value="true"\/>\s*<\/properties>\s*<failure/).length - 1).toBe(
+      report.findings.filter(({ state }) => state === 'new').length,
+    );
+    // One set of findings; a slower cell is one of theirs, and what is slower makes the exit code.
+    const there = check.findings.filter(({ state }) => state === 'new' || state === 'open');
+    expect(report.findings.map(({ id }) => id).toSorted()).toEqual(
+      expect.arrayContaining(there.filter(({ direction }) => direction === 'slower').map(({ id }) => id)),
+    );
+    const slower = there.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
+    const named = new Set(slower.flatMap((finding) => finding.cells));
+    for (const { key, verdict } of cells) if (verdict === 'slower') expect(named).toContain(key);
+    const failed = cells.filter(({ reason }) => reason === 'failed');
+    expect(checked.code).toBe(slower.length > 0 ? 1 : failed.length > 0 ? 4 : 0);
+    expect((await run('check', '--fail-on', 'regression')).code).toBe(slower.length > 0 ? 1 : 0);
+    for (const { notes, verdict } of failed)
+      expect([verdict, notes]).toEqual(['noResult', [expect.stringMatching(/^(?:outOfMemory|contended: )/)]]);
+    return check;
+  };
+  const before = await answers();
+  if (!before.findings.some(({ direction, state }) => direction === 'slower' && state === 'new')) return;
+  expect((await run('ack', '--all', '--reason', 'random')).code).toBe(0);
+  const after = await answers();
+  expect(after.findings.filter(({ direction, state }) => direction === 'slower' && state === 'new')).toEqual([]);
+  expect(after.series[0]?.cells.filter(({ verdict }) => verdict === 'slower')).toEqual([]);
+});
 
 test.each([1, 8, 12])('random store %i: --as-of says what check said that morning', async (seed) => {
   const { db, folder } = temporaryStore();

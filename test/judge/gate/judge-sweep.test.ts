@@ -56,6 +56,16 @@ test('a second look at the same sweep says the same, and the next sweep that it 
   expect([alarms(fourth, 3), plain(gate.again())]).toEqual([[], plain(fourth)]);
 });
 
+test('pairs are measured of what is new first, with the engine of the last sweep before each change', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 3 ? 1.05 : cell === 1 && sweep >= 6 ? 1.02 : 1));
+  for (let sweep = 0; sweep < 6; sweep += 1) gate.next();
+  const [fresh, known] = simulatedCells(2).toReversed();
+  expect(gate.next().candidates).toMatchObject([
+    { cellKeys: [fresh?.key], lastGoodSweepId: sweepOfNight(5) },
+    { cellKeys: [known?.key], lastGoodSweepId: sweepOfNight(2) },
+  ]);
+});
+
 test.each([2, 5, 50, 193].flatMap((percent) => [5, 12, 24, 60].map((quietSweeps) => [percent, quietSweeps])))(
   'the same morning, however long it was quiet before: +%i %% after %i sweeps',
   (percent = 0, quietSweeps = 0) => {

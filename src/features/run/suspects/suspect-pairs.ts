@@ -58,17 +58,17 @@ export class SweepSuspects implements SuspectPairs {
     this.judged = await judgedSweep(db, finished, this.io);
     const { verdict } = this.judged;
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
+    const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
+    const isDecided = new Set(decided.map(({ cellKey }) => cellKey));
     // Other programs than trtexec load their models themselves.
     const isOurs = (key: CellKey): boolean => timedRunOf(stored.plan, key)?.harness === null;
     const candidates = verdict.candidates.map((candidate) => ({
       ...candidate,
-      cellKeys: candidate.cellKeys.filter(isOurs),
+      cellKeys: candidate.cellKeys.filter((key) => isOurs(key) && !isDecided.has(key)),
     }));
     const { chosen, leftOut } = chooseSuspects(candidates, budgetS, (key) => this.runS(key));
-    const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
-    const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
-    for (const suspect of fresh) planned.push(await this.planned(suspect));
+    for (const suspect of chosen) planned.push(await this.planned(suspect));
     for (const [problem, all] of Map.groupBy(planned, (pairs) => pairs.problem)) {
       if (problem === null) continue;
       const names = all.map(({ cellKey }) => this.labelOf(cellKey));
