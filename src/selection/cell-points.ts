@@ -47,6 +47,8 @@ export async function resolvePoints(
   if (areRuns || base.isOfCells || head.isOfCells) {
     return inOneSweep(db, pointOf(base, name, named), pointOf(head, name, named));
   }
+  const lacking = [base, head].find(({ cells: own }) => own.length === 0);
+  if (lacking !== undefined) throw notMeasured(lacking, name, 'there');
   const cells = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
   return { base: pointOf({ ...base, cells }, name, named), head: pointOf({ ...head, cells }, name, named) };
 }
@@ -120,15 +122,15 @@ function newestOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string): 
 }
 
 function pointOf({ cells, ...place }: Place, name: string | null, all: readonly KeyedCell[]): CellPoint {
-  if (cells.length === 0) {
-    const which = name === null ? 'no cell' : printable(name);
-    throw new UsageError(
-      `${printable(place.ref)}: ${which} was not measured there and on the other side; see \`bench ls cells\``,
-    );
-  }
+  if (cells.length === 0) throw notMeasured(place, name, 'there and on the other side');
   const stated = place.isOfCells ? place.ref : name;
   const what = stated === null ? 'there are' : `${printable(stated)} is`;
   return { ...place, cell: onlyCell(cells, what, all) };
+}
+
+function notMeasured({ ref }: Pick<Place, 'ref'>, name: string | null, where: string): UsageError {
+  const which = name === null ? 'no cell' : printable(name);
+  return new UsageError(`${printable(ref)}: ${which} was not measured ${where}; see \`bench ls cells\``);
 }
 
 /** A side that names a cell alone may have its newest profile in another sweep. */

@@ -116,7 +116,7 @@ async function sidesOf(context: Context, base?: string, head?: string): Promise<
   const [a, b] = await Promise.all([resolveRevision(cwd, from), resolveRevision(cwd, to)]);
   const parted = a === null || b === null ? null : await mergeBase(cwd, a, b);
   if (parted === null) throw new UsageError(`${printable(from)}...${printable(to)}: no common commit`);
-  return { base: await sideAt(context, parted), head: newer };
+  return { base: { ...(await sideAt(context, parted)), ref: parted.slice(0, 8) }, head: newer };
 }
 
 /**
@@ -210,7 +210,7 @@ async function latestSide(context: Context, ref: string, back: number): Promise<
   const chosen = series[back];
   if (chosen === undefined) {
     const there = `only ${count(series.length, 'sweep')} of ${printable(newest.branch ?? 'this branch')}`;
-    throw new UsageError(`${ref}: ${there}, matrix and provenance; run one more, or name what to compare`);
+    throw new UsageError(`${ref}: ${there}, matrix and provenance; name what to compare, or measure again`);
   }
   const skipped = ids.indexOf(chosen.sweepId) - back;
   const skips = skipped === 0 ? null : `latest skips ${count(skipped, 'sweep')} without a fit run`;
@@ -277,13 +277,12 @@ async function unknownName({ db, io }: Context, ref: string): Promise<UsageError
 
 /**
  * Sweeps at one commit to pool with the newest: same matrix, provenance and TensorRT. Runs of a modified tree count
- * only if there are no others, and so do those of a bisection, which measures few cells.
+ * only if there are no others, and so do those of `compare --run` and of a bisection, which may measure few cells.
  */
 function together(found: readonly Sweep[], like: Sweep | null): Sweep[] {
-  const ofHistory = found.filter(({ branch }) => branch === COMPARE_BRANCH || !OFF_BRANCHES.includes(branch));
-  const sweeps = ofHistory.length > 0 ? ofHistory : found;
-  const wanted = like === null ? [] : sweeps.filter((sweep) => isComparable(sweep, like));
-  const all = wanted.length > 0 ? wanted : sweeps;
+  const wanted = like === null ? [] : found.filter((sweep) => isComparable(sweep, like));
+  const ofHistory = found.filter(({ branch }) => !OFF_BRANCHES.includes(branch));
+  const all = [wanted, ofHistory].find(({ length }) => length > 0) ?? found;
   const clean = all.filter(({ dirty }) => dirty !== true);
   const candidates = clean.length > 0 ? clean : all;
   const [newest] = candidates;

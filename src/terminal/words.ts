@@ -58,7 +58,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
 const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
   unlikeShift: 'it moved differently from the shift that nearly all other cells share',
-  smallChange: 'a real change under 0.5 %, which is never reported',
+  smallChange: 'a difference below 0.5 %, too small to report',
   belowMinChange: 'a change below the smallest one that counts (--min-change, or minChange of the matrix)',
   notSureEnough: 'a change that its 95 % interval shows, but not significant enough to be reported',
   farRun: 'one run of a side is far from the others and left out',
@@ -70,7 +70,7 @@ const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPAR
 /** Replaces the name of a reason, as in `head: outOfMemory: CUDA error …`, by its words; evidence follows. */
 export function reasonWords(reason: string): string {
   return reason.replace(
-    /^((?:(?:base|head): )?)(\w+)(?=$|: )/,
+    /^((?:(?:base|head|its build): )?)(\w+)(?=$|: )/,
     (_, side: string, name: string) => `${side}${WORDS.get(name) ?? name}`,
   );
 }

@@ -7,7 +7,8 @@ import { acknowledgementSchema, type Finding, termText } from '../../records/fin
 import { count } from '../../terminal/numbers.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
-import { resolveRevision } from '../../tools/git/git.ts';
+import { contains, resolveRevision } from '../../tools/git/git.ts';
+import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import {
   acknowledge,
   acknowledgementsOf,
@@ -84,6 +85,15 @@ function takeBack(db: StoreDatabase, findings: readonly Finding[]) {
 async function mark(db: StoreDatabase, findings: readonly Finding[], options: AckOptions, io: Io) {
   const { owner = null, reason = '' } = options;
   const until = await untilOf(options.until, io);
+  for (const sweep of sweepsById(db, [...new Set(findings.map(({ reportedSweepId }) => reportedSweepId))])) {
+    const [newest] = seriesOf(db, sweep, 1);
+    const isOver = newest?.commit && until !== null && (await contains(io.cwd, newest.commit, until));
+    const why = `sweep ${newest?.sweepId.slice(0, 8) ?? ''} has measured it`;
+    ensure(
+      !isOver,
+      `--until ${printable(options.until ?? '')} (${until?.slice(0, 8) ?? ''}): ${why}; name a later commit, or a date`,
+    );
+  }
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);

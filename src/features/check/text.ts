@@ -97,8 +97,8 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';
 
-function aboutText(series: CheckedSeries, { cells, environments }: SweepEvidence): string {
-  const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
+function aboutText(series: CheckedSeries, { cells, environments, sweeps }: SweepEvidence): string {
+  const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps: number } = series;
   const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
   // Only what all cells have in common.
   const common = [
@@ -109,8 +109,8 @@ function aboutText(series: CheckedSeries, { cells, environments }: SweepEvidence
   return dotted([
     provenance,
     printable(matrix ?? ''),
-    describeCommit({ branch, commit, dirty: null }),
-    `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${sweeps}`,
+    describeCommit({ branch, commit, dirty: sweeps.at(-1)?.dirty ?? null }),
+    `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${number}`,
     ...common,
   ]);
 }
@@ -159,6 +159,7 @@ const SHOWN_ENDED = 10;
 function findingText(finding: CheckedFinding, series: Resumable, evidence: SweepEvidence, look: Look): string[] {
   const { about, also, causes, edges, evidence: certainty, titleOfAll } = sentences(finding, evidence);
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
+  const next = nextCommands(finding, series);
   const sure = certainty.length === 0 ? '' : `: ${certainty.join(', ')}`;
   const indented = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
@@ -169,7 +170,7 @@ function findingText(finding: CheckedFinding, series: Resumable, evidence: Sweep
     ...otherMetrics(finding, evidence, look),
     ...indented(also === '' ? [] : [`also: ${also}`]),
     ...findingChart(finding, evidence, look),
-    ...labelled('  next: ', dotted(nextCommands(finding, series)), look.columns),
+    ...(next.length === 0 ? [] : labelled('  next: ', dotted(next), look.columns)),
   ];
 }
 

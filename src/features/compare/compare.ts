@@ -106,7 +106,8 @@ export function printReport({ output, details }: Compared, options: CompareOptio
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
   // If nothing could be compared, a gate fails.
   const isNothing = counts.slower + counts.faster + counts.same + counts.unclear === 0;
-  return failOn(options.failOn, { regression, failed: counts.failed > 0 || isNothing, unclear: counts.unclear > 0 });
+  const failed = counts.failed > 0 || isNothing;
+  return failOn(options.failOn, { regression, new: regression, failed, unclear: counts.unclear > 0 });
 }
 
 type Sides = ComparisonDetails['sides'];

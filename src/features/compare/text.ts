@@ -168,9 +168,12 @@ function firstOf(texts: readonly string[], most: number, others: string, style: 
   ];
 }
 
-function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look): string[] {
-  const [base, head] = [printable(baseRef), printable(headRef)];
-  if (cells.length === 0) return [`no cell is on both sides of ${base} and ${head}`];
+function adviceLines({ cells, base, baseRef, head, headRef }: Comparison, { columns }: Look): string[] {
+  if (cells.length === 0) return [`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`];
+  // A reference may be a merge base, or name other sweeps than those of `--run`.
+  const sides = [base, head].map(({ sweepIds: [only, ...others] }, side) =>
+    only === undefined || others.length > 0 ? printable(side === 0 ? baseRef : headRef) : only.slice(0, 8),
+  );
   const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
   const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
   const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
@@ -178,7 +181,7 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${them}`;
   const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
   const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
-  const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${base} ${head}`];
+  const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${sides.join(' ')}`];
   return [
     ...(unclear.length === 0 ? [] : wrapWords(text, columns)),
     ...(cell === undefined ? [] : next.map((line) => truncate(line, columns))),

@@ -103,8 +103,10 @@ type Column = readonly [header: string, rule: '---' | '--:', text: (row: Row) =>
 function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
   const [before, now] = rows[0]?.kind === 'judged' ? ['reference', 'now'] : ['base', 'head'];
   const percent = scalePercent(rows.map(({ changePercent }) => changePercent));
-  const trend = ({ recent }: Row) =>
-    recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : '';
+  const trend = ({ recent, ...row }: Row) =>
+    recent.length > 1
+      ? sparkline(recent, SHOWN_SWEEPS, { level: row.kind === 'judged' ? row.base : null, percent })
+      : '';
   const changes: readonly Column[] = [
     [before, '--:', (row) => levelText(row, row.base)],
     [now, '--:', (row) => levelText(row, row.kind === 'values' ? row.value : row.head)],

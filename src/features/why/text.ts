@@ -115,7 +115,7 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
       return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
     }
     case 'notExplained':
-      return warn('not explained: measure both sides again, in turns: bench compare BASE..HEAD --run');
+      return warn(`not explained by what is recorded; ${nextStep(explained)}`);
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
       const more = causes.length > 0 ? ' Possible causes:' : '';
@@ -124,6 +124,12 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
     case 'explained':
       return causes;
   }
+}
+
+function nextStep({ base, head }: WhyOutput): string {
+  const [from, to] = [base, head].map(({ commit }) => commit?.slice(0, 8));
+  if (from === undefined || to === undefined || from === to) return 'measure both sides again';
+  return `commits between: git log ${from}..${to}; measure both again, in turns: bench compare ${from}..${to} --run --matrix FILE`;
 }
 
 function causeLines(cause: WhyOutput['causes'][number], place: number, { style, columns }: Look): string[] {
@@ -139,7 +145,13 @@ function causeLines(cause: WhyOutput['causes'][number], place: number, { style, 
   ];
 }
 
-const point = { ref: z.string(), key: idSchema, label: z.string(), sweepIds: z.array(idSchema) };
+const point = {
+  ref: z.string(),
+  key: idSchema,
+  label: z.string(),
+  sweepIds: z.array(idSchema),
+  commit: z.string().nullable(),
+};
 const found = { provenance: z.array(provenance), boundBy: boundBySchema, note: z.string().nullable() };
 const sideSchema = z.strictObject({ ...point, ...found });
 

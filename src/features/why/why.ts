@@ -116,5 +116,7 @@ function sideOutput({ ref, cell, sweeps, note }: CellPoint, runs: WhySides['base
   const sweepIds = sweeps.map(({ sweepId }) => sweepId);
   const provenance = [...new Set(sweeps.map((sweep) => sweep.provenance))];
   const boundBy = usualBound(runs.map((run) => run.boundBy));
-  return { ref: sweeps[0]?.name ?? ref, key: cell.key, label: cellLabel(cell), sweepIds, provenance, boundBy, note };
+  const commit = sweeps[0]?.commit ?? null;
+  const about = { key: cell.key, label: cellLabel(cell), sweepIds, commit, provenance, boundBy, note };
+  return { ref: sweeps[0]?.name ?? ref, ...about };
 }

@@ -166,10 +166,12 @@ class CellReference {
 
   /** Makes the runs of a baseline the reference of the sweep at this index. */
   replace(runs: readonly number[], place: number): void {
-    const { home, pending } = this.cell;
+    const { home, recent } = this.cell;
     this.#level = new Level(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
-    this.#since = pending !== null && this.#isNear(home) ? pending.first : home.first;
-    this.#isOpen = pending !== null || !this.#isNear(home);
+    const { mean } = this.#level;
+    const isSinceHome = !this.#isNear(home) && home.mean > mean === recent.mean > mean;
+    this.#since = (isSinceHome ? home : recent).first;
+    this.#isOpen = !this.#isNear(recent);
   }
 
   /** @param isGiven whether the reference is a baseline, which nothing moves */

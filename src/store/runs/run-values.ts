@@ -20,6 +20,7 @@ import {
   sweeps,
   timeStatistics,
 } from '../schema.ts';
+import { isRepresentative } from '../sweeps/find-sweeps.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { flagsOf } from './run-details.ts';
 
@@ -144,7 +145,7 @@ const CACHE_KIB = 100_000;
 
 const isNoCapture = sql`NOT EXISTS (SELECT 1 FROM ${runFlags} f WHERE f.run_id = ${runs.runId} AND f.flag = 'capture')`;
 
-/** The last measured timed runs of a cell with a metric, oldest first, without captures. */
+/** The last measured timed runs of a cell with a metric, oldest first, without captures and experiments. */
 export function lastValuedRuns(
   db: StoreDatabase,
   metric: MetricId,
@@ -154,7 +155,7 @@ export function lastValuedRuns(
 ) {
   // The runs of a cell are spread over the whole file; a large cache reads each page once for all cells.
   db.$client.pragma(`cache_size = -${CACHE_KIB}`);
-  const ofBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
+  const ofBranch = branch === undefined ? isRepresentative : eq(sweeps.branch, branch);
   const ofCell = and(eq(runs.cellKey, sql.placeholder('cellKey')), eq(runs.provenance, provenance));
   const own = and(ofCell, isMeasured, isNoCapture, ofBranch);
   const newest = runValues(db, [metric]).where(own).orderBy(newestRunFirst).limit(limit).prepare();

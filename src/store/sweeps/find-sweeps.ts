@@ -70,7 +70,7 @@ export function sweepsOfMachines(db: StoreDatabase): Sweep[] {
 /** Names of branches whose sweeps belong to no series: bisections, comparisons and health checks. */
 const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
 const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
-const isRepresentative = and(isNoExperiment, isOnBranch);
+export const isRepresentative = and(isNoExperiment, isOnBranch);
 
 function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number, ...first: SQL[]) {
   const isLike = like === null ? isFinished : ofMatrices([like.matrix], like.provenance);
@@ -192,7 +192,7 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
 /** Returns the newest sweeps that planned a cell, newest first, with or without a result. `provenance` null for any. */
 export function plannedSweeps(db: StoreDatabase, provenance: Provenance | null, branch?: string) {
   // Sort once for all cells.
-  const isOfBranch = branch === undefined ? undefined : eq(sweeps.branch, branch);
+  const isOfBranch = branch === undefined ? isRepresentative : eq(sweeps.branch, branch);
   const which = and(provenance === null ? undefined : eq(sweeps.provenance, provenance), isOfBranch);
   const all = select(db, which, NO_LIMIT);
   const planned = db.$client.prepare<[SweepId, CellKey]>(

@@ -178,7 +178,7 @@ describe('SIGKILL and Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect([code, started.every(isGone)]).toEqual([130, true]);
-    expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on');
+    expect(stderr).toContain('bench: interrupted; what was measured is stored: run the same command again to continue');
     expectNoWorktrees(repository, 'bisect');
     expect((await bisect(repository, ['--resume'])).json.causes).toMatchObject([{ name: commits[1] }]);
   }, 60_000);

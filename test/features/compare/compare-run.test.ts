@@ -240,7 +240,9 @@ describe('Ctrl-C and SIGKILL', () => {
     const { repository } = history(slowFrom(1, 2));
     const { code, stderr } = await endedWhileMeasuring(repository, 'SIGINT');
     expect(code).toBe(130);
-    expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on\n');
+    expect(stderr).toContain(
+      'bench: interrupted; what was measured is stored: run the same command again to continue\n',
+    );
     const started = await writtenPids(join(repository.folder, 'pids'));
     expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository, 'compare-run');

@@ -206,7 +206,7 @@ describe('as the gate says it', () => {
       expect.arrayContaining([
         '- finding `1a2b3c4d`: open: bert fp8 slower by 5.0 %, since 2026-11-18',
         '|  | cell | reference | now | change | 95 % interval | last sweeps, ±7 % |',
-        '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▄▄! |',
+        '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | !!! |',
         '<details><summary>1 cell without a reference yet</summary>',
       ]),
     );

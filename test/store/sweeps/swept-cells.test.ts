@@ -79,11 +79,11 @@ test('latest and latest~1 skip a sweep without a fit run, and say so once', asyn
     db,
     'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
   ).map(({ id }) => id);
-  const compared = await bench(['compare', '--json', '--db', db], { cwd: folder });
-  expect(JSON.parse(compared.stdout)).toMatchObject({ baseRef: 'reference', head: { sweepIds: [second] } });
+  const judged = await bench(['compare', '--json', '--db', db], { cwd: folder });
+  expect([judged.code, JSON.parse(judged.stdout)]).toMatchObject([4, { head: { sweepIds: [third] } }]);
   const named = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db], { cwd: folder });
   expect(JSON.parse(named.stdout)).toMatchObject({ base: { sweepIds: [first] }, head: { sweepIds: [second] } });
-  const text = await bench(['compare', '--db', db], { cwd: folder });
+  const text = await bench(['compare', 'latest~1', 'latest', '--db', db], { cwd: folder });
   const said = `${text.stdout}${text.stderr}`.replaceAll(/\s+/g, ' ');
   expect(said.split('latest skips 1 sweep without a fit run')).toHaveLength(2);
   // By its id it is there.

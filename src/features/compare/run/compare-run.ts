@@ -101,7 +101,9 @@ async function comparedPair(
     });
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });
+    throw new InterruptedError('interrupted; what was measured is stored: run the same command again to continue', {
+      cause: error,
+    });
   }
 }
 
