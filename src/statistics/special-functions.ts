@@ -100,19 +100,19 @@ export function twoSidedP(t: number, degrees: number): number {
   return incompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
-const BISECTIONS = 200;
-
-/** The t value with a two-sided p value of `p`, by bisection. @param p in (0, 1) */
+/**
+ * The t value with a two-sided p value of `p`, by Newton's method: the p value is convex in t, so that it comes to it
+ * from 0 without a bracket.
+ * @param p in (0, 1)
+ */
 export function tQuantile(p: number, degrees: number): number {
-  let low = 0;
-  let high = 1;
-  while (twoSidedP(high, degrees) > p && high < Number.MAX_VALUE / 2) high *= 2;
-  for (let step = 0; step < BISECTIONS && high - low > 1e-13 * high; step += 1) {
-    const middle = (low + high) / 2;
-    if (twoSidedP(middle, degrees) > p) low = middle;
-    else high = middle;
+  const peak = Math.exp(logGamma((degrees + 1) / 2) - logGamma(degrees / 2)) / Math.sqrt(Math.PI * degrees);
+  let [t, move] = [0, 1];
+  for (let step = 0; step < MAX_TERMS && Math.abs(move) > 1e-13 * (1 + t); step += 1) {
+    move = ((twoSidedP(t, degrees) - p) * (1 + (t * t) / degrees) ** ((degrees + 1) / 2)) / (2 * peak);
+    t = Math.min(t + move, 1e150);
   }
-  return (low + high) / 2;
+  return t;
 }
 
 /** Mean of the logs of positive values: log of the geometric mean. NaN for none. */
