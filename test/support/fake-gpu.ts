@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { sharedFolder, temporaryFolder } from './bench.ts';
 import { H200_REPORT } from './nvidia-smi.ts';
 
-const FAKE_NVIDIA_SMI = join(import.meta.dirname, 'fake-nvidia-smi.mjs');
+const FAKE_NVIDIA_SMI = join(import.meta.dirname, 'fake-nvidia-smi.sh');
 
 /** The UUID in the report of the fixture. */
 export const FAKE_GPU = 'GPU-00000000-0000-0000-0000-000000000000';
@@ -32,11 +32,11 @@ export class FakeGpu {
   }
 
   env({ report = H200_REPORT, ...misbehaviour }: Misbehaviour = {}): Record<string, string> {
+    const smi = { folder: this.folder, report, stub: join(import.meta.dirname, 'stub-nvidia-smi.mjs'), ...misbehaviour };
     return {
       PATH: [join(this.folder, 'bin'), process.env['PATH']].join(delimiter),
       BENCH_LOCK_DIR: this.lockFolder,
-      STUB_SMI: JSON.stringify({ report }),
-      FAKE_SMI: JSON.stringify({ folder: this.folder, ...misbehaviour }),
+      ...Object.fromEntries(Object.entries(smi).map(([name, value]) => [`FAKE_SMI_${name}`, String(value)])),
     };
   }
 
@@ -52,10 +52,9 @@ export class FakeGpu {
       .map((line) => line.replace(`-i ${FAKE_GPU} `, ''));
   }
 
-  /** Upper bounds of the locks that are in force. */
-  get locks(): { gpu: string | null; memory: string | null } {
-    const path = join(this.folder, 'smi-state.json');
-    const none = { gpu: null, memory: null };
-    return existsSync(path) ? { ...none, ...JSON.parse(readFileSync(path, 'utf8')) } : none;
+  /** Upper bounds of the locks that are in force; nobody locks the memory. */
+  get locks(): { gpu: string | null; memory: null } {
+    const path = join(this.folder, 'smi-clock');
+    return { gpu: (existsSync(path) && readFileSync(path, 'utf8')) || null, memory: null };
   }
 }
