@@ -20,7 +20,7 @@ export interface KillReport {
   readonly problems: string[];
 }
 
-const SWEEP = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7'];
+const SWEEP = ['run', 'matrices/quickstart-pair.yaml', '--seed', '7', '--repeats', '3'];
 /** Of the time that an uninterrupted sweep takes. */
 const LONGEST_LIFE = 0.7;
 
