@@ -157,7 +157,7 @@ describe('SIGKILL and Ctrl-C', () => {
       if ((await ended).signal === 'SIGKILL') kills += 1;
     }
     expect(kills).toBe(3);
-    const { code, json } = await bisect(repository, args.slice(1), env);
+    const { code, json } = await bisect(repository, args.slice(1), { STUB_JOURNAL: journal });
     expect([code, json.causes[0]?.name, json.runs]).toEqual([0, commits[3], 8 + 8 * json.steps.length]);
     const db = join(folder, 'bench.sqlite');
     const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
