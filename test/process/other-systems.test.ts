@@ -1,16 +1,16 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { describe, expect, test } from 'vitest';
 
-import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
+import { otherSystem, type PORTABLE_COMMANDS } from '../../src/process/system.ts';
 import { nameSources } from '../../src/features/import/import-group.ts';
 import { bench, benchProcess, type Finished, ROOT, temporaryFolder } from '../support/bench.ts';
 import { storeIn } from '../support/made-stores.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
-const PRELOADED = pathToFileURL(join(ROOT, 'test', 'support', 'other-platform.mjs')).href;
+const SUPPORT = pathToFileURL(join(ROOT, 'test', 'support')).href;
 
 /** What a user types there; `bench.sqlite` and `artefacts` came from a Linux machine. */
 const TYPED: Readonly<Record<(typeof PORTABLE_COMMANDS)[number], readonly string[]>> = {
@@ -23,11 +23,20 @@ const TYPED: Readonly<Record<(typeof PORTABLE_COMMANDS)[number], readonly string
   report: ['report', '--md', '--db', 'bench.sqlite'],
 };
 
-test.each(PORTABLE_COMMANDS)('bench %s says what it says on Linux, and asks for nothing of it alone', async (name) => {
-  const { attempts: _, ...onLinux } = await type(TYPED[name], null);
+test('on others portable commands say what they say on Linux, and ask for nothing of it alone', async () => {
+  const onLinux: string[] = [];
+  for (const args of Object.values(TYPED)) {
+    const cwd = await folderFor(args);
+    const answer = await bench(args, { cwd });
+    expect([args, answer.code]).toEqual([args, 0]);
+    onLinux.push(JSON.stringify([args, { ...answer, attempts: '' }]).replaceAll(cwd, '.'));
+  }
   for (const platform of ['darwin', 'win32']) {
-    const there = await type(TYPED[name], platform);
-    expect([platform, there, onLinux.code]).toEqual([platform, { ...onLinux, attempts: '' }, 0]);
+    const typed: unknown[] = [];
+    for (const args of Object.values(TYPED)) typed.push({ args, cwd: await folderFor(args) });
+    const env = environmentOn(platform, 'several-benches');
+    const { stdout } = await benchProcess([], { env, input: JSON.stringify(typed) });
+    expect([platform, JSON.parse(stdout)]).toEqual([platform, onLinux.map((text): unknown => JSON.parse(text))]);
   }
 });
 
@@ -68,24 +77,19 @@ test('sweeps have the same names whatever separates folders', () => {
   expect(nameSources(join(ROOT, 'logs'), [source]).map(({ sweepName }) => sweepName)[0]).toMatch(/logs\/nights\/1$/);
 });
 
-/** What is typed in a copy of the folder: checks write into the store. */
-async function type(args: readonly string[], platform: string | null): Promise<Finished & { attempts: string }> {
+/** A copy of the folder: checks write into the store. A few runs are enough for what reads artefacts. */
+async function folderFor(args: readonly string[]): Promise<string> {
   const cwd = temporaryFolder();
-  // A few runs are enough for what reads artefacts.
   await storeIn(cwd, ['import', 'parse'].includes(args[0] ?? '') ? 'pair' : 'nights');
-  const attempts = join(cwd, 'attempts');
-  writeFileSync(attempts, '');
-  const env = {
-    NODE_OPTIONS: `--import=${PRELOADED}`,
-    BENCH_TEST_PLATFORM: platform ?? '',
-    BENCH_TEST_ATTEMPTS: attempts,
-  };
-  const result = await (platform === null ? bench(args, { cwd }) : benchProcess(args, { cwd, env }));
-  const plain = (text: string): string => text.replaceAll(cwd, '.');
-  return {
-    ...result,
-    stdout: plain(result.stdout),
-    stderr: plain(result.stderr),
-    attempts: readFileSync(attempts, 'utf8'),
-  };
+  return cwd;
 }
+
+function environmentOn(platform: string, ...more: readonly string[]) {
+  const attempts = join(temporaryFolder(), 'attempts');
+  writeFileSync(attempts, '');
+  const preloaded = ['other-platform', ...more].map((name) => `--import=${SUPPORT}/${name}.mjs`);
+  return { NODE_OPTIONS: preloaded.join(' '), BENCH_TEST_PLATFORM: platform, BENCH_TEST_ATTEMPTS: attempts };
+}
+
+const type = async (args: readonly string[], platform: string): Promise<Finished> =>
+  benchProcess(args, { cwd: await folderFor(args), env: environmentOn(platform) });
