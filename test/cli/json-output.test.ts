@@ -46,7 +46,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['trend', () => ['trend', '--together', '--by', 'day', '--metric', 'p99Ms']],
     ['sweeps', () => ['ls', 'sweeps']],
     ['cells', () => ['ls', 'cells', '--filter', 'batch=8']],
-    ['baselines', () => ['baseline', 'set', 'v1']],
+    ['baselines', () => ['baseline', 'set', 'v1', '--force']],
     ['baselines', () => ['ls', 'baselines']],
     ['baselines', () => ['baseline', 'rm', 'v1']],
     ['engines', () => ['ls', 'engines']],

@@ -1,10 +1,13 @@
 import * as z from 'zod';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
 import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/sweeps.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -35,6 +38,7 @@ export async function setNamed(
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
     refuseUnfit(cellRunsOf(store.db, [sweep.sweepId]), short, io);
+    if (options.force !== true) await refuseRegressed(store.db, sweep, io);
     const { reason = null } = options;
     const baseline = { name, sweepId: sweep.sweepId, reason, createdAt: io.now().toISOString() };
     setBaseline(store.db, baseline);
@@ -51,6 +55,23 @@ function refuseUnfit(runs: readonly CellRun[], sweep: string, io: Io): void {
   const why = `no run that counts (see \`bench show ${sweep}\`)`;
   ensure(unfit < byCell.length, `sweep ${sweep} cannot be a baseline: ${why}`);
   if (unfit > 0) io.err(`note: ${count(unfit, 'cell is', 'cells are')} not part of the baseline: ${why}\n`);
+}
+
+const MAX_NAMED = 5;
+
+/** Rejects a sweep that the gate fails: a baseline with a regression hides it from then on. */
+async function refuseRegressed(db: StoreDatabase, sweep: Sweep, io: Io): Promise<void> {
+  const { checkedSweep } = await import('../check/index.ts');
+  const { findings, standing } = await checkedSweep(db, sweep, io, { onlyNewest: true });
+  const marked = acknowledgementsOf(
+    db,
+    Array.from(findings, (finding) => finding.id),
+  );
+  const open = [...standing.slower, ...standing.limits].filter((finding) => !marked.has(finding.id));
+  const names = open.map((finding) => `${finding.id.slice(0, 8)} (${shortList(finding.labels.map(printable), 1)})`);
+  const listed = shortList(names, MAX_NAMED);
+  const why = `${count(open.length, 'finding')} not acknowledged: ${listed}; \`bench check\` and \`bench ack\`, or --force`;
+  ensure(open.length === 0, `sweep ${sweep.sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {

@@ -4,7 +4,7 @@ const setOptions = (command: PlainCommand) =>
   command
     .arguments('<name> [ref]')
     .option('--reason <text>', 'reason, shown with the baseline')
-    .option('--force', 'move an existing baseline to another sweep');
+    .option('--force', 'move an existing baseline, or accept findings without bench ack');
 
 export type BaselineOptions = OptionsOf<typeof setOptions>;
 

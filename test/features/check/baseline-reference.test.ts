@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { cellLabel } from '../../../src/records/cell-label.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { simulatedStore } from '../../support/made-stores.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';
@@ -26,7 +27,7 @@ async function checked(db: string, ...args: string[]) {
 
 test('check --against judges against the runs of a baseline, and stores nothing of it', async () => {
   const db = store();
-  await bench(['baseline', 'set', 'slow', sweepOfNight(9), '--db', db]);
+  await bench(['baseline', 'set', 'slow', sweepOfNight(9), '--force', '--db', db]);
   await bench(['baseline', 'set', 'fast', sweepOfNight(2), '--db', db]);
   const slow = await checked(db, '--against', 'slow');
   const expected = [0, 'nothing slower; compared with baseline slow', 'same'];
@@ -41,10 +42,28 @@ test('check --against judges against the runs of a baseline, and stores nothing 
   expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--against none: baseline not found')]);
 });
 
+test('a sweep with findings that nobody acknowledged is no baseline, unless it is forced', async () => {
+  const db = store();
+  const set = (night: number, ...args: string[]) =>
+    bench(['baseline', 'set', 'v1', sweepOfNight(night), '--db', db, ...args]);
+  expect((await set(7)).code).toBe(0);
+  await bench(['baseline', 'rm', 'v1', '--db', db]);
+  await bench(['check', '--db', db]);
+  const [finding] = (await checked(db)).findings;
+  const named = `${finding?.id.slice(0, 8)} (${FP8.map(cellLabel).join()})`;
+  const text = `bench: sweep ${sweepOfNight(15).slice(0, 8)} cannot be a baseline: 1 finding not acknowledged: ${named}; \`bench check\` and \`bench ack\`, or --force\n`;
+  expect(await set(15)).toMatchObject({ code: 2, stdout: '', stderr: text });
+  expect((await bench(['ls', 'baselines', '--db', db])).stdout).toContain('no baseline');
+  expect((await set(15, '--force')).code).toBe(0);
+  await bench(['baseline', 'rm', 'v1', '--db', db]);
+  await bench(['ack', '--all', '--reason', 'known', '--db', db]);
+  expect(await set(15)).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('a baseline stays the reference of a cell that has been faster since before it', async () => {
   const spike = (cell: number, night: number): number => value(0, night) * (cell === 1 && night === 3 ? 1.5 : 1);
   const db = simulatedStore({ cells: CELLS, nights: 6, repeats: 3, value: spike });
-  await bench(['baseline', 'set', 'v1', sweepOfNight(3), '--db', db]);
+  await bench(['baseline', 'set', 'v1', sweepOfNight(3), '--force', '--db', db]);
   const { cell } = await checked(db, '--against', 'v1');
   expect([cell?.verdict, cell?.before?.toFixed(2), cell?.changePercent?.toFixed(0)]).toEqual(['faster', '0.75', '-33']);
 });
@@ -98,7 +117,7 @@ test.each([
     };
     simulate(BETWEEN_SWEEPS, 0);
     await bench(['baseline', 'set', 'shipped', sweepOfNight(1), '--db', db]);
-    await bench(['baseline', 'set', 'new', sweepOfNight(3), '--db', db]);
+    await bench(['baseline', 'set', 'new', sweepOfNight(3), '--force', '--db', db]);
     expect([(await checked(db)).findings, (await checked(db, '--against', 'new')).code]).toEqual([[], 0]);
     simulate(1, BETWEEN_SWEEPS);
     const first = await checked(db);
