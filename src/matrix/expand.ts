@@ -33,6 +33,10 @@ export interface NamedFiles {
   readonly readInputs: ReadInputs;
 }
 
+/** trtexec itself says that it is deprecated, and names Polygraphy. */
+const FORCED_SPARSITY =
+  'sparsity force is refused: it overwrites weights, so that outputs are wrong, and is deprecated; prune the model (polygraphy surgeon prune MODEL -o PRUNED) and state sparsity: enable';
+
 /**
  * Turns a checked file into its cells. Mistakes of meaning go to the list. Correct parts are expanded anyway, so that
  * all mistakes are found at once.
@@ -55,6 +59,8 @@ export function expandMatrix(
   // A cell for which the model lacks something is a mistake unless the matrix excludes it.
   for (const { build } of withNeighborCells(kept)) {
     if (build.source.kind === 'none' && build.source.lacks !== null) list.mistakes.push(build.source.lacks);
+    const sparsity = build.flags['--sparsity'];
+    if (sparsity?.value.includes('force') === true) list.addAt(sparsity.at, FORCED_SPARSITY);
   }
   const byKey = [...Map.groupBy(kept, ({ cell }) => cell.key)];
   const cells = byKey.flatMap(([, same]) => same.slice(0, 1));
@@ -257,9 +263,6 @@ function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: rea
   const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
   return [
     devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,
-    cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
-      ? 'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable'
-      : null,
     ...models.map(({ axes: own, engine, name }) =>
       engine !== null && (own.get('precision') ?? precisions).length > 1
         ? `model "${name}": one cell for all precisions, because that of a given engine is not known`

@@ -105,7 +105,7 @@ const flagAxes = {
     'Maximum number of auxiliary streams, for layers that run at once. Since 8.6. Default: TensorRT decides',
   ),
   sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
-    'Kernels for structured sparsity; force prunes the weights. Default: disable',
+    'Kernels for structured sparsity; force is refused: prune the model, and state enable. Default: disable',
   ),
   builderOptimizationLevel: oneOrMore(wholeFrom(0).max(5)).describe(
     'Effort of the builder, 0 to 5, as an axis. Since 8.6',

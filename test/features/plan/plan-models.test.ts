@@ -153,10 +153,14 @@ describe('what is no mistake', () => {
     ]);
   });
 
-  test('sparsity force is told what it does to the outputs', async () => {
+  test.each([
+    ['1:44', 'axes: {precision: fp32, sparsity: [enable, force]}'],
+    ['1:37', 'axes: {precision: fp32, --sparsity: force}'],
+    ['1:17', 'build: {flags: {--sparsity: force}}'],
+  ])('sparsity force is refused with what to do instead, at %s', async (place, stated) => {
     const fixed = 'models: {fixed: {onnx: fixed.onnx}}';
-    expect(await notesOf([fixed, 'axes: {precision: fp32, sparsity: [enable, force]}'])).toEqual([
-      'note: sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
+    expect(await problemsOf([stated, fixed])).toEqual([
+      `m.yaml:${place}: sparsity force is refused: it overwrites weights, so that outputs are wrong, and is deprecated; prune the model (polygraphy surgeon prune MODEL -o PRUNED) and state sparsity: enable`,
     ]);
   });
 
