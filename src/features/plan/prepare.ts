@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
@@ -16,6 +16,7 @@ import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { type MatrixCell, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
 import { onnxOf } from '../../matrix/models/models.ts';
 import type { Placed } from '../../matrix/yaml/yaml-source.ts';
+import type { Conversion } from '../../records/conversion.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
@@ -176,9 +177,20 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(cells.flatMap(filesOf).map(({ at, value }) => [value, at]));
-  return [...files].flatMap(([path, at]) =>
-    existsSync(path) ? [] : [{ at, problem: `${printable(path)}: file not found` }],
-  );
+  return [...files].flatMap(([path, at]) => {
+    const problem = fileProblem(path);
+    return problem === null ? [] : [{ at, problem: `${printable(path)}: ${problem}` }];
+  });
+}
+
+function fileProblem(path: string): string | null {
+  if (!existsSync(path)) return 'file not found';
+  try {
+    accessSync(path, constants.R_OK);
+    return statSync(path).isDirectory() ? 'is a folder' : null;
+  } catch (error) {
+    return readingProblem(error);
+  }
 }
 
 function filesOf({ build, method }: MatrixCell): Placed<string>[] {
@@ -186,6 +198,7 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
   const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
   return [
     ...(placed === null ? [] : [placed]),
+    ...(source.kind === 'converted' ? calibrationOf(source.options) : []),
     ...(timingCache.kind === 'file' ? [timingCache.file] : []),
     ...plugins.static,
     ...plugins.dynamic,
@@ -193,6 +206,11 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
       findFlag(flag)?.isPath === true && flag !== '--tempdir' ? value.map((path) => ({ value: path, at })) : [],
     ),
   ];
+}
+
+/** The arrays in it are checked when a Python is there, before it is used. */
+function calibrationOf({ at, value: { calibration } }: Placed<Conversion>): Placed<string>[] {
+  return calibration?.data === undefined ? [] : [{ value: calibration.data, at }];
 }
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {

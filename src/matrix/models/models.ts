@@ -75,7 +75,7 @@ export type EngineSource =
   | { readonly kind: 'none'; readonly lacks: Mistake | null }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
-  | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Conversion };
+  | { readonly kind: 'converted'; readonly onnx: Placed<string>; readonly options: Placed<Conversion> };
 
 export function onnxOf(source: EngineSource): Placed<string> | null {
   return 'onnx' in source ? source.onnx : null;
@@ -118,7 +118,7 @@ export function reachPrecision(
   const problem = conversionProblem(precision, conversion);
   if (problem !== null) return lacking(problem, at);
   const options = withDataFrom(conversion, (path) => list.pathFrom(at, path));
-  return { via: conversion.via, source: { kind: 'converted', onnx, options }, note: null };
+  return { via: conversion.via, source: { kind: 'converted', onnx, options: { value: options, at } }, note: null };
 }
 
 function lacking(problem: string, at: SourcePosition): Reached {

@@ -175,12 +175,12 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
     label: `${cell.model} ${cell.precision}`,
     precision: cell.precision,
     onnxPath: source.onnx.value,
-    options: source.options,
+    options: source.options.value,
     shapes: Object.fromEntries(
       Object.entries(profiles[0] ?? {}).map(([input, { min, opt }]) => [
         input,
         // AutoCast keeps all tensor values in memory, so it gets the smallest shape of the engine.
-        source.options.via === 'autocast' ? min : opt,
+        source.options.value.via === 'autocast' ? min : opt,
       ]),
     ),
   });

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -172,6 +172,27 @@ describe('what is no mistake', () => {
     expect([planned.code, notesIn(planned)]).toEqual([0, [`note: ${line}`]]);
     const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
     expect([run.code, run.stderr]).toEqual([2, `bench: ${line}\n`]);
+  });
+
+  test('calibration data that are not there, or are a folder, are a note for plan, and a mistake for run', async () => {
+    const lines = [
+      'models: {fixed: {onnx: fixed.onnx}}',
+      'precisions:',
+      '  int8: {via: modelopt, calibration: {data: none.npz}}',
+      '  fp8: {via: modelopt, calibration: {data: folder}}',
+      'axes: {precision: [int8, fp8]}',
+    ];
+    const cwd = folderWith(lines);
+    mkdirSync(join(cwd, 'folder'));
+    const problems = [
+      `m.yaml:3:9: ${join(cwd, 'none.npz')}: file not found`,
+      `m.yaml:4:8: ${join(cwd, 'folder')}: is a folder`,
+    ];
+    const planned = await plan(cwd);
+    const told = notesIn(planned).filter((note) => !note.includes('executes what'));
+    expect([planned.code, told]).toEqual([0, problems.map((problem) => `note: ${problem}`)]);
+    const run = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
+    expect([run.code, run.stderr]).toEqual([2, problems.map((problem) => `bench: ${problem}\n`).join('')]);
   });
 
   test('a file that bench cannot read as ONNX: trtexec has the last word', async () => {
