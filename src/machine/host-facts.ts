@@ -77,6 +77,16 @@ export function hostState(env: EnvironmentVariables) {
   };
 }
 
+/** Host memory of a builder, whatever the model. Source: Torch-TensorRT, Resource Management: about 2 GB. */
+const BUILDER_BYTES = 2 * 2 ** 30;
+/** Source: TensorRT, How TensorRT Works, The Build Phase: at least those of the network and those of the engine. */
+const COPIES_OF_WEIGHTS = 2;
+
+/** Host memory that a build needs at least. @param modelBytes size of the ONNX file with its external data */
+export function buildMemoryBytes(modelBytes: number): number {
+  return BUILDER_BYTES + COPIES_OF_WEIGHTS * modelBytes;
+}
+
 const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
 
 /** Version in the file name of the mapped TensorRT library. The kernel has resolved symbolic links. */

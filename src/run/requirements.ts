@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
+import { freemem } from 'node:os';
 import { dirname } from 'node:path';
 
 import { sizeOf } from '../files/folders.ts';
 import { modelBytes } from '../files/hashes.ts';
 import { sweepManifestPath } from '../files/layout.ts';
+import { buildMemoryBytes } from '../machine/host-facts.ts';
+import { formatBytes } from '../terminal/numbers.ts';
 import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';
@@ -21,23 +24,35 @@ const BUILD_BYTES = 32 * MIB;
  */
 const ENGINE_TO_MODEL = 1.5;
 
-type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
+type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'onNote' | 'program' | 'sweep'>;
 
 /** The folders that a process writes into, with the space that it needs there. */
 function needsOf({ artefactsFolder }: Room, { args }: Attempt) {
   const engine = flagValue(args, '--saveEngine');
   const results = { folder: artefactsFolder, bytes: RUN_BYTES, what: 'logs and results go there' };
   if (engine === null) return [results];
+  const bytes = BUILD_BYTES + ENGINE_TO_MODEL * onnxBytesOf(args);
+  return [{ folder: dirname(engine), bytes, what: 'an engine is built there' }, results];
+}
+
+function onnxBytesOf(args: Attempt['args']): number {
   const onnx = flagValue(args, '--onnx');
-  const engineBytes = onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
-  return [{ folder: dirname(engine), bytes: BUILD_BYTES + engineBytes, what: 'an engine is built there' }, results];
+  return onnx === null || !existsSync(onnx) ? 0 : modelBytes(onnx);
+}
+
+/** The kernel may still find enough, in swap or caches, so this is no refusal. */
+function noteMemory({ onNote, program }: Room, { args, label }: Attempt): void {
+  const [free, needed] = [freemem(), buildMemoryBytes(onnxBytesOf(args))];
+  if (flagValue(args, '--saveEngine') === null || program.recordings !== null || free >= needed) return;
+  onNote(`${label}: ${formatBytes(free)} of host memory free, a build needs about ${formatBytes(needed)}`);
 }
 
 /**
- * Checks for free space before a process starts, when stopping loses nothing.
+ * Checks for free space before a process starts, when stopping loses nothing. Notes a lack of memory for a build.
  * @throws DiskFullError
  */
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
+  noteMemory(context, attempt);
   for (const { bytes, folder, what } of needsOf(context, attempt)) {
     const free = await freeBytesOf(folder);
     if (free === null || free >= bytes) continue;

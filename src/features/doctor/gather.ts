@@ -5,6 +5,8 @@ import { dirname } from 'node:path';
 
 import { artefactsFolderOf, enginesFolderOf } from '../../files/layout.ts';
 import { pythonFacts } from '../../tools/python/helper.ts';
+import { modelBytes } from '../../files/hashes.ts';
+import { onnxFilesOf } from '../../matrix/models/check-model.ts';
 import type { Matrix } from '../../matrix/load.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
@@ -57,12 +59,19 @@ export async function gatherFacts(
     folders,
     store: storeHealth(storePath, migrationsFolder()),
     host: hostState(env),
+    /** Of the largest model of the matrix; null without one. */
+    modelBytes: largestModel(matrix),
     python,
     nsys,
     slurm,
     git,
     repository,
   };
+}
+
+function largestModel(matrix: Matrix | null): number | null {
+  const paths = onnxFilesOf(matrix?.cells ?? []).flatMap(({ value }) => (existsSync(value) ? [value] : []));
+  return paths.length === 0 ? null : Math.max(...paths.map(modelBytes));
 }
 
 /** The folders that bench writes into, one on each disk. */

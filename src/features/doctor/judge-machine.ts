@@ -1,4 +1,4 @@
-import type { HostState } from '../../machine/host-facts.ts';
+import { buildMemoryBytes, type HostState } from '../../machine/host-facts.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { type Answer, problemOf } from '../../process/ask.ts';
 import type { StoreHealth } from '../../store/file/store-file.ts';
@@ -16,8 +16,8 @@ const WARN_BYTES = 10 * GIB;
 const LEAST_BYTES = GIB;
 /** Above this share of busy CPUs, launches are delayed. */
 const BUSY_SHARE = 0.5;
-/** A build holds its model, weights and engine in memory at once. */
-const LEAST_MEMORY_BYTES = 4 * GIB;
+/** Assumed without a matrix. */
+const USUAL_MODEL_BYTES = GIB;
 
 /** Checks in the order in which a newcomer fixes them. */
 export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
@@ -29,7 +29,7 @@ export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
     ...checksOf('host', 'host', [
       ['node', 'Node', ['ok', host.node]],
       ['load', 'CPUs', load(host)],
-      ['memory', 'host memory', memory(host)],
+      ['memory', 'host memory', memory(facts)],
       ['governor', 'CPU governor', governor(host)],
       ['numa', 'NUMA', numa(facts)],
     ]),
@@ -131,10 +131,12 @@ function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
     : ['ok', evidence];
 }
 
-function memory({ freeMemoryBytes, memoryBytes }: HostState): Judged {
+function memory({ host: { freeMemoryBytes, memoryBytes }, modelBytes }: MachineFacts): Judged {
+  const needed = buildMemoryBytes(modelBytes ?? USUAL_MODEL_BYTES);
   const evidence = `${formatBytes(freeMemoryBytes)} of ${formatBytes(memoryBytes)} free`;
-  if (freeMemoryBytes >= LEAST_MEMORY_BYTES) return ['ok', evidence];
-  return ['warning', evidence, 'free -h   # a build takes several times the size of its model'];
+  if (freeMemoryBytes >= needed) return ['ok', evidence];
+  const which = modelBytes === null ? 'a model of 1 GiB' : 'the largest model of the matrix';
+  return ['warning', evidence, `free -h   # a build of ${which} needs about ${formatBytes(needed)}`];
 }
 
 function governor({ cpuGovernor }: HostState): Judged | null {

@@ -53,6 +53,7 @@ const READY: MachineFacts = {
     numaNodes: 1,
     isJetson: false,
   },
+  modelBytes: null,
   python: {
     interpreter: 'python3',
     isNamed: false,
@@ -188,6 +189,9 @@ describe('of host, disk and store', () => {
   test.each<[Partial<MachineFacts>, string, string]>([
     [host({ loadPerCpu: 0.75 }), 'host.load warning', 'load of 0.75 on each of 16 CPUs'],
     [host(shared), 'host.memory warning', '3.00 GiB of 8.00 GiB free'],
+    [host(shared), 'host.memory warning', 'a build of a model of 1 GiB needs about 4.00 GiB'],
+    [{ ...host(shared), modelBytes: GIB / 2 }, '', ''],
+    [{ modelBytes: 50 * GIB }, 'host.memory warning', 'the largest model of the matrix needs about 102 GiB'],
     [host({ cpuGovernor: 'powersave' }), 'host.governor advice', 'cpupower frequency-set --governor performance'],
     [host({ numaNodes: 2 }), 'host.numa advice', 'bench run MATRIX --numa auto'],
     [folder({ freeBytes: 5 * GIB }), 'store.folder0 warning', '/data, 5.00 GiB free'],
