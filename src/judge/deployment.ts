@@ -53,6 +53,7 @@ export const deploymentSchema = z.strictObject({
 export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
   readonly runsQps: readonly number[];
+  readonly runsLatencyMs: readonly number[];
 }
 
 type Fact = 'accuracy' | 'efficiency' | 'realPrecisionShare' | 'tunedBatch';
@@ -83,6 +84,7 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
     measured.push({
       cell,
       runsQps,
+      runsLatencyMs: valuesOf(own, 'latencyMs'),
       throughputQps,
       throughputFrom,
       itemsPerS: itemsPerS(cell.shapes, throughputQps),

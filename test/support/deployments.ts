@@ -30,6 +30,7 @@ export function deployment(cell: KeyedCell, latencyMs: number, changes: Partial<
   return {
     cell,
     runsQps: [throughputQps],
+    runsLatencyMs: [latencyMs],
     throughputQps,
     throughputFrom: 'counted',
     itemsPerS: throughputQps * (cell.shapes['input']?.[0] ?? 1),

@@ -92,7 +92,7 @@ export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
 }
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
-  const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
+  const { cell, runsLatencyMs: _, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
   const { key, model, precision, precisionVia, streams } = cell;
   const about = { key, label: cellLabel(cell), model, precision, precisionVia, streams, runs: runsQps.length };
   // FP32 is the reference for accuracy.

@@ -25,7 +25,10 @@ const chosen = { sweepIds: z.array(id), provenance: provenance.nullable(), notes
 const judged = { verdict: z.enum(VERDICTS), reasons: z.array(z.string()) };
 const pairCounts = { pairs: count, slower: count, faster: count, unclear: count };
 const ratios = { leastRatio: z.number(), mostRatio: z.number() };
-const tally = z.strictObject({ precision: z.string(), reference: z.string(), ...pairCounts, ...ratios });
+const counted = { ...pairCounts, ...ratios };
+const latency = z.strictObject(counted).nullable().describe('The same of the median latency');
+const tally = z.strictObject({ precision: z.string(), reference: z.string(), ...counted, latency });
+const interval = z.tuple([z.number(), z.number()]).describe('95 % interval');
 const batches = { fromKey: id, toKey: id, fromBatch: count, toBatch: count };
 const step = z.strictObject({ ...batches, itemsPerSChangePercent: z.number(), ...judged });
 
@@ -40,8 +43,10 @@ export const pareto = output('bench choose --json', {
             .strictObject({
               referenceKey: id,
               ratio: z.number().describe('Ratio of the throughputs'),
-              interval: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-              latencyRatio: numberOrNull.describe('Above 1: lower latency than the reference'),
+              interval: interval.nullable(),
+              latencyRatio: numberOrNull.describe('Ratio of the medians. Above 1: lower latency than the reference'),
+              latencyInterval: interval.nullable(),
+              latencyVerdict: judged.verdict.nullable(),
               ...judged,
             })
             .nullable(),

@@ -104,6 +104,7 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
     numberColumn('qps', (one) => derivedText(one, one.throughputQps), 7),
     numberColumn('speed-up', ({ speedUp }) => speedUpText(speedUp)),
     numberColumn('95 % interval', ({ speedUp }) => intervalText(speedUp), 8),
+    numberColumn('latency speed-up', ({ speedUp }) => latencySpeedUpText(speedUp), 9),
     numberColumn('latency', ({ latencyMs, streams }) => streamMs(latencyMs, streams), 1),
     numberColumn('p99', ({ p99Ms, streams }) => streamMs(p99Ms, streams), 2),
     numberColumn('accuracy', (one) => (isAnyChecked(choices) ? accuracyText(one) : '')),
@@ -179,6 +180,15 @@ function intervalText(speedUp: Choice['speedUp']): string {
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
 }
 
+/** `1.52× (1.50 … 1.54×)`: of the median latency. */
+function latencySpeedUpText(speedUp: Choice['speedUp']): string {
+  const { latencyInterval: interval = null, latencyRatio: ratio = null, latencyVerdict: verdict } = speedUp ?? {};
+  if (speedUp === null || ratio === null) return '';
+  const latency = { ...speedUp, ratio, interval, verdict: verdict ?? 'unclear' };
+  const range = intervalText(latency);
+  return `${speedUpText(latency)}${range && ` (${range})`}`;
+}
+
 /** @param isOfBatch time of an item over the batch, with `*` at `opt`; else items/s over latency */
 function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): string[] {
   const marks = marksOf(workload);
@@ -202,15 +212,25 @@ function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): strin
 
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
 export function tallyText(tally: Tally): string {
-  const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
-  const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
-  const range = least === most ? least : `${least} to ${most}`;
+  const { precision, reference, latency } = tally;
   const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
+  const { caveat, pairs, range, word } = countedText(tally);
+  const how = word === 'same' ? `as fast as ${b}` : `${word} than ${b}`;
+  const own = latency && countedText(latency);
+  const ofLatency = own && `; by median latency ${own.word} in ${own.pairs}: ${own.range}${own.caveat}`;
+  return `${a} is ${how} in ${pairs}: ${range} the throughput${caveat}${ofLatency ?? ''}`;
+}
+
+function countedText({ pairs, slower, faster, unclear, leastRatio, mostRatio }: NonNullable<Tally['latency']>) {
+  const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const same = pairs - slower - faster;
   const times = Math.max(same, slower, faster);
-  const how = times === same ? `as fast as ${b}` : `${slower > faster ? 'slower' : 'faster'} than ${b}`;
-  const caveat = unclear === 0 ? '' : ` (${unclear} without a verdict)`;
-  return `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
+  return {
+    word: times === same ? 'same' : slower > faster ? 'slower' : 'faster',
+    pairs: `${times} of ${count(pairs, 'pair')}`,
+    range: least === most ? least : `${least} to ${most}`,
+    caveat: unclear === 0 ? '' : ` (${unclear} without a verdict)`,
+  };
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {

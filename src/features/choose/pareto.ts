@@ -111,16 +111,26 @@ export function speedUpsOf(deployments: readonly Deployment[]): Map<string, Spee
     const reference = inPrecision.find((found) => found !== undefined);
     return reference === undefined ? [] : group.filter((one) => one !== reference).map((one) => ({ one, reference }));
   });
-  const sides = pairs.map(({ one, reference: { runsQps } }) => sidesOf(one.cell, runsQps, one.runsQps));
-  const { cells } = compareCells(sides, { sameSweep: true });
+  const byQps = compared(pairs.map(({ one, reference: { runsQps } }) => sidesOf(one.cell, runsQps, one.runsQps)));
+  const byLatency = compared(
+    pairs.map(({ one: { cell, runsLatencyMs: head }, reference: { runsLatencyMs: base } }) => {
+      return { cellKey: cell.key, base, head, betterIs: 'lower' };
+    }),
+  );
   return new Map(
     pairs.map(({ one, reference }, place): [string, SpeedUp] => {
-      const { ciPercent = null, verdict = 'unclear', reasons = [] } = cells[place] ?? {};
+      const { ciPercent = null, verdict = 'unclear', reasons = [] } = byQps[place] ?? {};
+      const latencyRatio = one.latencyMs && reference.latencyMs !== null ? reference.latencyMs / one.latencyMs : null;
+      const latency = latencyRatio === null ? undefined : byLatency[place];
+      const [least, most] = latency?.ciPercent ?? [];
       const speedUp = {
         referenceKey: reference.cell.key,
         ratio: one.throughputQps / reference.throughputQps,
         interval: ciPercent && ([1 + ciPercent[0] / 100, 1 + ciPercent[1] / 100] as const),
-        latencyRatio: one.latencyMs && reference.latencyMs !== null ? reference.latencyMs / one.latencyMs : null,
+        latencyRatio,
+        latencyInterval:
+          least === undefined || most === undefined ? null : ([1 / (1 + most / 100), 1 / (1 + least / 100)] as const),
+        latencyVerdict: latency?.verdict ?? null,
         verdict,
         reasons,
       };
@@ -129,11 +139,15 @@ export function speedUpsOf(deployments: readonly Deployment[]): Map<string, Spee
   );
 }
 
+function compared(sides: Parameters<typeof compareCells>[0]) {
+  return compareCells(sides, { sameSweep: true }).cells;
+}
+
 function sidesOf({ key }: KeyedCell, base: readonly number[], head: readonly number[]) {
   return { cellKey: key, base, head, betterIs: 'higher' as const };
 }
 
-function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
+function directionOf({ ratio, verdict }: Pick<SpeedUp, 'ratio' | 'verdict'>): 'slower' | 'faster' | null {
   if (verdict === 'slower' || verdict === 'faster') return verdict;
   if (verdict === 'same' || ratio === 1) return null;
   return ratio < 1 ? 'slower' : 'faster';
@@ -149,21 +163,27 @@ export function tallyPrecisions(deployments: readonly Deployment[], speedUps: Re
   });
   const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
   return [...groups.values()].flatMap((group) => {
-    const ratios = group.map(({ ratio }) => ratio);
-    const directions = group.map(directionOf);
-    return group
-      .slice(0, 1)
-      .map(({ precision, reference }) => ({
-        precision,
-        reference,
-        pairs: group.length,
-        slower: directions.filter((direction) => direction === 'slower').length,
-        faster: directions.filter((direction) => direction === 'faster').length,
-        unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
-        leastRatio: Math.min(...ratios),
-        mostRatio: Math.max(...ratios),
-      }));
+    const latencies = group.flatMap(({ latencyRatio: ratio, latencyVerdict: verdict }) =>
+      ratio === null || verdict === null ? [] : [{ ratio, verdict }],
+    );
+    return group.slice(0, 1).map(({ precision, reference }) => {
+      const latency = latencies.length === 0 ? null : tallyOf(latencies);
+      return { precision, reference, ...tallyOf(group), latency };
+    });
   });
+}
+
+function tallyOf(group: readonly Pick<SpeedUp, 'ratio' | 'verdict'>[]) {
+  const ratios = group.map(({ ratio }) => ratio);
+  const directions = group.map(directionOf);
+  return {
+    pairs: group.length,
+    slower: directions.filter((direction) => direction === 'slower').length,
+    faster: directions.filter((direction) => direction === 'faster').length,
+    unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
+    leastRatio: Math.min(...ratios),
+    mostRatio: Math.max(...ratios),
+  };
 }
 
 /** Gain in items/s from a larger batch, between cells that differ only in batch. */
@@ -180,7 +200,7 @@ function scalingOf(deployments: readonly Deployment[]): ParetoOutput['scaling'] 
     const [base, head] = [from, to].map(({ batch, runsQps }) => runsQps.map((qps) => qps * batch));
     return sidesOf(to.cell, base ?? [], head ?? []);
   });
-  const { cells } = compareCells(sides, { sameSweep: true });
+  const cells = compared(sides);
   return steps.map(({ from, to }, place) => {
     const { reasons = [], verdict = 'unclear' } = cells[place] ?? {};
     const batches = { fromKey: from.cell.key, toKey: to.cell.key, fromBatch: from.batch, toBatch: to.batch };

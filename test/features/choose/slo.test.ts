@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 
 import { answerSlo } from '../../../src/features/choose/slo.ts';
 import { deploymentsOf, workloadsOf } from '../../../src/judge/deployment.ts';
-import { dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
+import { choiceColumns, tallyText } from '../../../src/features/choose/pareto-text.ts';
+import { choicesOf, dominatorsOf, speedUpsOf, tallyPrecisions } from '../../../src/features/choose/pareto.ts';
 import { accuracyOf, choiceCell, deployment } from '../../support/deployments.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
 
@@ -102,7 +103,7 @@ describe('the front', () => {
 describe('speed-ups', () => {
   const runs = (qps: number): number[] => [0.998, 1, 1.002, 0.999, 1.001].map((part) => part * qps);
   const measured = (precision: 'fp32' | 'fp16' | 'fp8', batch: number, ms: number) =>
-    deployment(choiceCell(precision, batch), ms, { runsQps: runs(1000 / ms) });
+    deployment(choiceCell(precision, batch), ms, { runsQps: runs(1000 / ms), runsLatencyMs: runs(ms) });
 
   const pairs = (length: number, fp8Ms: number) =>
     Array.from({ length }, (_, index) => [measured('fp16', index + 1, 1), measured('fp8', index + 1, fp8Ms)]).flat();
@@ -111,14 +112,24 @@ describe('speed-ups', () => {
     const all = pairs(12, 2);
     const speedUps = speedUpsOf(all);
     expect(speedUps.size).toBe(12);
-    for (const { verdict, ratio, interval, latencyRatio } of speedUps.values()) {
-      expect([verdict, ratio, latencyRatio]).toEqual(['slower', 0.5, 0.5]);
+    for (const { interval, latencyInterval, latencyRatio, latencyVerdict, ratio, verdict } of speedUps.values()) {
+      expect([verdict, ratio, latencyVerdict, latencyRatio]).toEqual(['slower', 0.5, 'slower', 0.5]);
+      for (const bound of [0, 1]) expect(latencyInterval?.[bound]).toBeCloseTo(interval?.[bound] ?? NaN, 6);
       expect(interval?.[0]).toBeGreaterThan(0.49);
       expect(interval?.[1]).toBeLessThan(0.51);
     }
-    expect(tallyPrecisions(all, speedUps)).toMatchObject([
-      { precision: 'fp8', pairs: 12, slower: 12, leastRatio: 0.5 },
+    const tallies = tallyPrecisions(all, speedUps);
+    expect(tallies).toMatchObject([
+      { precision: 'fp8', pairs: 12, slower: 12, leastRatio: 0.5, latency: { slower: 12 } },
     ]);
+    const text = 'slower than FP16 in 12 of 12 pairs: 0.50× the throughput; by median latency slower in 12 of 12 pairs';
+    expect(tallies.map(tallyText)).toEqual([expect.stringContaining(text)]);
+    const rows = choicesOf(all)
+      .flat()
+      .slice(1, 2)
+      .map((choice) => ({ ...choice, cell: eight.cell }));
+    const cells = choiceColumns(rows).flatMap((column) => rows.map((row) => [column.header, column.text(row)]));
+    expect(cells).toContainEqual(['latency speed-up', '0.50× (0.50 … 0.50×)']);
   });
 
   test('a pair that is the same is neither faster nor slower, whatever its ratio', () => {
