@@ -30,11 +30,13 @@ export function boundOf(
   cell: Launches | null,
   runs: readonly BoundRun[],
   gpuName: string | null = null,
+  pcieMax: string | null = null,
 ): CellBound | null {
   const by = usualBound(runs.map(({ boundBy }) => boundBy));
   if (by === null) return null;
   const own = runs.filter(({ boundBy }) => boundBy === by);
-  return { by, evidence: evidenceOf(by, own), advice: adviceFor(by, own, cell, gpuName) };
+  const link = hostLinkOf(gpuName) === 'pcie' ? pcieMax : null;
+  return { by, evidence: evidenceOf(by, own, link), advice: adviceFor(by, own, cell, gpuName) };
 }
 
 export function boundOfRead({ derived, flags, log: { device, measurement, options } }: ParsedRun): CellBound | null {
@@ -68,8 +70,10 @@ export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
   contended: 'contended',
 };
 
-function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
-  const flag = runs.flatMap(({ flags }) => flags).find(({ id }) => id === FLAG_OF_BOUND[by]);
+/** @param pcieMax the link that card and slot support, where copies take it */
+function evidenceOf(by: BoundBy, runs: readonly BoundRun[], pcieMax: string | null = null): string {
+  const flags = runs.flatMap((run) => run.flags);
+  const flag = flags.find(({ id }) => id === FLAG_OF_BOUND[by]);
   if (flag !== undefined) return flag.evidence;
   const said = (value: Shown, write: (known: number) => string): string[] => {
     const known = medianIn(runs, value);
@@ -82,7 +86,9 @@ function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
   const copies = areBothLong(runs)
     ? [`copies take ${toMs} ms to the GPU and ${fromMs} ms from it`]
     : said(`${by}Ms`, (ms) => `a copy takes ${shortMs(ms)} ms`);
-  return [...copies, ...said('gpuComputeMs', (ms) => `GPU compute ${shortMs(ms)} ms`), ...busy].join(', ');
+  const reduced = flags.find(({ id }) => id === 'pcieReduced')?.evidence;
+  const link = reduced ?? (pcieMax === null ? [] : `PCIe up to ${pcieMax}`);
+  return [...copies, ...said('gpuComputeMs', (ms) => `GPU compute ${shortMs(ms)} ms`), ...busy].concat(link).join(', ');
 }
 
 function areBothLong(runs: readonly BoundRun[]): boolean {

@@ -34,7 +34,7 @@ export function summarizeCells(
     const { runsQps, throughputFrom } = throughputsOf(measured);
     const throughputQps = median(runsQps);
     const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
-    const gpuName = environments.get(timed[0]?.environmentId ?? '')?.gpuName;
+    const { gpuName, pcieMax } = environments.get(timed[0]?.environmentId ?? '') ?? {};
     return {
       cell,
       measured: measured.length,
@@ -53,7 +53,7 @@ export function summarizeCells(
       tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
-      bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName),
+      bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName, pcieMax),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
       others: otherOutcomes(all),

@@ -40,6 +40,18 @@ test('advice on copies follows how data comes to the GPU', () => {
   ]);
 });
 
+test('copies stand with the link that they take, where it is known', () => {
+  const flag = { id: 'pcieReduced', effect: 'explained', value: 0.25, evidence: 'PCIe 4 x8 of 5 x16' } as const;
+  const evidenceOn = (gpuName: string, flags: RunFlag[] = [], by: BoundBy = 'h2d', pcieMax: string | null = '5 x16') =>
+    boundOf(GRAPH, [run(by, { gpuBusy: 0.5 }, flags)], gpuName, pcieMax)?.evidence;
+  const busy = 'GPU busy 50 % of the time';
+  expect(evidenceOn('NVIDIA H200')).toBe(`${busy}, PCIe up to 5 x16`);
+  expect(evidenceOn('NVIDIA H200', [flag], 'd2h')).toBe(`${busy}, PCIe 4 x8 of 5 x16`);
+  expect(evidenceOn('NVIDIA H200', [], 'h2d', null)).toBe(busy);
+  expect([evidenceOn('NVIDIA GH200'), evidenceOn('NVIDIA H200', [flag], 'host')]).toEqual([busy, busy]);
+  expect(boundReasons([run('compute')], [run('d2h', {}, [flag])])).toEqual([expect.stringContaining(': PCIe 4 x8 of')]);
+});
+
 test('or what a flag says of it', () => {
   const flag = { id: 'powerLimited', effect: 'explained', value: 1, evidence: '690 of 700 W' } as const;
   expect(boundOf(GRAPH, [run('power', {}, [flag])])?.evidence).toBe('690 of 700 W');

@@ -158,9 +158,10 @@ const transferCauses: CauseDetector = (context) => {
   const { name, from, to } = d2h.grew > h2d.grew ? d2h : h2d;
   const [fastLink, slowLink] = [linkOf(fast), linkOf(slow)];
   const isOtherLink = fastLink !== null && slowLink !== null && fastLink !== slowLink;
+  const link = isOtherLink ? arrow(context, fastLink, slowLink) : slowLink;
   const copy = `${name} ${arrow(context, round(from), round(to), 'ms')}`;
   return cause('transfers', explains, `copies ${headIsSlow ? 'took longer' : 'take less'}: ${copy}`, [
-    ...(isOtherLink ? [`PCIe link ${arrow(context, fastLink, slowLink)}`] : []),
+    ...(link === null ? [] : [`PCIe link ${link}`]),
     ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
   ]);
 };

@@ -79,7 +79,10 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
-    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName),
+    bound:
+      measured === undefined
+        ? null
+        : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName, environment.pcieMax),
     values: values.orderBy(runValues.position).all(),
     method: role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,

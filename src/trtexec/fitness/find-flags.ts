@@ -219,7 +219,7 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const width = telemetry?.pcieWidth ?? null;
   if (mostGeneration === undefined || mostWidth === undefined || generation === null || width === null) return null;
   if (generation >= mostGeneration && width >= mostWidth) return null;
-  const evidence = `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`;
+  const evidence = `PCIe ${generation} x${width} of ${mostGeneration} x${mostWidth}`;
   // Each PCIe generation doubles the rate.
   const value = (width / mostWidth) * 2 ** (generation - mostGeneration);
   return { id: 'pcieReduced', effect: 'explained', value, evidence };

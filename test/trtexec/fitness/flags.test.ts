@@ -195,7 +195,7 @@ describe('host, link and other processes', () => {
 
   test('a link below what is possible', () => {
     const link = { pcieGeneration: 3, pcieWidth: 16 };
-    const reduced = { id: 'pcieReduced', value: 0.25, evidence: 'PCIe 3 x16, 5 x16 is possible' };
+    const reduced = { id: 'pcieReduced', value: 0.25, evidence: 'PCIe 3 x16 of 5 x16' };
     expect(judged(link, { pcieMax: '5 x16' }).flags).toMatchObject([reduced]);
     expect([judged(link, { pcieMax: '3 x16' }).flags, judged(link).flags]).toEqual([[], []]);
   });
