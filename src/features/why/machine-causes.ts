@@ -1,3 +1,5 @@
+import { compareCells } from '../../judge/compare/compare-cells.ts';
+import { formatPercent, intervalText } from '../../terminal/numbers.ts';
 import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import type { ValueChange } from '../../records/cause.ts';
 import { outcomeReason } from '../../records/outcome.ts';
@@ -19,7 +21,8 @@ const clockCauses: CauseDetector = (context) => {
   // If only part of a change is GPU time, a clock explains at most that part.
   const explains = context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
   const clock = `SM clock ${arrow(context, high, low, 'MHz')}`;
-  const evidence = [`${clock} would make compute-bound work ${round((high / low - 1) * 100, 3)} % slower`];
+  const effect = `${clock} would make compute-bound work ${round((high / low - 1) * 100, 3)} % slower`;
+  const evidence = [effect, ...changeInCycles(context.sides)];
   const isHeldMore = (...reasons: readonly ClockReason[]): boolean =>
     reasonShare(slow, reasons) - reasonShare(fast, reasons) >= REASON_SHARE;
   const tooHot = evidenceOf(slow, 'thermalSlowdown');
@@ -43,6 +46,19 @@ const clockCauses: CauseDetector = (context) => {
   }
   return cause('smClock', explains, clock, evidence);
 };
+
+/** The change of the GPU time in cycles of the SM clock, which has no part that the clock explains. */
+function changeInCycles({ base, head }: WhyContext['sides']): string[] {
+  const [was, is] = [base, head].map((runs) =>
+    runs.flatMap(({ gpuComputeMs: ms, telemetry }) => (ms && telemetry?.smClockMhz ? ms * telemetry.smClockMhz : [])),
+  );
+  if (was?.[0] === undefined || is?.[0] === undefined) return [];
+  const { cells } = compareCells([{ cellKey: 'cycles', base: was, head: is, betterIs: 'lower' }]);
+  return cells.map(({ changePercent, ciPercent }) => {
+    const interval = ciPercent === null ? '' : ` (95 % interval ${intervalText(ciPercent)})`;
+    return `GPU time in SM cycles ${formatPercent(changePercent)}${interval}`;
+  });
+}
 
 /** Median share of samples in which a reason held the clock down; 0 where not recorded. */
 function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number {

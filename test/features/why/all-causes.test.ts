@@ -143,13 +143,16 @@ const engine = (sha256: string, modelSha256: string) => ({
 const crowded = watched({ otherProcesses: [{ pid: 1, name: 'python', memoryMib: null }] });
 
 /** The causes of a change of 20 % of GPU time, unless a side says otherwise, with the share that each explains. */
-function causesOf(head: Partial<ExplainedRun>, base: Partial<ExplainedRun> = {}, gpuComputeMs = 0.6): string[] {
+function explained(head: Partial<ExplainedRun>, base: Partial<ExplainedRun> = {}, gpuComputeMs = 0.6) {
   const sides = {
     base: runs(0.5, 'a', { ...watched({}), ...base }),
     head: runs(gpuComputeMs, 'a', { ...watched({}), ...head }),
   };
-  const explanation = explainChange({ ...NAMED, ...sides, cudaGraph: false, layers: null }, null);
-  return (explanation?.causes ?? []).map(({ certainty, explainsPercent, kind }) =>
+  return explainChange({ ...NAMED, ...sides, cudaGraph: false, layers: null }, null)?.causes ?? [];
+}
+
+function causesOf(...sides: Parameters<typeof explained>): string[] {
+  return explained(...sides).map(({ certainty, explainsPercent, kind }) =>
     [kind, certainty, ...(explainsPercent === null ? [] : [Math.round(explainsPercent)])].join(' '),
   );
 }
@@ -172,6 +175,16 @@ test.each<[string, Partial<ExplainedRun>, Partial<ExplainedRun>, string[]]>([
   ['nothing known', {}, {}, []],
 ])('%s', (_, head, base, causes) => {
   expect(causesOf(head, base)).toEqual(causes);
+});
+
+test('what a clock explains is told in its cycles, too', () => {
+  const inCycles = (head: Partial<ExplainedRun>, gpuComputeMs?: number): string[] =>
+    explained(head, {}, gpuComputeMs).flatMap(({ evidence }) => evidence.filter((line) => line.includes('cycles')));
+  expect(inCycles(watched(slowClock))).toEqual([
+    expect.stringMatching(/^GPU time in SM cycles [+-]?0\.0+ % \(95 % interval -\S+ … \+\S+ %\)$/),
+  ]);
+  expect(inCycles(watched(slowClock), 0.66)).toEqual([expect.stringContaining('GPU time in SM cycles +10.0 % (95 %')]);
+  expect(inCycles(driver('2'))).toEqual([]);
 });
 
 test('copies explain a latency, a host that lets the GPU wait explains a throughput', () => {
