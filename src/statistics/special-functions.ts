@@ -104,8 +104,10 @@ export function twoSidedP(t: number, degrees: number): number {
  * The t value with a two-sided p value of `p`, by Newton's method: the p value is convex in t, so that it comes to it
  * from 0 without a bracket.
  * @param p in (0, 1)
+ * @param given Infinity for the normal distribution
  */
-export function tQuantile(p: number, degrees: number): number {
+export function tQuantile(p: number, given: number): number {
+  const degrees = Math.min(given, 1e9);
   const peak = Math.exp(logGamma((degrees + 1) / 2) - logGamma(degrees / 2)) / Math.sqrt(Math.PI * degrees);
   let [t, move] = [0, 1];
   for (let step = 0; step < MAX_TERMS && Math.abs(move) > 1e-13 * (1 + t); step += 1) {

@@ -31,6 +31,8 @@ describe('scipy.stats.t.isf(p / 2, f)', () => {
     [1e-6, 10, 10.516489956914905],
     [0.05, 1e6, 1.9599663568141072],
   ])('p = %f, f = %f', (p, degrees, expected) => expectClose(tQuantile(p, degrees), expected, 1e-9));
+  test('f without a limit: the normal distribution', () =>
+    expectClose(tQuantile(0.05, Infinity), 1.959963984540054, 1e-6));
 });
 
 describe('scipy.special.gammaln(x)', () => {

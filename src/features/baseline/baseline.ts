@@ -62,13 +62,12 @@ const MAX_NAMED = 5;
 /** Rejects a sweep that the gate fails: a baseline with a regression hides it from then on. */
 async function refuseRegressed(db: StoreDatabase, sweep: Sweep, io: Io): Promise<void> {
   const { checkedSweep } = await import('../check/index.ts');
-  const { findings, standing } = await checkedSweep(db, sweep, io, { onlyNewest: true });
-  const marked = acknowledgementsOf(
-    db,
-    Array.from(findings, (finding) => finding.id),
-  );
-  const open = [...standing.slower, ...standing.limits].filter((finding) => !marked.has(finding.id));
-  const names = open.map((finding) => `${finding.id.slice(0, 8)} (${shortList(finding.labels.map(printable), 1)})`);
+  const { standing } = await checkedSweep(db, sweep, io, { onlyNewest: true });
+  const failing = [...standing.slower, ...standing.limits];
+  const ids = failing.map(({ id }) => id);
+  const marked = acknowledgementsOf(db, ids);
+  const open = failing.filter(({ id }) => !marked.has(id));
+  const names = open.map(({ id, labels }) => `${id.slice(0, 8)} (${shortList(labels.map(printable), 1)})`);
   const listed = shortList(names, MAX_NAMED);
   const why = `${count(open.length, 'finding')} not acknowledged: ${listed}; \`bench check\` and \`bench ack\`, or --force`;
   ensure(open.length === 0, `sweep ${sweep.sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
