@@ -212,25 +212,15 @@ function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): strin
 
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
 export function tallyText(tally: Tally): string {
-  const { precision, reference, latency } = tally;
-  const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
-  const { caveat, pairs, range, word } = countedText(tally);
-  const how = word === 'same' ? `as fast as ${b}` : `${word} than ${b}`;
-  const own = latency && countedText(latency);
-  const ofLatency = own && `; by median latency ${own.word} in ${own.pairs}: ${own.range}${own.caveat}`;
-  return `${a} is ${how} in ${pairs}: ${range} the throughput${caveat}${ofLatency ?? ''}`;
-}
-
-function countedText({ pairs, slower, faster, unclear, leastRatio, mostRatio }: NonNullable<Tally['latency']>) {
+  const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
+  const range = least === most ? least : `${least} to ${most}`;
+  const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
   const same = pairs - slower - faster;
   const times = Math.max(same, slower, faster);
-  return {
-    word: times === same ? 'same' : slower > faster ? 'slower' : 'faster',
-    pairs: `${times} of ${count(pairs, 'pair')}`,
-    range: least === most ? least : `${least} to ${most}`,
-    caveat: unclear === 0 ? '' : ` (${unclear} without a verdict)`,
-  };
+  const how = times === same ? `as fast as ${b}` : `${slower > faster ? 'slower' : 'faster'} than ${b}`;
+  const caveat = unclear === 0 ? '' : ` (${unclear} without a verdict)`;
+  return `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {

@@ -147,7 +147,7 @@ function sidesOf({ key }: KeyedCell, base: readonly number[], head: readonly num
   return { cellKey: key, base, head, betterIs: 'higher' as const };
 }
 
-function directionOf({ ratio, verdict }: Pick<SpeedUp, 'ratio' | 'verdict'>): 'slower' | 'faster' | null {
+function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
   if (verdict === 'slower' || verdict === 'faster') return verdict;
   if (verdict === 'same' || ratio === 1) return null;
   return ratio < 1 ? 'slower' : 'faster';
@@ -163,27 +163,21 @@ export function tallyPrecisions(deployments: readonly Deployment[], speedUps: Re
   });
   const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
   return [...groups.values()].flatMap((group) => {
-    const latencies = group.flatMap(({ latencyRatio: ratio, latencyVerdict: verdict }) =>
-      ratio === null || verdict === null ? [] : [{ ratio, verdict }],
-    );
-    return group.slice(0, 1).map(({ precision, reference }) => {
-      const latency = latencies.length === 0 ? null : tallyOf(latencies);
-      return { precision, reference, ...tallyOf(group), latency };
-    });
+    const ratios = group.map(({ ratio }) => ratio);
+    const directions = group.map(directionOf);
+    return group
+      .slice(0, 1)
+      .map(({ precision, reference }) => ({
+        precision,
+        reference,
+        pairs: group.length,
+        slower: directions.filter((direction) => direction === 'slower').length,
+        faster: directions.filter((direction) => direction === 'faster').length,
+        unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
+        leastRatio: Math.min(...ratios),
+        mostRatio: Math.max(...ratios),
+      }));
   });
-}
-
-function tallyOf(group: readonly Pick<SpeedUp, 'ratio' | 'verdict'>[]) {
-  const ratios = group.map(({ ratio }) => ratio);
-  const directions = group.map(directionOf);
-  return {
-    pairs: group.length,
-    slower: directions.filter((direction) => direction === 'slower').length,
-    faster: directions.filter((direction) => direction === 'faster').length,
-    unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
-    leastRatio: Math.min(...ratios),
-    mostRatio: Math.max(...ratios),
-  };
 }
 
 /** Gain in items/s from a larger batch, between cells that differ only in batch. */
