@@ -32,7 +32,12 @@ export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: 
 /** Findings of a series in the order of printing: slower before faster, many cells before few, then by evidence. */
 export async function checkedFindings(
   db: StoreDatabase,
-  { acknowledgements, batch, evidence }: Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence'>,
+  {
+    acknowledgements,
+    batch,
+    evidence,
+    verdict,
+  }: Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence' | 'verdict'>,
   findings: readonly Finding[],
   cwd: string,
 ): Promise<CheckedFinding[]> {
@@ -58,7 +63,10 @@ export async function checkedFindings(
     const ack = acknowledgements.get(id) ?? null;
     const acknowledged = ack && { reason: ack.reason, until: ack.until, owner: ack.owner, createdAt: ack.createdAt };
     const state = saidState(finding, acknowledged !== null, batch);
-    const details = inOrder(changes, cells, evidence.rules);
+    const all = inOrder(changes, cells, evidence.rules);
+    // Cells of an open finding may be back before the others.
+    const standing = all.filter((cell) => state !== 'open' || verdict.judgedOf(cell)?.verdict !== 'same');
+    const details = standing.length > 0 ? standing : all;
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
     const isExplained = isShownWhole({ ...finding, state });
@@ -66,6 +74,7 @@ export async function checkedFindings(
       id,
       ...about,
       state,
+      group: details.length < all.length ? [] : about.group,
       cells: keys,
       labels: keys.map((key) => labelIn(cells, key)),
       metrics: byMetric.flatMap((own) => clearest(own).map(changeOutput)),

@@ -242,8 +242,9 @@ export async function showFinding(db: StoreDatabase, stored: Finding, options: {
   const { findingId, reportedSweepId } = stored;
   const [newest] = sweepsById(db, [reportedSweepId]).flatMap((sweep) => seriesOf(db, sweep, 1));
   if (newest === undefined) throw new UsageError(`finding ${findingId}: the sweeps of its series are not finished`);
-  const { evidence } = await judgedSweep(db, newest, io);
-  const about = { acknowledgements: acknowledgementsOf(db, [findingId]), batch: newestBatch(db, newest), evidence };
+  const { evidence, verdict } = await judgedSweep(db, newest, io);
+  const acknowledgements = acknowledgementsOf(db, [findingId]);
+  const about = { acknowledgements, batch: newestBatch(db, newest), evidence, verdict };
   const [finding] = await checkedFindings(db, about, [stored], io.cwd);
   if (finding === undefined) throw new UsageError(`finding ${findingId} has no cell`);
   const output: ShownFinding = { schemaVersion: 2, ...finding };
