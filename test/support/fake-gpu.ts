@@ -32,12 +32,7 @@ export class FakeGpu {
   }
 
   env({ report = H200_REPORT, ...misbehaviour }: Misbehaviour = {}): Record<string, string> {
-    const smi = {
-      folder: this.folder,
-      report,
-      stub: join(import.meta.dirname, 'stub-nvidia-smi.mjs'),
-      ...misbehaviour,
-    };
+    const smi = { folder: this.folder, report, support: import.meta.dirname, ...misbehaviour };
     return {
       PATH: [join(this.folder, 'bin'), process.env['PATH']].join(delimiter),
       BENCH_LOCK_DIR: this.lockFolder,

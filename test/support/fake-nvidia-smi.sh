@@ -37,5 +37,5 @@ case "$line" in
   case "$mhz" in '' | tdp) echo 1980 ;; *) echo "$mhz" ;; esac
   ;;
 '-q -x') exec /bin/cat "$FAKE_SMI_report" ;;
-*) exec "${FAKE_SMI_stub:?}" "$@" ;;
+*) exec "$FAKE_SMI_support/stub-nvidia-smi.mjs" "$@" ;;
 esac

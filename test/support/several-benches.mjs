@@ -8,11 +8,10 @@ import { main, processIo } from '../../dist/cli.js';
 const answers = [];
 for (const { args, cwd } of JSON.parse(readFileSync(0, 'utf8'))) {
   process.chdir(cwd);
-  const said = { stdout: '', stderr: '' };
+  const said = { signal: null, stdout: '', stderr: '' };
   const takeAs = (stream) => (text) => void (said[stream] += text.replaceAll(cwd, '.'));
   const code = await main(args, { ...processIo(), cwd, out: takeAs('stdout'), err: takeAs('stderr') });
-  const attempts = readFileSync(process.env.BENCH_TEST_ATTEMPTS, 'utf8');
-  answers.push([args, { code, signal: null, ...said, attempts }]);
+  answers.push([args, { code, ...said, attempts: readFileSync(process.env.BENCH_TEST_ATTEMPTS, 'utf8') }]);
 }
 await new Promise((resolve) => process.stdout.write(JSON.stringify(answers), resolve));
 process.exit();
