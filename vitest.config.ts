@@ -15,8 +15,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Tests start real processes and wait for them: one worker more than two cores keeps those busy.
-    maxWorkers: 3,
+    // Tests start real processes and wait for them: two workers more than two cores keep those busy.
+    maxWorkers: 4,
     // Files share the modules of a worker: loading all of src for each costs a second of CPU.
     isolate: false,
     // Starting a process copies the page tables of the worker: a small heap makes that cheap.
