@@ -23,7 +23,7 @@ class Nights {
   constructor(folder: string) {
     this.folder = folder;
     this.db = join(folder, 'bench.sqlite');
-    this.matrix = stubMatrix(this.folder, ['repeats: 5']);
+    this.matrix = stubMatrix(this.folder, ['repeats: 3']);
     this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: '{"when": "", "percent": 0.2}' };
   }
 
@@ -144,8 +144,8 @@ test('nothing was rebuilt: three more runs of the same engine say that it is the
 test('recovered at once: neither engine is off when they alternate', async () => {
   const nights = twoCalmNights();
   nights.changeModel();
-  // The five runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
-  const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '10' });
+  // The three runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
+  const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '6' });
   expect(stderr).toMatch(/small fp16 1x3 graph: no difference from the engine of sweep \w{8} .*: recovered/);
   const findings = [{ state: 'recovered', lasts: null, cause: null }];
   expect(await nights.check()).toMatchObject({ code: 0, json: { findings } });
