@@ -104,7 +104,12 @@ function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metri
   return all.map(({ findings, series, ...one }) => ({
     ...one,
     // The mean over all cells does not describe a selection.
-    series: { ...series, cells: series.cells.filter(({ key }) => keys.has(key)), geometricMean: null },
+    series: {
+      ...series,
+      cells: series.cells.filter(({ key }) => keys.has(key)),
+      geometricMean: null,
+      notes: [...series.notes, 'the first line and the exit code are of all cells'],
+    },
     findings: findings.filter(isShown),
   }));
 }

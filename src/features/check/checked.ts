@@ -71,7 +71,7 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
   return { matrix, branch, provenance, sweepId, startedAt, commit };
 }
 
-function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): string[] {
+function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedSeries): string[] {
   const { cells, rules, sweeps } = evidence;
   const leftOut = cells.filter(
     ({ isLeftOut, metrics }) => isLeftOut && metrics[0]?.history.places[0] !== undefined,
@@ -80,6 +80,9 @@ function notesOf({ evidence, missingBaseline: missing, notes }: JudgedSeries): s
     missing !== null &&
       `gate.against: no baseline ${printable(missing)} is set: the reference is the last accepted level`,
     undatedNote(sweeps),
+    ...verdict.endedAcknowledgements.map(
+      (id) => `acknowledgement of ${id.slice(0, 8)} ended: its day is past, or its commit is measured`,
+    ),
     leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: bench uses their newest values`,
     ...limitsWithoutValue(rules, limitedValues(cells, rules)).map(
       (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
