@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { boundOf } from '../../judge/bound.ts';
+import { valuesOf } from '../../judge/value-rule.ts';
+import { diffLayers } from '../../layers/diff-layers.ts';
+import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
-import { isMeasured } from '../../records/run.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -17,6 +20,8 @@ import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { boundLines } from '../../terminal/words.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
+import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
+import { profiledLayers } from '../../selection/profiled-engine.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { isColdStart } from '../../records/harness.ts';
@@ -49,11 +54,29 @@ export function cellReport(db: StoreDatabase, cell: KeyedCell, cells: readonly K
       const ineligible = ineligibleFlags(flags).map(({ id }) => id);
       return { ...run, outcome, ineligible, gpuComputeMs, throughputQps, value };
     }),
+    differingBuilds: differingBuildsOf(db, ofNewest),
     latencyGaps: latencyGapsOf(db, cell, cells),
   };
 }
 
-export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: Look): string[] {
+/** Builds of one sweep whose layers differ from those of the first one: other tactics by the luck of a build. */
+function differingBuildsOf(db: StoreDatabase, runs: readonly CellRun[]): string[] {
+  const builds = [...Map.groupBy(runs, ({ buildId }) => buildId ?? '')];
+  const [first, ...others] = (builds.length < 2 ? [] : builds).map(([id, own]) => {
+    const [listed] = layerRunsOfEngine(db, [id]);
+    const layers = layerFactsOf((listed && profiledLayers(db, listed)?.layers) ?? []);
+    return { layers, ms: median(valuesOf(own, 'gpuComputeMs')) ?? 0 };
+  });
+  return others.flatMap(({ layers, ms }, place) => {
+    if (!first?.layers.length || layers.length === 0) return [];
+    const { parts } = diffLayers(first.layers, layers);
+    const { length } = parts.filter(({ change }) => !['same', 'unknown', 'otherHash'].includes(change));
+    const what = `build ${place + 2} of ${builds.length} differs from the first in ${count(length, 'layer')}`;
+    return length === 0 ? [] : [`${what}: ${formatMs(ms)} against ${formatMs(first.ms)}`];
+  });
+}
+
+export function cellText({ bound, cell, differingBuilds, latencyGaps, runs }: CellReport, look: Look): string[] {
   const driven = metricOf(cell.harness?.metric ?? 'gpuComputeMs');
   const label = cellLabel(cell);
   const failed = runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label }));
@@ -61,6 +84,7 @@ export function cellText({ bound, cell, latencyGaps, runs }: CellReport, look: L
     ...wrapHanging(`${printable(label)} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(look.style.strong),
     ...(runs.length === 0 ? ['  no runs: `bench show SWEEP` lists failed builds'] : []),
     ...newestLines(cell, runs, look),
+    ...differingBuilds.flatMap((line) => wrapHanging(`  ${line}`, look.columns, 4)),
     ...(bound === null ? [] : boundLines(bound, [], look)),
     ...renderTable<ListedRun>(
       [

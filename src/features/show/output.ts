@@ -22,6 +22,7 @@ export const shownCell = part.output('bench show CELL --json', {
       value: numberOrNull.describe('Value in the metric of its cell, for a harness other than trtexec'),
     }),
   ),
+  differingBuilds: z.array(z.string()).describe('Builds of the newest sweep with other layers than the first'),
   latencyGaps: z
     .array(
       z.strictObject({
