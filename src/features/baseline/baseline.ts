@@ -64,10 +64,10 @@ async function refuseRegressed(db: StoreDatabase, sweep: Sweep, io: Io): Promise
   const { checkedSweep } = await import('../check/index.ts');
   const { standing } = await checkedSweep(db, sweep, io, { onlyNewest: true });
   const failing = [...standing.slower, ...standing.limits];
-  const ids = failing.map(({ id }) => id);
+  const ids = failing.map((finding) => finding.id);
   const marked = acknowledgementsOf(db, ids);
-  const open = failing.filter(({ id }) => !marked.has(id));
-  const names = open.map(({ id, labels }) => `${id.slice(0, 8)} (${shortList(labels.map(printable), 1)})`);
+  const open = failing.filter((finding) => !marked.has(finding.id));
+  const names = open.map((finding) => `${finding.id.slice(0, 8)} (${shortList(finding.labels.map(printable), 1)})`);
   const listed = shortList(names, MAX_NAMED);
   const why = `${count(open.length, 'finding')} not acknowledged: ${listed}; \`bench check\` and \`bench ack\`, or --force`;
   ensure(open.length === 0, `sweep ${sweep.sweepId.slice(0, 8)} cannot be a baseline: ${why}`);

@@ -129,7 +129,7 @@ test.each([1, 2, 4, 5, 8, 34, 96, ...MORE])('random store %i: every output says 
     const slower = there.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
     const named = new Set(slower.flatMap((finding) => finding.cells));
     for (const { key, verdict } of cells) if (verdict === 'slower') expect(named).toContain(key);
-    const standing = slower.flatMap(({ details }) => details.map((change) => `${change.key} ${change.metric}`));
+    const standing = slower.flatMap(({ details }) => details.map(({ key, metric }) => `${key} ${metric}`));
     for (const { key, metric, verdict } of cells)
       if (verdict === 'same') expect(standing).not.toContain(`${key} ${metric}`);
     const failed = cells.filter(({ reason }) => reason === 'failed');
