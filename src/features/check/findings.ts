@@ -64,8 +64,8 @@ export async function checkedFindings(
     const acknowledged = ack && { reason: ack.reason, until: ack.until, owner: ack.owner, createdAt: ack.createdAt };
     const state = saidState(finding, acknowledged !== null, batch);
     const all = inOrder(changes, cells, evidence.rules);
-    // Cells of an open finding may be back before the others.
-    const standing = all.filter((cell) => state !== 'open' || verdict.judgedOf(cell)?.verdict !== 'same');
+    // A cell may be back before the others.
+    const standing = all.filter((cell) => !isPresent({ state }) || verdict.judgedOf(cell)?.verdict !== 'same');
     const details = standing.length > 0 ? standing : all;
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
