@@ -34,7 +34,10 @@ export async function newestSweeps(
 ): Promise<Pick<Side, 'note' | 'sweeps'>> {
   const { asOf, branch, names } = options;
   const until = endOfDate(asOf);
-  if (asOf !== undefined && until === null) return resolveSide(db, asOf, io, { branch });
+  if (asOf !== undefined && until === null) {
+    const { note, sweeps } = await resolveSide(db, asOf, io, { branch });
+    return { note, sweeps: sweeps.slice(0, 1) };
+  }
   const all = newestOfSeries(db, until);
   const own = branch ?? (await branchHere(io.cwd, io.env));
   const ofOwn = all.filter((sweep) => sweep.branch === own);
