@@ -26,12 +26,10 @@ export interface SeriesOptions {
   readonly names?: readonly string[] | undefined;
 }
 
+type NewestSweeps = Pick<Side, 'note' | 'sweeps'>;
+
 /** The newest sweep of each series of the checked-out branch, newest first. @throws UsageError when there is none */
-export async function newestSweeps(
-  db: StoreDatabase,
-  options: SeriesOptions,
-  io: Io,
-): Promise<Pick<Side, 'note' | 'sweeps'>> {
+export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<NewestSweeps> {
   const { asOf, branch, names } = options;
   const until = endOfDate(asOf);
   if (asOf !== undefined && until === null) {
