@@ -101,15 +101,12 @@ function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metri
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
-  return all.map(({ findings, series, ...one }) => ({
-    ...one,
+  return all.map(({ findings, series, ...one }) => {
+    const own = findings.filter(isShown);
+    const hidden = own.length < findings.length ? ['the first line and the exit code are of all cells'] : [];
+    const cellsShown = series.cells.filter(({ key }) => keys.has(key));
     // The mean over all cells does not describe a selection.
-    series: {
-      ...series,
-      cells: series.cells.filter(({ key }) => keys.has(key)),
-      geometricMean: null,
-      notes: [...series.notes, 'the first line and the exit code are of all cells'],
-    },
-    findings: findings.filter(isShown),
-  }));
+    const selected = { ...series, cells: cellsShown, geometricMean: null, notes: [...series.notes, ...hidden] };
+    return { ...one, series: selected, findings: own };
+  });
 }

@@ -89,6 +89,8 @@ describe('bench check', () => {
     expect(verdicts?.filter(([, verdict]) => verdict !== 'same')).toEqual([['vit fp8 2x3x224x224 graph', 'slower']]);
     const { stdout } = await nights.run('check');
     expect(stdout.split('\n')[0]).toBe('1 cell slower: 1 new');
+    const filtered = await nights.run('check', '--filter', 'batch=1');
+    expect([filtered.code, filtered.stdout]).toEqual([1, expect.stringContaining('the exit code are of all cells')]);
     const confirm = `bench run --resume ${sweepOfNight(40).slice(0, 8)} --confirm`;
     // Only by what measured it: not for an import, nor for what was handed to Slurm.
     expect(stdout).not.toContain('--confirm');
@@ -168,6 +170,10 @@ describe('bench check', () => {
     expect(stdout).toContain(`likeliest cause: environment: driver 580.1 → 590.2`);
     const text = `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`;
     expect(stdout).toContain(text);
+    const { stderr } = await nights.run('ack', '--all', '--reason', 'known', '--until', 'HEAD~6');
+    expect(stderr).toMatch(
+      /^bench: --until HEAD~6 \(\w{8}\): sweep \w{8} has measured it; name a later commit, or a date/,
+    );
   });
 
   test('a level that comes back is recovered', async () => {

@@ -25,6 +25,7 @@ beforeAll(async () => {
 test.each([
   // Without the option it is that of the matrix, cell by cell.
   { args: [], code: 1, verdicts: ['slower', 'same'], headline: '1 slower, 0 faster, 1 same' },
+  { args: ['--fail-on', 'new'], code: 1, verdicts: ['slower', 'same'], headline: '1 slower, 0 faster, 1 same' },
   { args: ['--filter', 'batch=1'], code: 0, verdicts: ['same'], headline: '0 slower, 0 faster, 1 same' },
   { args: ['--min-change', '17'], code: 1, verdicts: ['slower', 'same'], headline: '1 slower, 0 faster, 1 same' },
   { args: ['--min-change', '50%'], code: 0, verdicts: ['same', 'same'], headline: '0 slower, 0 faster, 2 same' },
