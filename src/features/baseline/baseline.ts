@@ -38,7 +38,7 @@ export async function setNamed(
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
     refuseUnfit(cellRunsOf(store.db, [sweep.sweepId]), short, io);
-    if (options.force !== true) await refuseRegressed(store.db, sweep, io);
+    await refuseRegressed(store.db, sweep, options.force === true, io);
     const { reason = null } = options;
     const baseline = { name, sweepId: sweep.sweepId, reason, createdAt: io.now().toISOString() };
     setBaseline(store.db, baseline);
@@ -57,10 +57,8 @@ function refuseUnfit(runs: readonly CellRun[], sweep: string, io: Io): void {
   if (unfit > 0) io.err(`note: ${count(unfit, 'cell is', 'cells are')} not part of the baseline: ${why}\n`);
 }
 
-const MAX_NAMED = 5;
-
-/** Rejects a sweep that the gate fails: a baseline with a regression hides it from then on. */
-async function refuseRegressed(db: StoreDatabase, sweep: Sweep, io: Io): Promise<void> {
+/** Rejects a sweep that the gate fails, or notes that if forced: a baseline hides its regressions from then on. */
+async function refuseRegressed(db: StoreDatabase, sweep: Sweep, isForced: boolean, io: Io): Promise<void> {
   const { checkedSweep } = await import('../check/index.ts');
   const { standing } = await checkedSweep(db, sweep, io, { onlyNewest: true });
   const failing = [...standing.slower, ...standing.limits];
@@ -68,9 +66,10 @@ async function refuseRegressed(db: StoreDatabase, sweep: Sweep, io: Io): Promise
   const marked = acknowledgementsOf(db, ids);
   const open = failing.filter((finding) => !marked.has(finding.id));
   const names = open.map((finding) => `${finding.id.slice(0, 8)} (${shortList(finding.labels.map(printable), 1)})`);
-  const listed = shortList(names, MAX_NAMED);
-  const why = `${count(open.length, 'finding')} not acknowledged: ${listed}; \`bench check\` and \`bench ack\`, or --force`;
-  ensure(open.length === 0, `sweep ${sweep.sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
+  const why = `${count(open.length, 'finding')} not acknowledged: ${shortList(names, 5)}`;
+  const refusal = `sweep ${sweep.sweepId.slice(0, 8)} cannot be a baseline: ${why}`;
+  ensure(open.length === 0 || isForced, `${refusal}; \`bench check\` and \`bench ack\`, or --force`);
+  if (open.length > 0) io.err(`note: ${why}\n`);
 }
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
