@@ -84,16 +84,7 @@ function takeBack(db: StoreDatabase, findings: readonly Finding[]) {
 
 async function mark(db: StoreDatabase, findings: readonly Finding[], options: AckOptions, io: Io) {
   const { owner = null, reason = '' } = options;
-  const until = await untilOf(options.until, io);
-  for (const sweep of sweepsById(db, [...new Set(findings.map(({ reportedSweepId }) => reportedSweepId))])) {
-    const [newest] = seriesOf(db, sweep, 1);
-    const isOver = newest?.commit && until !== null && (await contains(io.cwd, newest.commit, until));
-    const why = `sweep ${newest?.sweepId.slice(0, 8) ?? ''} has measured it`;
-    ensure(
-      !isOver,
-      `--until ${printable(options.until ?? '')} (${until?.slice(0, 8) ?? ''}): ${why}; name a later commit, or a date`,
-    );
-  }
+  const until = await untilOf(db, findings, options.until, io);
   const createdAt = io.now().toISOString();
   const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
   acknowledge(db, rows);
@@ -114,8 +105,8 @@ function areOrIs({ length }: readonly Finding[]): string {
   return length === 1 ? 'is' : 'are';
 }
 
-/** A date stays a date, and a revision becomes its commit. */
-async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
+/** A date stays a date, and a revision becomes its commit, which no sweep of the findings' series may contain yet. */
+async function untilOf(db: StoreDatabase, findings: readonly Finding[], until: string | undefined, io: Io) {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until) && readInstant(until) !== null) {
     const today = io.now().toISOString().slice(0, 10);
@@ -124,6 +115,12 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
   }
   const commit = await resolveRevision(io.cwd, until);
   ensure(commit !== null, `--until ${printable(until)}: neither a date (2026-12-31) nor a commit here`);
+  const reported = sweepsById(db, [...new Set(findings.map(({ reportedSweepId }) => reportedSweepId))]);
+  for (const { commit: measured, sweepId } of reported.flatMap((sweep) => seriesOf(db, sweep, 1))) {
+    const isOver = measured !== null && (await contains(io.cwd, measured, commit));
+    const why = `sweep ${sweepId.slice(0, 8)} has measured it; name a later commit, or a date`;
+    ensure(!isOver, `--until ${printable(until)} (${commit.slice(0, 8)}): ${why}`);
+  }
   return commit;
 }
 

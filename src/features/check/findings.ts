@@ -16,6 +16,7 @@ import type { CheckedFinding } from './output.ts';
 type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
 type Edge = CheckedFinding['lastGood'];
+type Judged = Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence' | 'verdict'>;
 
 export function isPresent({ state }: Pick<CheckedFinding, 'state'>): boolean {
   return state === 'new' || state === 'open';
@@ -32,12 +33,7 @@ export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: 
 /** Findings of a series in the order of printing: slower before faster, many cells before few, then by evidence. */
 export async function checkedFindings(
   db: StoreDatabase,
-  {
-    acknowledgements,
-    batch,
-    evidence,
-    verdict,
-  }: Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence' | 'verdict'>,
+  { acknowledgements, batch, evidence, verdict }: Judged,
   findings: readonly Finding[],
   cwd: string,
 ): Promise<CheckedFinding[]> {

@@ -168,12 +168,13 @@ function firstOf(texts: readonly string[], most: number, others: string, style: 
   ];
 }
 
+/** The compared sweep if there is one: a reference may be a merge base, or name other sweeps than those of `--run`. */
+function argumentOf(ref: string, { sweepIds: [only, ...others] }: Comparison['base']): string {
+  return only === undefined || others.length > 0 ? printable(ref) : only.slice(0, 8);
+}
+
 function adviceLines({ cells, base, baseRef, head, headRef }: Comparison, { columns }: Look): string[] {
   if (cells.length === 0) return [`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`];
-  // A reference may be a merge base, or name other sweeps than those of `--run`.
-  const sides = [base, head].map(({ sweepIds: [only, ...others] }, side) =>
-    only === undefined || others.length > 0 ? printable(side === 0 ? baseRef : headRef) : only.slice(0, 8),
-  );
   const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
   const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
   const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
@@ -181,7 +182,10 @@ function adviceLines({ cells, base, baseRef, head, headRef }: Comparison, { colu
   const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${them}`;
   const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
   const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);
-  const next = [`See it over time: bench trend ${cell}`, `See why: bench why ${cell} ${sides.join(' ')}`];
+  const next = [
+    `See it over time: bench trend ${cell}`,
+    `See why: bench why ${cell} ${argumentOf(baseRef, base)} ${argumentOf(headRef, head)}`,
+  ];
   return [
     ...(unclear.length === 0 ? [] : wrapWords(text, columns)),
     ...(cell === undefined ? [] : next.map((line) => truncate(line, columns))),

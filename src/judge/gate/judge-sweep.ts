@@ -153,7 +153,7 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
   const earlier = open.filter(({ reportedSweepId }) => reportedSweepId !== judged);
   const explaining = earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null);
-  const fresh = cellsOf(open.filter((finding) => !earlier.includes(finding)));
+  const fresh = cellsOf(open.filter(({ reportedSweepId }) => reportedSweepId === judged));
   const [known, explained] = [cellsOf(earlier), cellsOf(explaining)];
   const suspects = cells.filter(({ cell: { key } }) => fresh.has(key) || !explained.has(key));
   const ofCell = new Map(
