@@ -126,10 +126,11 @@ const SHARED_MEMORY_ADVICE =
 
 const LEAST_GRAPH_GAIN = 1;
 
-export function withGraphGain(bound: CellBound, gainPercent: number): CellBound {
-  if (gainPercent >= LEAST_GRAPH_GAIN) return bound;
-  if (!GRAPH_ADVICE.includes(bound.advice)) return bound;
-  const advice = bound.by === 'compute' ? BOUND_ADVICE.compute : 'use a larger batch: a CUDA graph gains nothing here';
+/** @param gainPercent of the same cell with a CUDA graph; null if the graph cannot be captured */
+export function withGraphGain(bound: CellBound, gainPercent: number | null): CellBound {
+  if ((gainPercent ?? 0) >= LEAST_GRAPH_GAIN || !GRAPH_ADVICE.includes(bound.advice)) return bound;
+  const graph = `a CUDA graph ${gainPercent === null ? 'cannot be captured' : 'gains nothing'} here`;
+  const advice = bound.by === 'compute' ? `${BOUND_ADVICE.compute}; ${graph}` : `use a larger batch: ${graph}`;
   return { ...bound, advice };
 }
 

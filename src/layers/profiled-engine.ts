@@ -9,7 +9,7 @@ import type { ParsedRun } from '../trtexec/log/derived.ts';
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
 
-export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
+export interface EngineConditions extends Pick<Environment, 'computeCapability' | 'gpuName' | 'maxSmClockMhz' | 'mig'> {
   /** SM clock measured during the run, in MHz. */
   readonly smClockMhz: number | null;
 }

@@ -49,7 +49,7 @@ export const layersSummarySchema = z.strictObject({
   opaqueShare: shareOfTime,
   /** Shares of the time by the input type of the layers. */
   precisionShares: z.array(z.strictObject({ precision: z.string(), share: shareOfTime })),
-  /** Share of the time in kernels for an older GPU architecture than the newest one in use. */
+  /** Share of the time in kernels for an older GPU architecture than the newest: of a kernel, or of the GPU. */
   olderKernelShare: shareOfTime,
   newestArchitecture: numberOrNull,
   /** Minimum and maximum host time of the launches without a CUDA graph, in ms: 5 to 15 µs each. */
@@ -61,12 +61,20 @@ export type LayersSummary = Immutable<z.infer<typeof layersSummarySchema>>;
 /** Host time of a launch according to TensorRT's guide: 5 to 15 µs. */
 const LAUNCH_MS = [0.005, 0.015] as const;
 
-/** @param totalMs time of all layers, if not all of them are listed */
-export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
+/**
+ * @param totalMs time of all layers, if not all of them are listed
+ * @param computeCapability of the GPU, such as `9.0`
+ */
+export function summarizeLayers(
+  layers: readonly LayerFacts[],
+  totalMs = sumMs(layers),
+  computeCapability: string | null = null,
+): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
   const msOf = (kind: LayerKind): number => sumMs(layers.filter((layer) => layer.kind === kind));
-  const newest = Math.max(...layers.map((layer) => architecture(layer) ?? 0));
+  const ofGpu = Number(computeCapability?.replace('.', '') ?? 0) || 0;
+  const newest = Math.max(ofGpu, ...layers.map((layer) => architecture(layer) ?? 0));
   const launches = layers.filter(({ averageMs }) => averageMs > 0).length;
   return {
     layers: layers.length,

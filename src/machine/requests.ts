@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import type { Immutable } from '../records/scalars.ts';
+import { readDurationS } from '../text/units.ts';
 
 /** The clock that the board sustains at its power limit, its highest clock, or a frequency in MHz. */
 export const clockRequestSchema = z.union([z.enum(['base', 'max']), z.number()]);
@@ -51,11 +52,14 @@ export function lockOf(policy: string | null): string | null {
   return policy?.startsWith('locked') === true ? policy : null;
 }
 
+/** Default limit of a wait for a temperature. */
+const MOST_S = 300;
+
 /** Wait before each timed run, so that the previous one does not heat it up. */
 export const coolDownSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pause'), seconds: z.number() }),
-  /** Wait until the GPU is this cool, in degrees Celsius. */
-  z.object({ kind: z.literal('temperature'), maxC: z.number() }),
+  /** Wait until the GPU is this cool, in degrees Celsius: in a warm room it may never be, so not for ever. */
+  z.object({ kind: z.literal('temperature'), maxC: z.number(), longestS: z.number().default(MOST_S) }),
 ]);
 
 export type CoolDown = Immutable<z.infer<typeof coolDownSchema>>;
@@ -64,24 +68,19 @@ const LOWEST_C = 20;
 const HIGHEST_C = 100;
 const LONGEST_S = 3600;
 
-/** `10s`, `1m` or `45C`; null for anything else. */
+/** `10s`, `1m`, `45C` or `45C/2m`; null for anything else. */
 export function readCoolDown(text: string): CoolDown | null {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(s|m|\u00b0?C)$/i.exec(text.trim()) ?? [];
-  if (number === undefined || unit === undefined) return null;
-  const value = Number(number);
-  if (/c$/i.test(unit)) {
-    return value >= LOWEST_C && value <= HIGHEST_C ? { kind: 'temperature', maxC: value } : null;
-  }
-  const seconds = /m/i.test(unit) ? value * 60 : value;
-  return seconds > 0 && seconds <= LONGEST_S ? { kind: 'pause', seconds } : null;
+  const [, celsius, time] = /^(?:(\d+(?:\.\d+)?)\s*\u00b0?C)?(?:(?:^|\/)(.+))?$/i.exec(text.trim()) ?? [];
+  const seconds = time === undefined ? MOST_S : readDurationS(time.toLowerCase());
+  if (seconds === null || seconds > LONGEST_S) return null;
+  if (celsius === undefined) return time === undefined ? null : { kind: 'pause', seconds };
+  const maxC = Number(celsius);
+  return maxC >= LOWEST_C && maxC <= HIGHEST_C ? { kind: 'temperature', maxC, longestS: seconds } : null;
 }
 
 const LOOK_EVERY_MS = 1000;
-/** In a warm room a GPU may never reach the requested temperature. */
-const LONGEST_MS = 300_000;
-
 /**
- * Waits before a timed run, at most five minutes.
+ * Waits before a timed run.
  * @param gpu `temperatureC` is in degrees Celsius; null if unknown
  * @param sleepMs replaces the clock in tests
  */
@@ -102,8 +101,8 @@ export async function coolDown(
       return;
     }
     if (celsius <= request.maxC) return;
-    if (waitedMs >= LONGEST_MS) {
-      onNote(`the GPU is still at ${celsius} °C after ${LONGEST_MS / 60_000} min: measured anyway`);
+    if (waitedMs >= request.longestS * 1000) {
+      onNote(`the GPU is still at ${celsius} °C after ${request.longestS} s: measured anyway`);
       return;
     }
     await sleepMs(LOOK_EVERY_MS);

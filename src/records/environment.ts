@@ -35,6 +35,8 @@ export const environmentSchema = z.object({
   /** `node 0 (CPUs 0-15)`; `CPUs 0-15` if bench itself is bound; or `nothing`. */
   binding: textOrNull,
   container: textOrNull,
+  /** Name and version of a harness that states one: `trtllm-bench 1.2.0rc7`. */
+  harness: textOrNull,
 });
 
 export type Environment = Immutable<z.infer<typeof environmentSchema>>;

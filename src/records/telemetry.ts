@@ -37,6 +37,7 @@ export const telemetrySchema = z.object({
   powerW: numberOrNull,
   powerMaxW: numberOrNull,
   powerLimitW: numberOrNull,
+  temperatureStartC: numberOrNull,
   temperatureMaxC: numberOrNull,
   gpuUtilisationPercent: numberOrNull,
   memoryUsedMaxMib: numberOrNull.describe('Memory use of the whole GPU'),

@@ -71,7 +71,13 @@ async function modelOfRun(db: StoreDatabase, runId: RunId): Promise<EngineModel 
 /** Facts about a profiled engine in addition to its layers. */
 type EngineCircumstances = Awaited<ReturnType<typeof storedCircumstances>>;
 
-const UNKNOWN: EngineConditions = { gpuName: null, maxSmClockMhz: null, mig: null, smClockMhz: null };
+const UNKNOWN: EngineConditions = {
+  computeCapability: null,
+  gpuName: null,
+  maxSmClockMhz: null,
+  mig: null,
+  smClockMhz: null,
+};
 
 export function statedCircumstances({ stated }: ProfiledEngine, model: EngineModel | null): EngineCircumstances {
   return { shapes: {}, conditions: UNKNOWN, gpuComputeMs: null, ...stated, model: model ?? UNNAMED_MODEL };
@@ -90,8 +96,8 @@ export async function storedCircumstances(
   const timed = own === null || sweepId === null ? [] : cellRunsOf(db, [sweepId], [own.key]).filter(isMeasured);
   const clock = telemetry?.smClockMhz ?? median(timed.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   const found = named ?? (await modelOfRun(db, runId));
-  const { gpuName, maxSmClockMhz, mig } = environment;
-  const conditions: EngineConditions = { gpuName, maxSmClockMhz, mig, smClockMhz: clock };
+  const { computeCapability, gpuName, maxSmClockMhz, mig } = environment;
+  const conditions: EngineConditions = { computeCapability, gpuName, maxSmClockMhz, mig, smClockMhz: clock };
   return {
     model: typeof found === 'string' ? `${found}; --onnx FILE names it` : found,
     shapes: own?.shapes ?? {},

@@ -190,6 +190,7 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
     stated: {
       shapes: cell.shapes,
       conditions: {
+        computeCapability: log.device.computeCapability ?? environment.computeCapability ?? null,
         gpuName: log.device.name ?? environment.gpuName ?? null,
         maxSmClockMhz: environment.maxSmClockMhz ?? null,
         mig: environment.mig ?? null,

@@ -108,6 +108,17 @@ test('the longest layers first, and how much of all they are together', async ()
 
 test('kernels for older GPUs are counted', async () => {
   expect(await layersOf()).toContain('7.0 % of the time is in kernels for GPUs older than sm90');
+  const folder = temporaryFolder();
+  const Layers = [{ Name: 'a', LayerType: 'CaskGemm', TacticName: 'sm80_xmma_gemm_f16', Inputs: [], Outputs: [] }];
+  writeFileSync(join(folder, 'layers.json'), JSON.stringify({ Layers, Bindings: [] }));
+  const profile = [{ count: 10 }, { name: 'a', timeMs: 10, averageMs: 1, medianMs: 1, percentage: 100 }];
+  writeFileSync(join(folder, 'profile.json'), JSON.stringify(profile));
+  const device = ['=== Device Information ===', 'Selected Device: NVIDIA H200', 'Compute Capability: 9.0'];
+  const lines = device.map((line) => `[11/28/2026-12:00:00] [I] ${line}\n`);
+  writeFileSync(join(folder, 'stdout.log'), lines.join(''));
+  expect((await bench(['layers', folder])).stdout).toContain(
+    '100 % of the time is in kernels for GPUs older than sm90',
+  );
 });
 
 test('a layer for a whole region shows nothing of what is in it: how much of the time that is', () => {

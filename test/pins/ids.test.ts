@@ -39,7 +39,7 @@ const engineKey = (build: PlannedBuild, tensorrt: string, environment: Partial<E
 
 /** As the store computes it of all that is known of a machine. */
 const environmentId = (environment: Partial<Environment>): string =>
-  hashOf({ ...UNKNOWN_ENVIRONMENT, binding: undefined, ...environment });
+  hashOf({ ...UNKNOWN_ENVIRONMENT, binding: undefined, harness: undefined, ...environment });
 
 /** What `--resume` compares, to see whether a matrix still means the same. */
 const identityOf = (matrix: string): string => matrixIdentity(matrixOf(matrix));

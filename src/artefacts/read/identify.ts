@@ -74,7 +74,7 @@ function fileNameOf({ artefacts, harness, path, sources }: ReadRun): string | un
   return isLog ? name.replace(/\.(?:log|txt|out|err)$/, '') : undefined;
 }
 
-function environmentOf({ manifest, log }: ReadRun): Environment {
+function environmentOf({ harness, manifest, log }: ReadRun): Environment {
   const stated = manifest.environment;
   const { name, uuid, computeCapability, globalMemoryMib } = log.device;
   const tensorrt = log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion);
@@ -86,6 +86,7 @@ function environmentOf({ manifest, log }: ReadRun): Environment {
     ...known(stated),
     ...known({ gpuName: name, gpuUuid: uuid }),
     ...(isOther ? { gpuMemoryMib: globalMemoryMib, computeCapability } : {}),
+    harness: harness?.method.harnessVersion ? `${harness.method.harness} ${harness.method.harnessVersion}` : null,
   };
 }
 

@@ -3,7 +3,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { type ChangeRow, changeRows, diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
-import { overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
+import { type EngineConditions, overheadOf, type ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { groupLayers, precisionIslands, summarizeLayers, unalignedLayers } from '../../layers/summarize-layers.ts';
 import { engineEfficiency } from '../../layers/work/efficiency.ts';
 import { isPath } from '../../selection/by-name.ts';
@@ -67,7 +67,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const efficiency = efficiencyOf(all, known, found.gpuComputeMs ?? profiledMs);
   const ofLayer = new Map(all.map((layer, place) => [layer, efficiency.layers?.[place] ?? null]));
   const rated = chosen.map((layer) => ({ ...layer, efficiency: ofLayer.get(layer) ?? null }));
-  const output = layersOutput(found, all, rated, efficiency.engine, options);
+  const output = layersOutput(found, all, rated, efficiency.engine, known.conditions, options);
   const top = options.all === true ? Infinity : options.top;
   const details = { islands: precisionIslands(all), unaligned: unalignedLayers(all), top };
   return printResult(io, options, output, (_, look) => layersText(output, details, look));
@@ -117,7 +117,7 @@ export function layerTable(engine: ProfiledEngine): LayersOutput {
   const { conditions } = statedCircumstances(engine, null);
   const { engine: efficiency } = engineEfficiency(all, UNNAMED_MODEL, conditions, null);
   const rated = all.map((layer) => ({ ...layer, efficiency: null }));
-  return layersOutput(engine, all, rated, efficiency, { depth: 1 });
+  return layersOutput(engine, all, rated, efficiency, conditions, { depth: 1 });
 }
 
 /** @param layers the chosen layers, in the requested order */
@@ -126,9 +126,10 @@ function layersOutput(
   all: readonly LayerFacts[],
   layers: LayersOutput['layers'],
   efficiency: LayersOutput['efficiency'],
+  { computeCapability }: EngineConditions,
   { agg, depth, groupBy }: Pick<LayersOptions, 'agg' | 'depth' | 'groupBy'>,
 ): LayersOutput {
-  const summary = summarizeLayers(all, engine.total?.averageMs);
+  const summary = summarizeLayers(all, engine.total?.averageMs, computeCapability);
   const isTimed = engine.iterations !== null;
   const totalMs = sumMs(layers);
   const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;

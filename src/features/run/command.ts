@@ -56,7 +56,7 @@ const define = (command: PlainCommand) =>
         )
         .option(
           '--cool-down <time|temperature>',
-          'before each timed run wait for this time (10s) or temperature (45C)',
+          'before each timed run wait for this time (10s) or temperature (45C, 45C/2m: at most 2 minutes)',
           shared.coolDownRequest,
         )
         .option('--no-telemetry', 'do not run nvidia-smi during the runs: no clocks, power, temperatures')

@@ -5,12 +5,13 @@ import { valuesOf } from '../../judge/value-rule.ts';
 import type { CellBound } from '../../records/bound.ts';
 import { cellDifference } from '../../records/cell-label.ts';
 import { type KeyedCell, batchOf, keyedCell } from '../../records/cell.ts';
+import { outcomeReason } from '../../records/outcome.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
 
@@ -19,11 +20,12 @@ const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
 const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
 
 /**
- * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain. Drops a
- * CUDA graph that gains nothing.
+ * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain; cells
+ * that the sweep left out by their newest runs. Drops a CUDA graph that gains nothing or cannot be captured.
  */
-export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly CellRun[]) {
+export function remediesIn(db: StoreDatabase, sweepId: SweepId, ofSweep: readonly CellRun[]) {
   const { leftOut, planned } = matrixCellsOf(db, sweepId);
+  const runs = [...ofSweep, ...[...newestRunsOf(db, [...(leftOut ?? [])]).values()].flat()];
   const matrix = new Set([...planned, ...(leftOut ?? [])]);
   const known = [...findCells(db, [...matrix]).values()];
   const rates = ratesOf(known, runs);
@@ -35,14 +37,17 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, runs: readonly C
       const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
       if (best === undefined) return [];
       const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
+      const isLeftOut = leftOut?.has(best.key) === true;
       // A cell without a result here needs something else than another run.
-      if (gain <= -100 && leftOut?.has(best.key) !== true) return [];
-      const gained = `${formatPercent(gain)} items/s in this sweep: cell ${name}`;
+      if (gain <= -100 && !isLeftOut) return [];
+      const gained = `${formatPercent(gain)} items/s in ${isLeftOut ? 'its newest runs' : 'this sweep'}: cell ${name}`;
       const run = `not measured in this sweep: \`bench run MATRIX --filter ${name}\``;
       return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
     };
     const graph = keyedCell({ ...cell, cudaGraph: true });
-    const proven = withGraphGain(bound, rates.get(graph.key) ? gainOf(graph) : Infinity);
+    const ofGraph = runs.filter(({ cellKey }) => cellKey === graph.key);
+    const isCaptured = ofGraph.every(({ outcome }) => outcomeReason(outcome) !== 'graphNotCaptured');
+    const proven = withGraphGain(bound, !isCaptured ? null : rates.get(graph.key) ? gainOf(graph) : Infinity);
     const twinKey = axisTwinKey('batch', cell);
     const larger = () => [
       ...known.filter((one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === twinKey),

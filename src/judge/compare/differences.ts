@@ -30,6 +30,7 @@ export const ENVIRONMENT_FIELDS = [
   ['binding', 'bound to', ''],
   ['os', 'OS', ''],
   ['container', 'container', ''],
+  ['harness', 'harness', ''],
 ] as const satisfies readonly (readonly [keyof Environment, string, string])[];
 
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];

@@ -15,7 +15,7 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
     const path: SourcePath = ['models', name];
     if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name cannot start or end with a space`);
     const fileAt = (stated: string, ...keys: readonly string[]) => list.fileAt([...path, ...keys], stated);
-    refuseWithHarness(model, path, list);
+    refuseTogether(model, path, list);
     const onnx = model.onnx === undefined ? null : fileAt(model.onnx, 'onnx');
     const precisions = new Map<string, Placed<PrecisionSource>>();
     for (const [stated, above] of [[file.precisions, []] as const, [model.precisions, path] as const]) {
@@ -58,7 +58,10 @@ export function readModels(file: MatrixFile, readInputs: ReadInputs, list: Mista
 
 export type MatrixModel = ReturnType<typeof readModels>[number];
 
-function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
+function refuseTogether(model: ModelFile, path: SourcePath, list: MistakeList): void {
+  if (model.engine !== undefined && model.build !== undefined) {
+    list.addAtKey([...path, 'build'], 'build has no effect on a built engine: leave it, or engine, out');
+  }
   if (model.harness === undefined) return;
   for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
     if (model[name] === undefined) continue;

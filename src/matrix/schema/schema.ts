@@ -397,7 +397,7 @@ export const matrixSchema = allOptional({
   coolDown: readBy(
     readCoolDown,
     'write a time such as 10s, or a temperature such as 45C',
-    'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C). Default: do not wait',
+    'Before each timed run, wait for this time (10s) or this temperature of the GPU (45C, for at most 5 minutes; 45C/2m: 2 minutes). Default: do not wait',
   ),
   numa: z
     .union([

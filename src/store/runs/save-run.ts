@@ -74,8 +74,9 @@ export class RunWriter {
   private insertRun(record: RunRecord): void {
     const { argv, build, buildId, cell, env, environment, exports, log, outcome, process } = record;
     if (cell !== null) this.saveCell(cell);
-    // Environments of older versions, without a binding, keep their ids.
-    const environmentId = hashOf({ ...environment, binding: environment.binding ?? undefined });
+    // Environments of older versions, without a binding and a harness, keep their ids.
+    const [binding, harness] = [environment.binding ?? undefined, environment.harness ?? undefined];
+    const environmentId = hashOf({ ...environment, binding, harness });
     this.insert(tables.environments, { environmentId, ...environment });
     const banner = { ...log.banner, ...(argv === null ? commandLineSection(log.commandLine) : {}) };
     const invocationId = hashOf({

@@ -159,6 +159,7 @@ export function summariseTelemetry(samples: readonly TelemetrySample[], moment: 
     powerW: median(values('powerW')),
     powerMaxW: highest(values('powerW')),
     powerLimitW: median(values('powerLimitW')),
+    temperatureStartC: values('temperatureC')[0] ?? null,
     temperatureMaxC: highest(values('temperatureC')),
     gpuUtilisationPercent: median(values('gpuUtilisationPercent')),
     memoryUsedMaxMib: highest(values('memoryUsedMib')),

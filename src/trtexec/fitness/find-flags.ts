@@ -36,11 +36,12 @@ function thermalSlowdown(facts: FitnessFacts): RunFlag | null {
   const { telemetry } = facts;
   if (telemetry === null) return null;
   const share = longest(telemetry, ['swThermalSlowdown', 'hwThermalSlowdown']);
-  const heat = telemetry.temperatureMaxC;
-  const hot = heat === null ? '' : `, ${whole(heat)} °C`;
+  const { temperatureMaxC: heat, temperatureStartC: startC } = telemetry;
+  const climb = heat === null || startC === null || startC >= heat ? '' : `${whole(startC)} → `;
+  const hot = heat === null ? '' : `, ${climb}${whole(heat)} °C`;
   if (share > 0) return slowdown('thermalSlowdown', share, `thermal slowdown`, telemetry, hot);
   if (knowsReasons(telemetry) || heat === null || heat < HOT_C || !isSlowed(facts, telemetry)) return null;
-  const evidence = `${clockText(telemetry)} at ${whole(heat)} °C`;
+  const evidence = `${clockText(telemetry)} at ${climb}${whole(heat)} °C`;
   return { id: 'thermalSlowdown', effect: 'excluded', value: null, evidence };
 }
 

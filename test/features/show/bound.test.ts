@@ -48,6 +48,29 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   expect(await shown('vit no-graph')).toContain(`${graph} → ${run}`);
 });
 
+test('a CUDA graph that cannot be captured is not advised', async () => {
+  const cells = [true, false].map((cudaGraph) => imageCell({ model: 'vit', precision: 'fp16', batch: 1, cudaGraph }));
+  const db = simulatedStore({ cells, nights: 1, repeats: 2, value: () => 1, figures: () => ({ boundBy: 'host' }) });
+  change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
+  change(db, `UPDATE runs SET outcome = 'unfit', reason = 'graphNotCaptured' WHERE cell_key = '${cells[0]?.key}'`);
+  const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
+  expect(stdout).toContain('no-graph: use a larger batch: a CUDA graph cannot be captured here');
+});
+
+test('the gain of a cell that the sweep left out is that of its newest runs', async () => {
+  const cells = [true, false].map((cudaGraph) => imageCell({ model: 'vit', precision: 'fp16', batch: 1, cudaGraph }));
+  const graph = cells[0]?.key;
+  const figures = () => ({ boundBy: 'host' as const });
+  const db = simulatedStore({ cells, nights: 2, repeats: 2, value: (cell) => 1 + cell / 4, figures });
+  const older = firstId(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at');
+  change(db, 'UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
+  change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ leftOut: [graph] })}' WHERE sweep_id = '${older}'`);
+  for (const table of ['runs', 'sweep_cells'])
+    change(db, `DELETE FROM ${table} WHERE (sweep_id = '${older}') = (cell_key = '${graph}')`);
+  const { stdout } = await bench(['show', 'vit no-graph', '--db', db], { env: { COLUMNS: '200' } });
+  expect(stdout).toContain(`no-graph → graph: +25.0 % items/s in its newest runs: cell ${graph?.slice(0, 8)}`);
+});
+
 test('of sweeps that share a name an id is asked for', async () => {
   const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
   change(db, "UPDATE sweeps SET name = 'guide'");

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
 import { trtllmBenchDriver } from '../../../src/harnesses/trtllm-bench.ts';
 import { isMetric } from '../../../src/records/metric.ts';
-import { ROOT } from '../../support/bench.ts';
+import { bench, ROOT, temporaryStore } from '../../support/bench.ts';
 import { placeWith, plannedCell, readingOf, refusedBy } from '../../support/driver-place.ts';
 
 const HASH = '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef';
@@ -128,6 +128,20 @@ describe('the report', () => {
   ])('what is missing is one line (case %#)', (text, problem) => {
     expect(readOf(text, { streaming: true })).toEqual({ kind: 'faulty', problem });
   });
+});
+
+test('reports of two versions are compared, but not without a word', async () => {
+  const { db, folder } = temporaryStore();
+  for (const version of ['1.1.0', '1.2.0rc7']) {
+    const file = join(folder, `${version}.json`);
+    writeFileSync(file, REPORT.replace('1.2.0rc3', version));
+    await bench(['import', file, '--sweep', version, '--db', db]);
+  }
+  for (const command of ['compare', 'why']) {
+    const words = command === 'why' ? ['why', 'llama', '1.1.0', '1.2.0rc7'] : ['compare', '1.1.0', '1.2.0rc7'];
+    const { stdout } = await bench([...words, '--db', db], { env: { COLUMNS: '200' } });
+    expect(stdout).toContain('harness trtllm-bench 1.1.0 → trtllm-bench 1.2.0rc7');
+  }
 });
 
 describe('a report that lies alone', () => {

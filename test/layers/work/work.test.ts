@@ -89,7 +89,13 @@ function shaped(model: keyof typeof NETWORKS, input = [8, 3, 224, 224]): ShapedM
   return { name: `${model}.onnx`, work: measuredWork(NETWORKS[model], { input }) };
 }
 
-const H200: EngineConditions = { gpuName: 'NVIDIA H200', maxSmClockMhz: 1980, mig: 'off', smClockMhz: null };
+const H200: EngineConditions = {
+  computeCapability: '9.0',
+  gpuName: 'NVIDIA H200',
+  maxSmClockMhz: 1980,
+  mig: 'off',
+  smClockMhz: null,
+};
 
 function recorded(model: keyof typeof NETWORKS, folder: string, ms: number) {
   const layers = recordedLayers(folder);

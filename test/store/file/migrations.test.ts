@@ -67,12 +67,13 @@ function asBefore(path: string, sql: string): void {
     client.exec(`ALTER TABLE time_statistics ADD ${column} real`);
   }
   client.exec(`ALTER TABLE run_telemetry DROP COLUMN process_memory_max_mib;
-    ALTER TABLE run_telemetry DROP COLUMN host_memory_max_mib; ALTER TABLE environments DROP COLUMN binding;
+    ALTER TABLE run_telemetry DROP COLUMN host_memory_max_mib; ALTER TABLE run_telemetry DROP COLUMN temperature_start_c;
+    ALTER TABLE environments DROP COLUMN binding; ALTER TABLE environments DROP COLUMN harness;
     ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
     ALTER TABLE findings ADD COLUMN probability real;
     UPDATE judged_sweeps SET judged_by = 'history';
     DELETE FROM __drizzle_migrations WHERE created_at IN
-      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 5);
+      (SELECT created_at FROM __drizzle_migrations ORDER BY created_at DESC LIMIT 6);
     ${sql}`);
   client.close();
 }

@@ -311,6 +311,7 @@ test('20 s of an H200 at its power cap: idle seconds before and after do not cou
     powerW: 689.53,
     powerMaxW: 692.74,
     powerLimitW: null,
+    temperatureStartC: 46,
     temperatureMaxC: 52,
     gpuUtilisationPercent: 100,
     memoryUsedMaxMib: null,

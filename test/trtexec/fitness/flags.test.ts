@@ -139,8 +139,9 @@ const said = (text: string) => [{ stream: 'stdout', line: 0, text }];
 
 describe('heat', () => {
   test('a clock step from 1590 to 1200 MHz at 85 °C, without reasons as in dmon: throttled', () => {
-    const evidence = 'SM clock 1590 MHz (lowest 1200) at 85 °C';
-    const { flags, outcome } = judged({ smClockMhz: 1590, smClockMinMhz: 1200, temperatureMaxC: 85 });
+    const evidence = 'SM clock 1590 MHz (lowest 1200) at 70 → 85 °C';
+    const heat = { temperatureStartC: 70, temperatureMaxC: 85 };
+    const { flags, outcome } = judged({ smClockMhz: 1590, smClockMinMhz: 1200, ...heat });
     expect(flags).toEqual([{ id: 'thermalSlowdown', effect: 'excluded', value: null, evidence }]);
     expect(outcome).toEqual({ kind: 'unfit', reason: 'throttled', evidence: said(evidence) });
   });
