@@ -183,12 +183,8 @@ function cellOutput({ cell, metric, comparison, values }: JudgedCell, cause: Fir
   const { cellKey: _, ...numbers } = comparison;
   const about = { ...aboutCell(cell, metric), betterIs: metricOf(metric).betterIs, ...numbers, cause };
   if (values === null) return about;
-  // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better; within
-  // noise it is that of the medians, because the means may have the opposite sign.
-  const [base, head] = [median(values[0]), median(values[1])];
-  const [low, high] = numbers.ciPercent ?? [0, 0];
-  const isChance = !isCalled(numbers) && low <= 0 && high >= 0 && base !== null && head !== null;
-  return { ...about, base, head, ...(isChance ? { changePercent: (head / base - 1) * 100 } : {}) };
+  // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
+  return { ...about, base: median(values[0]), head: median(values[1]) };
 }
 
 const EXPLAINED_CELLS = 24;

@@ -38,9 +38,12 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   const isLike = ({ changePercent, metric }: FindingCell): boolean =>
     familyOf({ metric }) === 'time' && Math.abs(change.changePercent) <= FOLLOWS * Math.abs(changePercent);
   if (known === undefined && familyOf(change) === 'time' && ofCell.some(isLike)) return true;
+  if (Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) > SAME_CAUSE_SWEEPS) return false;
   // A further step starts from the level of the known change; one that starts from the reference is that change itself.
-  const isFurther = known !== undefined && isMostlyLeft(known, change.before);
-  return Math.abs(facts.placeOf(finding.firstBadSweepId) - change.place) <= SAME_CAUSE_SWEEPS && !isFurther;
+  if (known !== undefined) return !isMostlyLeft(known, change.before);
+  // What begins after the report is another change, unless a cell of the group follows by as much.
+  const isBefore = change.place <= facts.placeOf(finding.reportedSweepId);
+  return isBefore || (ofCell.length === 0 && finding.cells.some(isLike));
 }
 
 function continued(

@@ -276,6 +276,26 @@ test('a cell that became host-bound a sweep before another one was slower is a f
   expect(found.toSorted()).toEqual([12, 13].map((sweep) => `1 ${sweepOfNight(sweep)}`));
 });
 
+test.each([true, false])(
+  'a change that begins after the report of another one is new (acknowledged: %s)',
+  (isAccepted) => {
+    const gate = new SimulatedGate({
+      cells: simulatedCells(1),
+      metrics: ['gpuComputeMs', 'contextMib'],
+      values: (_, sweep, of) => {
+        const steps = of === 'contextMib' ? [sweep >= 3, 25, 30] : [sweep >= 4, 1, 1.3];
+        return [1, 1.001, 1.002].map((noise) => noise * Number(steps[0] === true ? steps[2] : steps[1]));
+      },
+    });
+    gate.skip(3);
+    const [first] = gate.next().findings;
+    if (isAccepted) gate.acknowledged.set(first?.findingId ?? '', { isOver: false });
+    const { cells, findings } = gate.next();
+    expect(cells).toMatchObject([{ verdict: 'slower', changePercent: expect.closeTo(30, 0) }]);
+    expect(findings.map(({ firstBadSweepId }) => firstBadSweepId)).toEqual([3, 4].map((sweep) => sweepOfNight(sweep)));
+  },
+);
+
 test('a step that returns after one sweep at the reference continues its finding', () => {
   const gate = gateOf(2, (cell, sweep) => (cell === 0 && sweep >= 8 && sweep !== 12 ? 1.055 : 1));
   const findings = Array.from({ length: 14 }, () => gate.next().findings).at(-1);
