@@ -160,9 +160,9 @@ export function pastValues({ history, runs }: Past, base: readonly number[]): nu
   if (base.length === 0) return [];
   const baseLog = meanLog(base);
   const typicalRuns = median(runs.map(({ length }) => length)) ?? 1;
+  const fewer = Math.sqrt(Math.max(1, typicalRuns / base.length));
   const logs = levelsOf(history)
-    .filter((level) => isLevelOf(level, baseLog, Math.sqrt(Math.max(1, typicalRuns / base.length))))
-    .flatMap((level) => [...level])
+    .flatMap((level) => (isWithin(level, baseLog, fewer) ? withoutVisit(level) : []))
     .slice(-PAST_SWEEPS);
   if (logs.length < LEAST_PAST_SWEEPS) return [];
   const centre = median(logs) ?? baseLog;
@@ -176,12 +176,20 @@ function levelsOf(history: CellHistory): Float64Array[] {
   return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
 }
 
-function isLevelOf(level: Float64Array, base: number, fewer: number): boolean {
+/** Whether a value on the log scale is at this level. `fewer`: factor of the deviation of a mean of fewer runs. */
+function isWithin(level: Float64Array, log: number, fewer = 1): boolean {
   const centre = medianIn(level, 0, level.length);
   const apart = level.map((value) => Math.abs(value - centre));
   const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(level, 1), 0.5));
   const { deviations, least } = SAME_LEVEL;
-  return Math.abs(base - centre) <= Math.max(least, deviations * fewer * deviation);
+  return Math.abs(log - centre) <= Math.max(least, deviations * fewer * deviation);
+}
+
+/** Without the sweeps of a single visit to another level, such as a regression that was mended: it is no noise. */
+function withoutVisit(level: Float64Array): number[] {
+  const isHere = Array.from(level, (log) => isWithin(level, log));
+  const visits = isHere.filter((is, sweep) => !is && isHere[sweep - 1] !== false).length;
+  return [...level].filter((_, sweep) => visits !== 1 || isHere[sweep] === true);
 }
 
 /** False discovery rate of a comparison. */

@@ -230,6 +230,15 @@ test('a bisection measured few cells of a commit: its full sweep stands for it',
   expect([code, stdout]).toEqual([1, expect.stringContaining('3 slower')]);
 });
 
+test('a regression of four sweeps that was mended is no noise of a later comparison', async () => {
+  const normal = normals(7);
+  const at = (night: number): number => (night >= 10 && night < 14 ? 1.2 : night === 18 ? 1.1 : 1);
+  const value = (_: number, night: number): number => at(night) * Math.exp(0.0015 * normal());
+  const db = simulatedStore({ cells: simulatedCells(1), nights: 19, repeats: 3, value });
+  const { json } = await benchJson(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+  expect(json.cells).toMatchObject([{ verdict: 'slower', changePercent: expect.closeTo(10, 0) }]);
+});
+
 test('why prints the change that its interval is about, also where a run is far off', async () => {
   const runs = (_: number, night: number, repeat: number): number =>
     (night === 0 ? 1 : 1.08) * (1 + 0.0005 * repeat) * (night === 1 && repeat === 3 ? 0.85 : 1);
