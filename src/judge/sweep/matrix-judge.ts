@@ -215,7 +215,9 @@ class CellReference {
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
       if (!isNewest || reported !== null) return 'same';
-      const isSmall = Math.abs(log) < Math.max(change.reach, RULES.unclearShare * cell.detectable(sweep));
+      const { reach } = change;
+      const least = Math.min(RULES.unclearShare * cell.detectable(sweep), RULES.unclearReach * reach);
+      const isSmall = Math.abs(log) < Math.max(reach, least);
       return isSmall && farRuns === 0 ? 'same' : 'unclear';
     };
     const second = known.second(recent.mean);
