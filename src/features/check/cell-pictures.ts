@@ -73,12 +73,21 @@ function weightOf({ changePercent, verdict }: CellRow): number {
   return rank + Math.abs(changePercent ?? 0);
 }
 
-/** `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`. */
-export function countsText(cells: readonly Said[], geometricMean: GeometricMean | null, { columns, style }: Look) {
+/**
+ * `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`.
+ * @param elsewhere number of cells that are slower in another metric than their own
+ */
+export function countsText(
+  cells: readonly Said[],
+  geometricMean: GeometricMean | null,
+  { columns, style }: Look,
+  elsewhere = 0,
+) {
   const numbers = Map.groupBy(cells, verdictText);
   const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
   const counts = [
     numbers.has('slower') ? style.bad(`▲ ${countOf('slower')}`) : '0 slower',
+    ...(elsewhere > 0 ? [style.bad(`▲ ${elsewhere} in another metric alone`)] : []),
     numbers.has('faster') ? style.good(`▼ ${countOf('faster')}`) : '0 faster',
     countOf('same'),
     ...['unclear', 'no result', 'new'].filter((word) => numbers.has(word)).map(countOf),

@@ -13,11 +13,11 @@ import { count } from '../../terminal/numbers.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
-import type { CheckedSweep } from './checked.ts';
+import { type CheckedSweep, standingOf } from './checked.ts';
 import { checkedFindings, isShownWhole, newFirst } from './findings.ts';
 import { judgedSweep, newestBatch } from './gather.ts';
 import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFinding } from './output.ts';
-import { type Resumable, changeText, firstOfEach, levelText, nextCommands, sentences } from './sentences.ts';
+import { type Resumable, changeText, firstOfEach, levelText, isOfSpeed, nextCommands, sentences } from './sentences.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
   readonly judged: Pick<CheckedSweep['judged'], 'evidence' | 'isStored'> | null;
@@ -80,11 +80,19 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   const others = whole.slice(full.length).flatMap((one) => titleLines(one, sentences(one, evidence).title, look));
   const earlier = findings.filter((finding) => !isShownWhole(finding));
   const isFirst = series.judgedBy === 'first';
+  const same = new Map<string, string>(
+    rows.flatMap((row) => (row.verdict === 'same' ? [[row.cell.key, row.metric]] : [])),
+  );
+  const worse = standingOf(findings, [])
+    .slower.filter(isOfSpeed)
+    .flatMap(({ details }) => details);
+  const inOwn = new Set(worse.flatMap(({ key, metric }) => (same.get(key) === metric ? key : [])));
+  const elsewhere = new Set(worse.flatMap(({ key }) => (same.has(key) && !inOwn.has(key) ? key : [])));
   const notes = series.notes.flatMap((note) => wrapWords(note, look.columns));
   return [
     ...headlineLines(series, headline, look),
     ...dimmed([aboutText(series, evidence)], look),
-    ...(isFirst ? [] : countsText(rows, series.geometricMean, look)),
+    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, elsewhere.size)),
     ...(isFirst && findings.length === 0 ? dimmed([FIRST], look) : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, { ...series, isStored }, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),

@@ -178,13 +178,27 @@ test('another TensorRT says nothing about an open finding', async () => {
   const expected = 'first sweep: nothing to compare with; 1 cell slower: 1 open';
   const store = new Store();
   const said: unknown[] = [];
-  for (const tensorrt of ['10.6', '10.6', '10.6', '11.0']) {
+  for (const tensorrt of ['10.6', '10.6', '10.6', '11.0', '11.0']) {
     store.add(slowFrom(2), { machine: { tensorrt } });
     const { code, json } = await store.check();
-    const [{ headline, judgedBy } = { headline: '', judgedBy: '' }] = json.series;
-    said.push([code, judgedBy, headline]);
+    const [{ cells, headline, judgedBy } = { cells: [], headline: '', judgedBy: '' }] = json.series;
+    said.push([code, judgedBy, headline, cells[0]?.verdict]);
   }
-  expect(said.at(-1)).toEqual([1, 'first', expected]);
+  expect(said.slice(-2)).toEqual([
+    [1, 'first', expected, 'unclear'],
+    [1, 'reference', '1 cell slower: 1 open', 'same'],
+  ]);
+});
+
+test('a cell that is slower in its p99 alone counts beside those that are slower', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const figures = (cell: number, night: number, repeat: number) => {
+    return { p99Ms: steady(cell, repeat) * (cell === 1 && night === 8 ? 2.4 : 1.02) };
+  };
+  simulateNights(db, { cells: simulatedCells(4), nights: 9, repeats: 5, value: slowFrom(8), figures });
+  const { stdout } = await bench(['check', '--db', db], { env: { COLUMNS: '200' } });
+  expect(stdout).toMatch(/^2 cells slower: 2 new\n/);
+  expect(stdout).toContain('▲ 1 slower   ▲ 1 in another metric alone   0 faster   3 same');
 });
 
 test('a renamed matrix goes on', async () => {
