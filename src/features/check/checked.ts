@@ -78,7 +78,7 @@ function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedS
   ).length;
   return [
     missing !== null &&
-      `gate.against: no baseline ${printable(missing)} is set: the reference is the last accepted level`,
+      `gate.against: no baseline ${printable(missing)} is set for this machine: the reference is the last accepted level`,
     undatedNote(sweeps),
     ...verdict.endedAcknowledgements.map(
       (id) => `acknowledgement of ${id.slice(0, 8)} ended: its day is past, or its commit is measured`,

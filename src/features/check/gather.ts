@@ -63,12 +63,19 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const isOther = baseline !== undefined && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
   const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
   const place = sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
-  const baselinePlace = place === -1 ? null : place;
+  const ofBaseline = place === -1 ? null : place;
   const series: Series = { ...ofBranch, sweeps };
   const rules = gateRules(settings, options.minChange ?? null);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const metrics = [...GATED, ...limited];
-  const { captured, notes, ...read } = readEvidence(db, series, baselinePlace, metrics);
+  const { captured, notes, ...read } = readEvidence(db, series, ofBaseline, metrics);
+  const has = (one: number): boolean =>
+    read.cells.some(({ metrics: own }) => own.some(({ history }) => history.places.includes(one)));
+  const baselinePlace = ofBaseline !== null && has(ofBaseline) ? ofBaseline : null;
+  if (baselinePlace === null && options.against !== undefined) {
+    const why = 'measured on another GPU model, TensorRT major or clock, or without a result';
+    throw new UsageError(`--against ${printable(options.against)}: ${why}: no cell can be compared with it`);
+  }
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
   const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
@@ -79,7 +86,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
   const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
   // The name of the baseline against which the sweep is judged, or that of one that does not exist.
-  const [against, missingBaseline] = baseline === undefined ? [null, name] : [name, null];
+  const [against, missingBaseline] = baselinePlace === null ? [null, name] : [name, null];
   const about = { baseline: against, missingBaseline, captured, notes, isStored: options.against === undefined };
   return { series, evidence, verdict: judgeSweep(evidence), ...about };
 }

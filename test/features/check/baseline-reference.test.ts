@@ -143,7 +143,7 @@ test.each([
 test('a baseline that is not set is said, and the reference is the usual one', async () => {
   const db = store();
   change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ gate: { against: 'gone' } })}'`);
-  const note = 'gate.against: no baseline gone is set: the reference is the last accepted level';
+  const note = 'gate.against: no baseline gone is set for this machine: the reference is the last accepted level';
   const { cell, code, series } = await checked(db);
   expect([code, series?.notes]).toEqual([1, [note]]);
   expect([series?.headline, cell?.before?.toFixed(2)]).toEqual(['1 cell slower: 1 new', '0.60']);
@@ -159,4 +159,17 @@ test('compare ends with what check says of its head', async () => {
   // A sweep that nobody judged has no such line.
   const unjudged = (await bench(['compare', sweepOfNight(3), sweepOfNight(5), '--db', db])).stdout;
   expect(unjudged).not.toContain('bench check of sweep');
+});
+
+test('a baseline of another GPU model is refused, or said to be missing', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const gpuName = (night: number): string => (night === 2 ? 'NVIDIA L4' : 'NVIDIA H200');
+  const value = (cell: number, night: number, repeat: number): number =>
+    (1 + cell + 0.001 * ((7 * night + 3 * repeat) % 5)) * (night === 2 ? 1.25 : 1);
+  simulateNights(db, { cells: simulatedCells(3), nights: 5, repeats: 3, value, gpuName });
+  await bench(['baseline', 'set', 'l4', 'latest~2', '--db', db]);
+  expect(await bench(['check', '--against', 'l4', '--db', db])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--against l4: measured on another GPU model, TensorRT major or clock'),
+  });
 });
