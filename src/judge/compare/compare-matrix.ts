@@ -1,5 +1,6 @@
 import { type CellComparison, countsOf, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
 import type { GateRules } from '../gate/evidence.ts';
+import { LEAST_PERCENT } from '../run-noise.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 
@@ -56,10 +57,13 @@ function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: C
 
 /** A change below the smallest relevant one is "same", and so is an unclear one whose interval lies within it. */
 function withMinChange(comparison: CellComparison, least: number): CellComparison {
-  const { changePercent, ciPercent, verdict } = comparison;
-  const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
-  const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
-  return isSmall ? { ...comparison, verdict: 'same', reasons: [...comparison.reasons, 'belowMinChange'] } : comparison;
+  const { changePercent, ciPercent, reasons, verdict } = comparison;
+  const [low, high] = ciPercent ?? [-Infinity, Infinity];
+  const reach = verdict === 'unclear' ? Math.max(-low, high) : Infinity;
+  if (reach < least || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least))
+    return { ...comparison, verdict: 'same', reasons: [...reasons, 'belowMinChange'] };
+  // More runs show nothing that is ever reported.
+  return reach < LEAST_PERCENT ? { ...comparison, verdict: 'same', moreRunsNeeded: null } : comparison;
 }
 
 /** A recorded difference may be the cause of a shift if this share of the affected cells has it. */

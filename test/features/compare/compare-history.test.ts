@@ -160,7 +160,7 @@ describe('two levels inside runs', () => {
     async (slow, code, change, says) => {
       const cell = await comparedLevels(slow);
       expect(cell).toMatchObject({ code, changePercent: expect.closeTo(change, 1) });
-      expect(cell.verdict).toBe(code === 1 ? 'slower' : 'unclear');
+      expect(cell.verdict).toBe(code === 1 ? 'slower' : 'same');
       expect(cell.reasons).toContain(`two levels inside runs${says} (5 of 5 runs of head)`);
       const [least = 0, most = 0] = cell.ciPercent ?? [];
       expect(most - least > 10).toBe(says.startsWith(', trusted less'));
@@ -228,6 +228,14 @@ test('a bisection measured few cells of a commit: its full sweep stands for it',
   simulateNights(db, { ...nights, cells: simulatedCells(1), nights: 2, after: 2, branch: '(no branch, bisect)' });
   const { code, stdout } = await bench(['compare', 'aaaaaaaa', 'bbbbbbbb', '--db', db]);
   expect([code, stdout]).toEqual([1, expect.stringContaining('3 slower')]);
+});
+
+test('a difference that is known to be too small to report is the same, and no more runs are asked for', async () => {
+  const normal = normals(9);
+  const value = (_: number, night: number): number => (night === 1 ? 1.003 : 1) * Math.exp(0.0015 * normal());
+  const db = simulatedStore({ cells: simulatedCells(1), nights: 2, repeats: 40, value });
+  const { json } = await benchJson(OUTPUTS.compare, ['compare', 'latest~1', 'latest', '--db', db]);
+  expect(json.cells).toMatchObject([{ verdict: 'same', changePercent: expect.closeTo(0.3, 1), moreRunsNeeded: null }]);
 });
 
 test('a regression of four sweeps that was mended is no noise of a later comparison', async () => {
