@@ -73,17 +73,17 @@ function limitFinding(broken: ReturnType<typeof brokenLimits>, facts: JudgedFact
   const keys = broken.map(({ cell }) => cell.cellKey);
   const metrics = broken.slice(0, 1).map(({ cell }) => cell.metric);
   const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
-  const before = limitedValues(own, { ...evidence.rules, limited: metrics }, judged - 1);
-  const isKept = before.length > 0 && brokenLimits(evidence.rules, before).length === 0;
+  const valuesAt = (place: number) => limitedValues(own, { ...evidence.rules, limited: metrics }, place);
+  let place = judged;
+  while (brokenLimits(evidence.rules, valuesAt(place - 1)).length > 0) place -= 1;
+  const lastGood = valuesAt(place - 1).length > 0 ? place - 1 : null;
   const lasts = 'measured' as const;
-  const changes = broken.map(({ cell }) =>
-    cellChange({ ...cell, direction: 'slower', place: judged, lastGood: isKept ? judged - 1 : null, lasts }),
-  );
+  const changes = broken.map(({ cell }) => cellChange({ ...cell, direction: 'slower', place, lastGood, lasts }));
   const finding = newFinding(changes, facts);
   const { branch, matrix, provenance, firstBadSweepId } = finding;
   const about = { branch, matrix, provenance, firstBadSweepId };
   const findingId = hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() });
   // A limit says nothing about a cause.
   const nothing = { group: [], cause: null, environmentChanges: [] };
-  return { ...finding, findingId, kind: 'limit', ...nothing, lastBadSweepId: firstBadSweepId };
+  return { ...finding, findingId, kind: 'limit', ...nothing, lastBadSweepId: finding.reportedSweepId };
 }

@@ -6,7 +6,8 @@ import { brokenLimits, limitFindings, limitText, limitsWithoutValue } from '../.
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { type GateLimit, type GateSettings, type GatedMetricId, NO_GATE } from '../../../src/records/gated-metric.ts';
 import { newSweep } from '../../../src/records/sweep.ts';
-import { simulatedCells } from '../../support/simulated-store.ts';
+import { SimulatedGate } from '../../support/gate-evidence.ts';
+import { simulatedCells, sweepOfNight } from '../../support/simulated-store.ts';
 
 const FIRST = 'a'.repeat(32);
 const SECOND = 'b'.repeat(32);
@@ -194,4 +195,17 @@ test('an acknowledged value stays the one that later ones are held against; a li
   const [known = []] = judged([[1, 3, 1]]);
   expect(briefly(limitsOf([[2, 3.1, 1]], known, { accepted: known }))).toEqual(['open 1: vit 3']);
   expect(briefly(limitsOf([[2, 3, 1]], known, { settings: NO_GATE }))).toEqual(['recovered 1: vit 3']);
+});
+
+test('a broken limit has the date of the first sweep of those that break it', () => {
+  const gate = new SimulatedGate({
+    cells: simulatedCells(1),
+    metrics: ['gpuComputeMs'],
+    values: (_, sweep) => [sweep < 2 ? 1 : 1.4],
+    settings: { limits: [atMost('gpuComputeMs', 1.2)] },
+  });
+  gate.skip(4);
+  expect(gate.next().findings.filter(({ kind }) => kind === 'limit')).toMatchObject([
+    { firstBadSweepId: sweepOfNight(2), lastGoodSweepId: sweepOfNight(1), reportedSweepId: sweepOfNight(4) },
+  ]);
 });
