@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { type Metric, type MetricId, metricOf, metricSchema } from './metric.ts';
 import { count, type Immutable } from './scalars.ts';
 
 const CAUSE_KINDS = [
@@ -51,10 +52,16 @@ export const EXPLAINED_METRICS = [
   'enqueueMs',
 ] as const;
 
-export type ExplainedMetric = (typeof EXPLAINED_METRICS)[number];
+/** Any metric may be the one that a change is about; causes are known of these. */
+export type ExplainedMetric = (typeof EXPLAINED_METRICS)[number] | MetricId;
+
+export function explainedMetricOf(metric: ExplainedMetric): Metric {
+  const isMean = metric === 'gpuComputeMeanMs';
+  return isMean ? { ...metricOf('gpuComputeMs'), label: 'mean GPU compute time' } : metricOf(metric);
+}
 
 export const valueChangeSchema = z.strictObject({
-  metric: z.enum(EXPLAINED_METRICS),
+  metric: z.union([z.enum(EXPLAINED_METRICS), metricSchema]),
   base: z.number(),
   head: z.number(),
   changePercent: z.number(),

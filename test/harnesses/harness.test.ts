@@ -13,7 +13,7 @@ if (mode === 'hang') setInterval(() => {}, 1000);
 else if (mode === 'empty') console.log(JSON.stringify({ other: 1 }));
 else {
   console.log('token ' + process.env.MY_TOKEN + ', FAST=' + process.env.FAST);
-  console.log(JSON.stringify({ encode: 2 * batch, rate: 1000 / batch, folder: process.env.BENCH_RUN_FOLDER }));
+  console.log(JSON.stringify({ encode: 2 * batch * (process.env.SLOW ?? 1), rate: 1000 / batch, folder: process.env.BENCH_RUN_FOLDER }));
 }
 `;
 
@@ -101,6 +101,24 @@ describe('any command beside trtexec', () => {
     const stderr = expect.stringContaining('bench: no-such-program: ');
     expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({ code: 3, stderr });
   });
+});
+
+test('why explains the own metric of the cell, and that of a finding; of one that no run has, it says so', async () => {
+  const cwd = folderWith(matrix('', 'batch: 1').replace('repeats: 2', 'repeats: 3'));
+  await bench(['run', 'm.yaml'], { cwd });
+  await bench(['run', 'm.yaml'], { cwd, env: { SLOW: '1.2' } });
+  const { findings } = await json(['check'], cwd);
+  const expected = {
+    metric: 'encode:lower:ms',
+    outcome: 'notExplained',
+    changes: [{ base: 2, head: 2.4, isReal: true }],
+  };
+  for (const words of [[findings[0].id], ['tokenizer', 'latest~1', 'latest']]) {
+    expect(await json(['why', ...words], cwd)).toMatchObject(expected);
+  }
+  const { code, stderr } = await bench(['why', findings[0].id, '--metric', 'gpu'], { cwd });
+  expect([code, stderr]).toEqual([2, 'bench: the runs of both sides share no such metric\n']);
+  expect((await bench(['why', findings[0].id], { cwd })).stdout).toMatch(/^encode \+20\.0 %: not explained\n/);
 });
 
 test('variables of the environment: an axis sets them, or takes them away; secrets are inherited and never kept', async () => {

@@ -1,5 +1,5 @@
 import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
-import type { Cause, ValueChange } from '../../records/cause.ts';
+import { type Cause, type ValueChange, explainedMetricOf } from '../../records/cause.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import type { WhySides } from './why-sides.ts';
@@ -10,7 +10,7 @@ export type CauseDetector = (context: WhyContext) => Cause | readonly Cause[] | 
 /** A change with its two sides ordered by speed, so that the same rules explain slower and faster. */
 export function contextOf(sides: WhySides, change: ValueChange) {
   const { base, head, metric } = change;
-  const ratio = metric === 'throughputQps' ? base / head : head / base;
+  const ratio = explainedMetricOf(metric).betterIs === 'higher' ? base / head : head / base;
   const headIsSlow = ratio >= 1;
   const [slow, fast] = headIsSlow ? [sides.head, sides.base] : [sides.base, sides.head];
   /** Log of the ratio of slow to fast; above 0. */

@@ -1,4 +1,4 @@
-import { EXPLAINED_METRICS } from '../../records/cause.ts';
+import { EXPLAINED_METRICS, explainedMetricOf } from '../../records/cause.ts';
 import type { Cause, ExplainedMetric, FirstCause, ValueChange } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from './engine-causes.ts';
@@ -8,7 +8,6 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { OF_MACHINE } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
-import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
@@ -26,7 +25,7 @@ const LEAST_RANK = 12;
  * @param metric null for the first that changed: GPU compute time before throughput and latency
  */
 export function explainChange(sides: WhySides, metric: ExplainedMetric | null, isKnownReal = false) {
-  const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
+  const changes = valueChanges(sides, metric ?? 'gpuComputeMs');
   const metricChanges = metric === null ? changes : changes.filter((change) => change.metric === metric);
   const [first] = metricChanges;
   if (first === undefined) return null;
@@ -120,8 +119,8 @@ const LEAST_PERCENT = 0.5;
 const UNCLEAR_PERCENT = 2;
 
 /** Changes with their significance. Omits values that a side lacks. */
-function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun[], cudaGraph: boolean): ValueChange[] {
-  return EXPLAINED_METRICS.flatMap((metric) => {
+function valueChanges({ base, head, cudaGraph }: WhySides, asked: ExplainedMetric): ValueChange[] {
+  return [...new Set([...EXPLAINED_METRICS, asked])].flatMap((metric) => {
     const [a, b] = [base, head].map((runs) => runs.flatMap((run) => run[metric] ?? []).filter((value) => value > 0));
     return a?.length && b?.length ? [changeOf(metric, a, b, cudaGraph)] : [];
   });
@@ -129,7 +128,7 @@ function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun
 
 function changeOf(metric: ExplainedMetric, base: readonly number[], head: readonly number[], cudaGraph: boolean) {
   const [was, is] = [median(base) ?? 0, median(head) ?? 0];
-  const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
+  const { betterIs } = explainedMetricOf(metric);
   const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
   // The change that the interval is about; within noise, that of the shown medians, as in `bench compare`.
   const changePercent = compared?.changePercent ?? percentOfLog(meanLog(head) - meanLog(base));

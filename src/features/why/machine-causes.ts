@@ -1,7 +1,7 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { formatPercent, intervalText } from '../../terminal/numbers.ts';
 import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
-import type { ValueChange } from '../../records/cause.ts';
+import { type ValueChange, explainedMetricOf } from '../../records/cause.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunFlagId } from '../../records/run-flag.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
@@ -153,7 +153,9 @@ const enqueueCauses: CauseDetector = (context) => {
   return cause(name, percentOfChange(change, after - before), title, [evidence]);
 };
 
+/** 0 for a metric that is no time and not counted in queries. */
 function percentOfChange({ metric, base, head }: ValueChange, ms: number): number {
+  if (metric !== 'throughputQps' && explainedMetricOf(metric).unit !== 'ms') return 0;
   const change = metric === 'throughputQps' ? 1000 / head - 1000 / base : head - base;
   return (ms / Math.max(Math.abs(change), 1e-12)) * 100;
 }

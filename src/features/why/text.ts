@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
 import { BOUND_WORDS, boundBySchema } from '../../records/bound.ts';
-import { EXPLAINED_METRICS, type ExplainedMetric, causeSchema, valueChangeSchema } from '../../records/cause.ts';
+import { causeSchema, explainedMetricOf, valueChangeSchema } from '../../records/cause.ts';
 import { type OutputOf, id as idSchema, output, provenance } from '../../records/output-parts.ts';
-import { metricOf } from '../../records/metric.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { type Look, dotted, truncate, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
@@ -12,10 +11,6 @@ import { changeStyle } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 
 type Change = WhyOutput['changes'][number];
-
-function wordsOf(metric: ExplainedMetric): string {
-  return metric === 'gpuComputeMeanMs' ? 'mean GPU compute time' : metricOf(metric).label;
-}
 
 export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, layers, unknown, notes } = explained;
@@ -44,7 +39,7 @@ function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
   if (change === undefined) return 'no difference beyond noise';
   const [cause] = explained.causes;
-  const what = `${wordsOf(change.metric)} ${formatPercent(change.changePercent)}`;
+  const what = `${explainedMetricOf(change.metric).label} ${formatPercent(change.changePercent)}`;
   if (explained.outcome === 'unclear') return `${what}, unclear: the runs vary too much to tell`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
@@ -67,26 +62,27 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
-    textColumn('value', (change) => wordsOf(change.metric), 0, {
+    textColumn('value', (change) => explainedMetricOf(change.metric).label, 0, {
       style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
     }),
     numberColumn('change', ({ changePercent }) => formatPercent(changePercent), 0, {
       style: (change) => changeStyle(verdictOf(change), look.style),
     }),
     numberColumn('95 % interval', ({ ciPercent }) => intervalText(ciPercent), 2),
-    { header: 'base', text: (change) => valueText(change.metric, change.base), dropRank: 1 },
-    { header: 'head', text: (change) => valueText(change.metric, change.head), dropRank: 1 },
+    { header: 'base', text: (change) => valueText(change, change.base), dropRank: 1 },
+    { header: 'head', text: (change) => valueText(change, change.head), dropRank: 1 },
   ];
   return [...renderTable(columns, changes, look), ...remarkLines(changes, look)];
 }
 
 function verdictOf({ changePercent, isReal, metric }: Change): Verdict {
   if (!isReal) return 'same';
-  return changePercent > 0 === (metric !== 'throughputQps') ? 'slower' : 'faster';
+  return changePercent > 0 === (explainedMetricOf(metric).betterIs === 'lower') ? 'slower' : 'faster';
 }
 
-function valueText(metric: ExplainedMetric, value: number): string {
-  return metric === 'throughputQps' ? `${formatNumber(value)} qps` : formatMs(value);
+function valueText({ metric }: Change, value: number): string {
+  const { unit } = explainedMetricOf(metric);
+  return unit === 'ms' ? formatMs(value) : `${formatNumber(value)} ${unit}`;
 }
 
 /** `= within noise: enqueue time (detectable from 20 %)` */
@@ -95,7 +91,7 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
   return [true, false].flatMap((isUnclear) => {
     const named = known
       .filter((change) => change.isUnclear === isUnclear)
-      .map((one) => `${wordsOf(one.metric)} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
+      .map((one) => `${explainedMetricOf(one.metric).label} (detectable from ${formatNumber(one.leastPercent, 2)} %)`);
     const start = isUnclear ? '? unclear' : '= within noise';
     return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
   });
@@ -161,7 +157,7 @@ export const why = output('bench why --json', {
   outcome: z
     .enum(['explained', 'notExplained', 'unclear', 'noDifference'])
     .describe('unclear: the change may be chance; the causes would explain it'),
-  metric: z.enum(EXPLAINED_METRICS).nullable().describe('Metric of the explained change'),
+  metric: valueChangeSchema.shape.metric.nullable().describe('Metric of the explained change'),
   changes: z.array(valueChangeSchema),
   causes: z.array(causeSchema).describe('The likeliest first'),
   layers: z.array(z.string()).describe('Changed layers without a cause, by added time'),

@@ -1,3 +1,6 @@
+import { gateMetric, isMetric, type MetricId } from '../../records/metric.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { EXPLAINED_METRICS } from '../../records/cause.ts';
 import { usualBound } from '../../judge/bound.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
@@ -32,7 +35,7 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
 
 type Refs = readonly [base: string, head: string];
 
-type Asked = { readonly cell: string | null; readonly refs: Refs | null; readonly paths?: Refs };
+type Asked = Readonly<{ cell: string | null; refs: Refs | null; paths?: Refs; metrics?: readonly MetricId[] }>;
 
 /** Two paths, with or without a cell in front; null if the sides are in the store. */
 function pathsIn(words: readonly string[], io: Io) {
@@ -82,24 +85,29 @@ function onlyOpenFinding(db: StoreDatabase): Finding | null {
 }
 
 /** The clearest cell of a finding between its last good sweep and its first bad one. */
-function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding) {
+function sidesOfFinding({ cells, cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding): Asked {
   if (clearest === undefined || lastGoodSweepId === null) {
     const id = findingId.slice(0, 8);
     throw new UsageError(`finding ${id} has no last good sweep: name a cell and two sweeps: ${ORDER}`);
   }
   const refs: Refs = [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)];
-  return { cell: clearest.cellKey, refs };
+  const metrics = cells.flatMap(({ cellKey, metric }) => (cellKey === clearest.cellKey ? metric : [])).filter(isMetric);
+  return { cell: clearest.cellKey, refs, metrics };
 }
 
-async function explain(db: StoreDatabase, { cell, paths, refs }: Asked, { metric }: WhyOptions, io: Io) {
+async function explain(db: StoreDatabase, { cell, paths, refs, metrics = [] }: Asked, { metric }: WhyOptions, io: Io) {
   const { base, head } = await resolvePoints(db, cell, refs, io);
   if (base.cell.key === head.cell.key && base.runId === head.runId) refuseSharedSweep({ base, head });
   await yieldToEventLoop(io);
   const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
   const sides = whySides(db, ...points, paths === undefined);
   await yieldToEventLoop(io);
-  const explanation = explainChange(sides, metric ?? null);
+  const judged = gateMetric(null, base.cell);
+  const own = metrics.includes(judged) ? judged : (metrics[0] ?? judged);
+  const explanation = explainChange(sides, metric ?? (isOneOf(EXPLAINED_METRICS, own) ? null : own));
   if (explanation === null) {
+    if (sides.base.length > 0 && sides.head.length > 0)
+      throw new UsageError('the runs of both sides share no such metric');
     const isBase = sides.base.length === 0;
     const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]) || 'none is timed; for profiles: bench layers --diff';
     throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);

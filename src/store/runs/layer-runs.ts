@@ -2,6 +2,7 @@ import { type SQL, and, eq, or, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
+import type { MetricValues } from '../../records/metric.ts';
 import type { CellKey, Immutable, RunId, SweepId } from '../../records/scalars.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import { importedBuilds, statedArguments } from '../builds/builds.ts';
@@ -96,7 +97,8 @@ export type ExplainedRun = Pick<StoredRun, 'boundBy' | 'flags' | 'outcome' | 'ru
   Pick<StoredRun, 'gpuComputeMeanMs' | 'hints' | 'telemetry' | 'environment' | 'engine' | 'runFlags' | 'inputs'> &
   Pick<StoredRun, 'importNotes'> &
   Pick<StoredRun['values'], 'gpuComputeMs' | 'latencyMs' | 'throughputQps' | 'enqueueMs'> &
-  Pick<StoredRun['values'], 'h2dMs' | 'd2hMs' | 'cvPercent' | 'gpuBusy'>;
+  Pick<StoredRun['values'], 'h2dMs' | 'd2hMs' | 'cvPercent' | 'gpuBusy'> &
+  Partial<MetricValues>;
 
 /** The timed runs of a cell with everything that may explain their numbers, oldest first. */
 export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }: ExplainedCell) {
