@@ -60,6 +60,16 @@ test('--resume of a matrix that was never interrupted, and of one by its name', 
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('store not found') });
 });
 
+test('--resume of a sweep that ended with failures says how to measure the rest', async () => {
+  const { folder, db } = temporaryStore();
+  const env = { STUB_RULES: JSON.stringify([{ when: '--shapes=input:8x3', does: 'fails' }]) };
+  await bench(['run', stubMatrix(folder, ['repeats: 2']), '--trtexec', STUB, '--db', db], { env });
+  const [{ id = '' } = {}] = queryStore<{ id: string }>(db, 'SELECT substr(sweep_id, 1, 8) AS id FROM sweeps');
+  const how = `measure the rest with \`bench run MATRIX --filter CELL\` (see bench show ${id})`;
+  const { code, stderr } = await bench(['run', '--resume', id, '--db', db]);
+  expect([code, stderr]).toEqual([2, `bench: sweep ${id} ended, with 2 failures: ${how}\n`]);
+});
+
 /** A sweep that was interrupted after its first timed run, with a trtexec and a machine of its own. */
 class Interrupted {
   readonly machine = new GpuMachine(1);

@@ -9,6 +9,9 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepLockHolder } from '../../run/planned-sweep.ts';
 import { artefactsFolderOf } from '../../files/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { onlyOne } from '../../selection/by-name.ts';
+import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
+import { count } from '../../terminal/numbers.ts';
 import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import type { Io } from '../../cli/io.ts';
 import { readMatrix } from '../plan/index.ts';
@@ -56,12 +59,16 @@ export function resumable(
   return { sweep, stored, program };
 }
 
+/** @throws UsageError for one that ended with failures */
 function namedSweep(db: StoreDatabase, prefix: string, takesFinished: boolean): Sweep | null {
-  const found = findSweepsByPrefix(db, prefix);
-  const [only] = found;
-  if (only === undefined) throw new UsageError(`sweep ${printable(prefix)} is not in this store`);
-  if (found.length > 1) throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
-  return only.state === 'finished' && !takesFinished ? null : only;
+  const only = onlyOne(prefix, findSweepsByPrefix(db, prefix), 'sweeps');
+  if (only === null) throw new UsageError(`sweep ${printable(prefix)} is not in this store`);
+  if (only.state !== 'finished' || takesFinished) return only;
+  const { builds, built, measured, runs } = sweepNumbers(db, [only.sweepId]).get(only.sweepId) ?? NO_SWEEP_NUMBERS;
+  if (runs + builds === measured + built) return null;
+  const [id, failures] = [only.sweepId.slice(0, 8), count(runs - measured + builds - built, 'failure')];
+  const how = `measure the rest with \`bench run MATRIX --filter CELL\` (see bench show ${id})`;
+  throw new UsageError(`sweep ${id} ended, with ${failures}: ${how}`);
 }
 
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
