@@ -188,8 +188,11 @@ function scalarValue(value: unknown): string | number | boolean | null {
 export function readSchema<File>(source: Source, schema: z.ZodType<File>): File {
   const result = schema.safeParse(source.value, {
     reportInput: true,
-    error: ({ code, inst }) =>
-      code === 'unrecognized_keys' && inst instanceof z.ZodObject ? Object.keys(inst.shape).join(', ') : undefined,
+    error: ({ code, inst }) => {
+      const ofRecord = inst instanceof z.ZodRecord && inst.keyType instanceof z.ZodEnum ? inst.keyType.enum : {};
+      const known = Object.keys(inst instanceof z.ZodObject ? inst.shape : ofRecord);
+      return code === 'unrecognized_keys' ? known.join(', ') : undefined;
+    },
   });
   if (result.success) return result.data;
   const list = new MistakeList(source);
