@@ -24,7 +24,7 @@ const define = (command: PlainCommand) =>
   command
     .option(
       '--at <refs...>',
-      'only these sweeps, commits or baselines together (default: the newest value of each cell)',
+      'only these sweeps, commits or baselines together (default: the cells of the newest matrix)',
     )
     .addOption(filterOption())
     .addOption(branchOption())

@@ -11,6 +11,7 @@ import type { Environment } from '../../records/environment.ts';
 import { ensure } from '../../errors.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { allCells } from '../../store/cells.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
@@ -54,6 +55,7 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
   const isOther = (run: CellRun): boolean => gpuName !== undefined && gpuOf(run) !== gpuName;
   const runs = found.filter((run) => !isOther(run));
   const environments = [...machines.values()].filter((one) => gpuName === undefined || one.gpuName === gpuName);
+  const outside = at === undefined ? allCells(db).filter(({ key }) => !own.has(key)).length : 0;
   const others = new Set(found.filter(isOther).map(({ cellKey }) => cellKey)).size;
   // Shares of the time if there is a profile, else shares of the layers.
   const shares = [...realPrecisions(db, cells, runs, sweepIds)].map(
@@ -75,6 +77,7 @@ export async function chosenDeployments(db: StoreDatabase, { at, branch, filter 
     notes: [
       ...deployments.ineligible.map(({ cell, because }) => `excluded: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
+      ...(outside === 0 ? [] : [`${count(outside, 'cell')} of other matrices or imports left out: --at names a sweep`]),
       ...(others === 0 ? [] : [`${count(others, 'cell')} on another GPU model left out: --at names their sweep`]),
       ...mixedNotes('GPU models', environments, 'gpuName'),
       ...mixedNotes('TensorRT versions', environments, 'tensorrt'),

@@ -39,6 +39,12 @@ describe('the pair of the guide of TensorRT, imported', () => {
     expect(text).toContain('accuracy not checked: vit_large fp16, vit_large fp8');
   });
 
+  test('without --at, what other imports have is left out, and the output says so', async () => {
+    const { notes, sweepIds } = (await benchJson(OUTPUTS.pareto, ['choose', '--db', db])).json;
+    expect([sweepIds.length, notes]).toEqual([1, ['1 cell of other matrices or imports left out: --at names a sweep']]);
+    expect((await jsonOf(OUTPUTS.pareto, pareto)).notes).toEqual([]);
+  });
+
   test('what an excerpt does not say of its options is unknown, in the store too', async () => {
     const [shown] = (await jsonOf(OUTPUTS.run, ['show', 'six', '--db', db])).cells;
     expect(shown?.label).toBe('vit_large fp16 128x3x224x224 options unknown');
