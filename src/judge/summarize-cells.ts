@@ -53,7 +53,7 @@ export function summarizeCells(
       tunedBatch: tuned.get(cell.key) ?? null,
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
-      bound: boundOf(cell, measured.length > 0 ? measured : timed, gpuName, pcieMax),
+      bound: boundOf(cell, measured, gpuName, pcieMax),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
       others: otherOutcomes(all),

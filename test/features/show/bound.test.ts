@@ -55,6 +55,11 @@ test('a CUDA graph that cannot be captured is not advised', async () => {
   change(db, `UPDATE runs SET outcome = 'unfit', reason = 'graphNotCaptured' WHERE cell_key = '${cells[0]?.key}'`);
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('no-graph: use a larger batch: a CUDA graph cannot be captured here');
+  const rows = (await jsonOf(OUTPUTS.run, ['show', 'latest', '--db', db])).cells;
+  expect(rows.map(({ bound, measured }) => [measured, bound?.by ?? null])).toEqual([
+    [0, null],
+    [2, 'host'],
+  ]);
 });
 
 test('the gain of a cell that the sweep left out is that of its newest runs', async () => {
