@@ -184,9 +184,9 @@ const EQUAL_WITHIN = 2;
 function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: LayersOutput): string[] {
   if (gpuComputeMs === null || medianMs === null || overheadPercent === null) return [];
   const [least, most] = summary.launchFloorMs.map((ms) => formatNumber(ms, 2));
-  const line = `medians: sum of layers ${formatMs(medianMs)}, GPU compute time without the profiler ${formatMs(gpuComputeMs)}: ${formatPercent(overheadPercent)}`;
+  const line = `medians: sum of layers ${formatMs(medianMs)}, GPU compute time without the profiler ${formatMs(gpuComputeMs)}: ${formatPercent(overheadPercent)} (not for gating)`;
   const floor = `launches without a CUDA graph: ${least} to ${most} ms of the host, estimated at 5 to 15 µs each`;
-  if (Math.abs(overheadPercent) <= EQUAL_WITHIN) return [`${line} (not for gating)`, floor];
+  if (Math.abs(overheadPercent) <= EQUAL_WITHIN) return [line, floor];
   const why =
     overheadPercent > 0
       ? 'the profiler waits after each layer: shares are valid, times are too long'
