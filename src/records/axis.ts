@@ -83,7 +83,7 @@ export const NAMED_AXES = {
   memPoolSize: {
     flags: ['--memPoolSize'],
     byDefault: null,
-    takes: 'pools with their sizes, such as workspace:512M or workspace:2G,dlaSRAM:1M',
+    takes: 'pools with their sizes, each pool once, such as workspace:512M or workspace:2G,dlaSRAM:1M',
     spell: (word) => withValue('--memPoolSize', poolsInMib(word)),
     wordOf: (value) => value.replaceAll(/:(\d+)(?=,|$)/g, ':$1MiB'),
   },
@@ -193,5 +193,5 @@ function poolsInMib(word: string): string | null {
     const isKib = pool === 'tacticSharedMem' && bytes !== null && bytes > 0 && bytes % 2 ** 10 === 0;
     return isKib ? `${pool}:${bytes / 2 ** 10}K` : null;
   });
-  return pools.includes(null) ? null : pools.join(',');
+  return pools.includes(null) || /\b(\w+):.*,\1:/.test(word) ? null : pools.join(',');
 }

@@ -45,8 +45,10 @@ const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([setting, flags]) => flags.split(' ').map((flag) => [flag, setting] as const)),
 );
 
-const POOL = /(?:tacticSharedMem:\d+K?|\w+:\d+)/.source;
-const POOLS = new RegExp(`^(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`);
+const [POOL, ONCE] = [/(?:tacticSharedMem:\d+K?|\w+:\d+)/.source, /(?!.*\b(\w+:).*,\1)/.source];
+const POOLS = new RegExp(
+  `^${ONCE}(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`,
+);
 
 type Place = 'build' | 'run' | 'axis';
 
@@ -96,7 +98,7 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   if (Array.isArray(value) && !known.isRepeatable) return `${flag} can be given only once`;
   if (known.value === 'needed' && value === true) return `${flag} needs a value`;
   if (flag === '--memPoolSize' && typeof value === 'string' && !POOLS.test(value)) {
-    return '--memPoolSize: write pools as plain MiB, such as workspace:4096; versions read suffixes differently';
+    return '--memPoolSize: write each pool once, as plain MiB, such as workspace:4096; versions read suffixes differently';
   }
   return phaseProblem(flag, known.phase, place);
 }
