@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-import { UsageError } from '../../errors.ts';
+import { ensure, UsageError } from '../../errors.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { OFF_BRANCHES, type Sweep } from '../../records/sweep.ts';
@@ -41,18 +41,15 @@ export function resumable(
     requested === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, requested, confirms);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
-  if (stored === null) {
-    throw new UsageError(`sweep ${sweep.sweepId.slice(0, 8)} has no plan that can be resumed`);
-  }
+  ensure(stored !== null, `sweep ${sweep.sweepId.slice(0, 8)} has no plan that can be resumed`);
   if (stored.slurmRun !== null) {
     throw new UsageError(
       `sweep ${sweep.sweepId.slice(0, 8)} was handed to Slurm: collect its results with \`bench slurm collect ${shellQuote(stored.slurmRun)}\`, continue with \`bench slurm resume ${shellQuote(stored.slurmRun)}\``,
     );
   }
   const { trtexec, replayFolder } = stored.program;
-  if (trtexec !== null && !existsSync(trtexec)) {
-    throw new UsageError(`the sweep ran with ${printable(trtexec)}, which no longer exists`);
-  }
+  const isThere = trtexec === null || existsSync(trtexec);
+  ensure(isThere, `the sweep ran with ${printable(trtexec ?? '')}, which no longer exists`);
   if (stored.plan.tensorrt === NO_TENSORRT) return { sweep, stored, program: noTrtexec(io) };
   const stated = replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder };
   const { program } = chooseProgram(stated, { replay: null, trtexec: null }, io);
@@ -62,7 +59,7 @@ export function resumable(
 /** @throws UsageError for one that ended with failures */
 function namedSweep(db: StoreDatabase, prefix: string, takesFinished: boolean): Sweep | null {
   const only = onlyOne(prefix, findSweepsByPrefix(db, prefix), 'sweeps');
-  if (only === null) throw new UsageError(`sweep ${printable(prefix)} is not in this store`);
+  ensure(only !== null, `sweep ${printable(prefix)} is not in this store`);
   if (only.state !== 'finished' || takesFinished) return only;
   const { builds, built, measured, runs } = sweepNumbers(db, [only.sweepId]).get(only.sweepId) ?? NO_SWEEP_NUMBERS;
   if (runs + builds === measured + built) return null;
@@ -105,11 +102,8 @@ export async function refuseChanges(
     ...changedMachine(environmentsOf(db, sweep.sweepId), machines),
   ].join('; ');
   if (what === '') return;
-  if (!anyway) {
-    throw new UsageError(
-      `sweep ${sweep.sweepId.slice(0, 8)} cannot resume unchanged: ${what}. Start a new one, or add --anyway`,
-    );
-  }
+  const id = sweep.sweepId.slice(0, 8);
+  ensure(anyway, `sweep ${id} cannot resume unchanged: ${what}. Start a new one, or add --anyway`);
   io.err(`note: continuing although ${what}\n`);
 }
 

@@ -3,7 +3,7 @@ import { isOneOf } from '../../text/unknown-values.ts';
 import { EXPLAINED_METRICS } from '../../records/cause.ts';
 import { usualBound } from '../../judge/bound.ts';
 import { explainChange } from './explain-change.ts';
-import { UsageError, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
 import type { Finding } from '../../records/finding.ts';
@@ -106,8 +106,7 @@ async function explain(db: StoreDatabase, { cell, paths, refs, metrics = [] }: A
   const own = metrics.includes(judged) ? judged : (metrics[0] ?? judged);
   const explanation = explainChange(sides, metric ?? (isOneOf(EXPLAINED_METRICS, own) ? null : own));
   if (explanation === null) {
-    if (sides.base.length > 0 && sides.head.length > 0)
-      throw new UsageError('the runs of both sides share no such metric');
+    ensure(sides.base.length === 0 || sides.head.length === 0, 'the runs of both sides share no such metric');
     const isBase = sides.base.length === 0;
     const reasons = unmeasuredReasons(db, points[isBase ? 0 : 1]) || 'none is timed; for profiles: bench layers --diff';
     throw new UsageError(`${isBase ? 'base' : 'head'} has no valid run: ${reasons}`);

@@ -189,9 +189,8 @@ export function readSchema<File>(source: Source, schema: z.ZodType<File>): File 
   const result = schema.safeParse(source.value, {
     reportInput: true,
     error: ({ code, inst }) => {
-      const ofRecord = inst instanceof z.ZodRecord && inst.keyType instanceof z.ZodEnum ? inst.keyType.enum : {};
-      const known = Object.keys(inst instanceof z.ZodObject ? inst.shape : ofRecord);
-      return code === 'unrecognized_keys' ? known.join(', ') : undefined;
+      const keys = inst instanceof z.ZodObject ? inst.keyof() : inst instanceof z.ZodRecord ? inst.keyType : null;
+      return code === 'unrecognized_keys' && keys instanceof z.ZodEnum ? keys.options.join(', ') : undefined;
     },
   });
   if (result.success) return result.data;
