@@ -169,15 +169,15 @@ export function boundLines(
 }
 
 /** Each verdict has its own sign, so that none depends on color alone. */
-export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
-  slower: '▲',
-  faster: '▼',
-  same: '=',
-  unclear: '?',
-  missing: '∅',
-  failed: '✗',
-  incomparable: '≠',
-};
+export const VERDICT_LOOKS = {
+  slower: ['▲', 'bad'],
+  faster: ['▼', 'good'],
+  same: ['=', 'dim'],
+  unclear: ['?', 'warn'],
+  missing: ['∅', 'dim'],
+  failed: ['✗', 'bad'],
+  incomparable: ['≠', 'warn'],
+} as const satisfies Readonly<Record<Verdict, readonly [sign: string, style: keyof Style]>>;
 
 /** The verdict in text; the missing result is explained by a reason. */
 export function verdictWord(verdict: Verdict): string {
@@ -196,21 +196,6 @@ export function estimateWords(metrics: Iterable<MetricId>): string {
 export function changeStyle(verdict: Verdict, { bad, good, strong }: Style): (text: string) => string {
   if (verdict === 'slower') return (text) => strong(bad(text));
   return verdict === 'faster' ? (text) => strong(good(text)) : (text) => text;
-}
-
-export function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
-  switch (verdict) {
-    case 'slower':
-    case 'failed':
-      return style.bad;
-    case 'faster':
-      return style.good;
-    case 'unclear':
-    case 'incomparable':
-      return style.warn;
-    default:
-      return style.dim;
-  }
 }
 
 export const PURPOSE_WORDS: Readonly<Record<LayerKind, string>> = {

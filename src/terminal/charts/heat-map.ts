@@ -7,9 +7,9 @@ import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';
 import { alignPoints, padStart, textWidth, wrapHanging, type Look, plain } from '../look.ts';
 import { captionLines, optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
-import type { Verdict } from '../../records/verdict.ts';
+import { isCalled, type Verdict } from '../../records/verdict.ts';
 import { formatPercent } from '../numbers.ts';
-import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
+import { VERDICT_LOOKS, verdictWord } from '../words.ts';
 
 /** A tile of a map. Its shade shows the number; color is only an aid. */
 export interface Tile {
@@ -201,18 +201,13 @@ const DARKEST_PERCENT = 20;
 
 /** Map of changes by two axes: sign and number show the verdict, the shade its size. */
 export function changeMap(cells: readonly ChangedCell[], look: Look, axes?: MapAxes): string[] {
-  const tiles = cells.map(({ cell, verdict, changePercent }) => ({
-    cell,
-    sign: `${VERDICT_SIGNS[verdict]}${isChange(verdict) ? shadeOf(Math.abs(changePercent ?? 0) / DARKEST_PERCENT) : ' '}`,
-    number: formatPercent(changePercent),
-    style: verdictStyle(verdict, look.style),
-  }));
+  const tiles = cells.map(({ cell, changePercent, verdict }) => {
+    const [sign, style] = VERDICT_LOOKS[verdict];
+    const shade = isCalled({ verdict }) ? shadeOf(Math.abs(changePercent ?? 0) / DARKEST_PERCENT) : ' ';
+    return { cell, sign: `${sign}${shade}`, number: formatPercent(changePercent), style: look.style[style] };
+  });
   const seen = [...new Set(cells.map(({ verdict }) => verdict))];
-  const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}`);
-  if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
+  const legend = seen.map((verdict) => `${VERDICT_LOOKS[verdict][0]} ${verdictWord(verdict)}`);
+  if (cells.some(isCalled)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
   return [...heatMaps(tiles, look, axes), ...captionLines(legend.join(', '), look)];
-}
-
-function isChange(verdict: Verdict): boolean {
-  return verdict === 'slower' || verdict === 'faster';
 }
