@@ -1,5 +1,4 @@
-import { type PartialStatistics, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/harness.ts';
-import { isOneOf } from '../text/unknown-values.ts';
+import { type PartialStatistics, TIMED_METRICS, type TimedMetric } from '../records/harness.ts';
 import { type Look, dotted, truncate } from './look.ts';
 import { count, formatNumber, formatPercent, overlapNote, streamMs } from './numbers.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
@@ -91,29 +90,4 @@ function partsLine(statistics: ShownStatistics['statistics']): string[] {
   const bar = parts.map(({ mark, ms }) => mark.repeat(Math.round((ms / whole) * BAR_WIDTH))).join('');
   const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatPercent((ms / whole) * 100, false)}`);
   return [`  ${bar}  ${shares.join(' · ')}`];
-}
-
-export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): ShownStatistics['statistics'] {
-  return Object.fromEntries(Object.entries(stored).filter(([name]) => isOneOf(TIMED_METRICS, name)));
-}
-
-export function spreadOf(values: readonly number[]) {
-  if (values.length === 0) return null;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return {
-    /** Standard deviation; null with fewer than two runs. */
-    deviation: values.length < 2 ? null : Math.sqrt(squares / (values.length - 1)),
-    least: Math.min(...values),
-    most: Math.max(...values),
-    runs: values.length,
-  };
-}
-
-/** Returns `± 0.0007`, with at most as many decimals as the value next to it. */
-export function deviationText(deviation: number | null, value: number, formatted: string): string {
-  if (deviation === null) return '';
-  const decimals = (/\.(\d+)/.exec(formatted)?.[1] ?? '').length;
-  const share = value === 0 ? '' : ` (${((deviation / value) * 100).toFixed(2)} %)`;
-  return `± ${deviation.toFixed(decimals)}${share}`;
 }

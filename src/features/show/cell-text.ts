@@ -18,7 +18,6 @@ import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
 import { boundLines } from '../../terminal/words.ts';
-import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
@@ -130,14 +129,25 @@ function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: L
   ] as const;
   return rows.flatMap(([name, unit, all]) => {
     const values = all.filter((value) => value !== null);
-    const [middle, spread] = [median(values), spreadOf(values)];
-    if (middle === null || spread === null) return [];
+    const middle = median(values);
+    if (middle === null) return [];
     const number = formatNumber(middle);
-    const range = `range ${formatNumber(spread.least)} … ${formatNumber(spread.most)}, `;
-    const text = `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim();
-    const line = `  ${name.padEnd(NAME_WIDTH)} ${text}, ${spread.runs > 1 ? range : ''}${count(spread.runs, 'run')}`;
+    const range = `range ${formatNumber(Math.min(...values))} … ${formatNumber(Math.max(...values))}, `;
+    const text = `${number} ${unit} ${deviationText(values, middle, number)}`.trim();
+    const line = `  ${name.padEnd(NAME_WIDTH)} ${text}, ${values.length > 1 ? range : ''}${count(values.length, 'run')}`;
     return wrapHanging(line, look.columns, NAME_WIDTH + 3);
   });
+}
+
+/** Standard deviation `± 0.0007 (0.15 %)`, with as many decimals as the median; empty for a single run. */
+function deviationText(values: readonly number[], middle: number, formatted: string): string {
+  if (values.length < 2) return '';
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const deviation = Math.sqrt(squares / (values.length - 1));
+  const decimals = (/\.(\d+)/.exec(formatted)?.[1] ?? '').length;
+  const share = middle === 0 ? '' : ` (${((deviation / middle) * 100).toFixed(2)} %)`;
+  return `± ${deviation.toFixed(decimals)}${share}`;
 }
 
 /** Latencies of trtexec and of other harnesses for the same model, precision and shapes. */

@@ -12,7 +12,7 @@ import { type Look, truncate, wrapHanging } from '../../terminal/look.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
 import { count, formatBytes, formatDuration, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { layersTable } from '../../terminal/run-text.ts';
-import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
+import { statisticsTable } from '../../terminal/statistics-table.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from '../../terminal/words.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -82,7 +82,7 @@ function numberLines({ cell, measurement, statistics: stored }: DescribedRun, lo
   const { queries = null, throughputQps = null } = measurement ?? {};
   const itemsPerSecond = cell === null ? null : itemsPerS(cell.shapes, throughputQps);
   const numbers = { throughputQps, itemsPerS: itemsPerSecond, queries, streams: cell?.streams ?? 1 };
-  return statisticsTable({ ...numbers, statistics: statisticsOf(stored) }, look);
+  return statisticsTable({ ...numbers, statistics: stored }, look);
 }
 
 const LEAST_QUERIES = 8;
