@@ -23,21 +23,9 @@ export function markup(strings: TemplateStringsArray, ...parts: readonly Part[])
 function htmlOf(part: Part): string {
   if (part === null) return '';
   if (part instanceof Markup) return part.text;
-  if (typeof part === 'string') return escapeHtml(part);
+  if (typeof part === 'string') return printable(part).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
   if (typeof part === 'number') return String(part);
   return part.map(htmlOf).join('');
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return printable(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 export interface HtmlColumn<Row> {

@@ -64,7 +64,7 @@ describe('what is put into the page', () => {
   test('texts are escaped, in elements and in quoted attributes', () => {
     const evil = `<script>alert("1")</script> & 'x'`;
     expect(markup`<b title="${evil}">${evil}</b>`.text).toBe(
-      '<b title="&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;">&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;x&#39;</b>',
+      '<b title="&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;x&#39;">&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;x&#39;</b>',
     );
   });
 
