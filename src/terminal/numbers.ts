@@ -79,6 +79,8 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
+type Counted = Readonly<Record<'runs' | 'builds', number> & Partial<Record<'measured' | 'built', number>>>;
+
 /** `10 runs + 1 build`, `9 of 10 runs + 1 build`: the finished part of the planned or begun runs. */
 export function runsAndBuilds({ runs, measured = runs, builds, built = builds }: Counted): string {
   return [doneOf(measured, runs, 'run'), ...(builds === 0 ? [] : [doneOf(built, builds, 'build')])].join(' + ');
@@ -86,13 +88,6 @@ export function runsAndBuilds({ runs, measured = runs, builds, built = builds }:
 
 function doneOf(done: number, all: number, noun: string): string {
   return `${done === all ? '' : `${done} of `}${count(all, noun)}`;
-}
-
-export interface Counted {
-  readonly runs: number;
-  readonly measured?: number;
-  readonly builds: number;
-  readonly built?: number;
 }
 
 /** `850 ms`, `12 s`, `4 min 10 s`, `2 h 05 min`. */

@@ -35,13 +35,13 @@ const STRIP_ROWS = 4;
  */
 export function renderHistoryChart(
   chart: HistoryChart,
-  strip: Pick<HistoryChart, 'format' | 'values'> | null = null,
+  strip?: Pick<HistoryChart, 'format' | 'values'> | null,
 ): string[] {
   const upper = paneOf(chart);
   if (upper === null) return ['(nothing was measured)'];
   const own = { levelStarts: [], most: null, height: STRIP_ROWS, styleOf: () => plain };
-  const lower = strip === null ? null : paneOf({ ...chart, ...strip, ...own }, true);
-  const panes = lower === null ? [upper] : [upper, lower];
+  const lower = strip && paneOf({ ...chart, ...strip, ...own }, true);
+  const panes = lower ? [upper, lower] : [upper];
   const left = Math.max(...panes.flatMap(({ names }) => [...names.values()].map(textWidth)));
   const right = Math.max(...panes.flatMap(({ ends }) => ends.map(({ text }) => textWidth(text))));
   const width = Math.max(8, chart.look.columns - left - 2 - right);

@@ -15,20 +15,15 @@ export function scalePercent(changes: readonly (number | null)[]): number {
   return Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * MARGIN));
 }
 
-export interface SparkScale {
-  /** Middle of the scale; null for the median of the values. */
-  readonly level: number | null;
-  /** Both ends of the scale in percent of the level. */
-  readonly percent: number;
-}
-
 /**
  * The newest values, one character each, on a scale that rows can share. `!` is beyond the scale, and a blank is a gap.
+ * @param level middle of the scale; null for the median of the values
+ * @param percent both ends of the scale in percent of the level
  */
 export function sparkline(
   values: readonly (number | null)[],
   width: number,
-  { level, percent }: SparkScale = { level: null, percent: LEAST_SCALE_PERCENT },
+  { level, percent }: { readonly level: number | null; readonly percent: number },
 ): string {
   const newest = values.slice(-width);
   const middle = level ?? median(newest.flatMap((value) => value ?? []));

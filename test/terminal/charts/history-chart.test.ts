@@ -94,7 +94,7 @@ test('scales are round: three to five labels of equal precision, in rows that ar
 test('rows share a scale: a small noise is flat, what lies beyond is a sign', () => {
   const scale = { level: 1, percent: 7 };
   expect(sparkline([1.002, 0.998, null, 1.04, 1.2, 0.96], 6, scale)).toBe('▄▄ ▆!▂');
-  expect([sparkline([1, 1, 2], 2, scale), sparkline([], 5)]).toEqual(['▄!', '']);
+  expect([sparkline([1, 1, 2], 2, scale), sparkline([], 5, scale)]).toEqual(['▄!', '']);
 });
 
 test('points and units stand one below the other, whatever the digits', () => {
