@@ -67,14 +67,9 @@ function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows) {
     ...(unchanged === null ? [] : [{ ...unchanged, label: 'all other layers that kept their kernels' }]),
   ]
     .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
-    .map(({ baseMs, change, deltaMs, detail, headMs, label }) => ({
-      change: CHANGE_WORDS[change],
-      label: shortened(label),
-      detail: shortened(detail ?? ''),
-      baseMs,
-      headMs,
-      deltaMs,
-    }));
+    .map(({ change, detail, label, parts: _, ...row }) => {
+      return { ...row, change: CHANGE_WORDS[change], label: shortened(label), detail: shortened(detail ?? '') };
+    });
 }
 
 /** Layers before and after the change, in one cell of a finding. Times are of one query. */

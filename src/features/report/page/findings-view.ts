@@ -1,6 +1,6 @@
 import { type HtmlColumn, htmlTable, type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, signedMs } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { changeText, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
@@ -83,9 +83,9 @@ function layersView({ baseMs, cell, command, headMs, notes, rows, title }: Findi
   const fusions = rows.filter(({ change }) => FUSIONS.includes(change)).slice(0, SHOWN_FUSIONS);
   const columns: readonly HtmlColumn<(typeof rows)[number]>[] = [
     { header: 'ONNX nodes', show: ({ label }) => label },
-    { header: 'change, ms', kind: 'number', show: ({ deltaMs }) => signedNumber(deltaMs) },
-    { header: 'before, ms', kind: 'number', show: (row) => formatNumber(row.baseMs, 3) },
-    { header: 'after, ms', kind: 'number', show: (row) => formatNumber(row.headMs, 3) },
+    { header: 'change', kind: 'number', show: ({ deltaMs }) => signedMs(deltaMs) },
+    { header: 'before', kind: 'number', show: (row) => formatMs(row.baseMs) },
+    { header: 'after', kind: 'number', show: (row) => formatMs(row.headMs) },
     { header: 'what', show: ({ change }) => change },
   ];
   return markup`<h4>Layers before and after</h4>
@@ -93,10 +93,4 @@ function layersView({ baseMs, cell, command, headMs, notes, rows, title }: Findi
 <ul class="commands"><li><code>${command}</code></li></ul>
 ${fusions.length === 0 ? null : markup`<ul class="list fusions">${fusions.map(({ change, detail }) => markup`<li>${change}: ${detail}</li>`)}</ul>`}
 ${htmlTable('Largest changes', columns, rows.slice(0, SHOWN_LAYERS))}`;
-}
-
-function signedNumber(ms: number): string {
-  // Round, because sums of times have tiny remainders.
-  const rounded = Number(ms.toFixed(5));
-  return `${rounded > 0 ? '+' : ''}${formatNumber(rounded, 3)}`;
 }
