@@ -22,19 +22,11 @@ function unicodeEscape(character: string): string {
 
 /** JSON for standard output. Escapes characters that `JSON.stringify` leaves unchanged and terminals act on. */
 export function jsonText(value: unknown): string {
-  return escapedJson(JSON.stringify(value, null, 1));
+  return withoutControls(JSON.stringify(value, null, 1));
 }
 
 export function jsonLine(value: unknown): string {
-  return escapedJson(JSON.stringify(value));
-}
-
-function escapedJson(text: string): string {
-  return text.replace(
-    // oxlint-disable-next-line no-control-regex -- as above; line breaks here are JSON's own
-    /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g,
-    unicodeEscape,
-  );
+  return withoutControls(JSON.stringify(value));
 }
 
 /** The first names and the number of the others: `a, b, 3 more`. */
