@@ -2,7 +2,7 @@ import { printable } from '../text/printable.ts';
 import { ENVIRONMENT_FIELDS } from '../judge/compare/differences.ts';
 import { CLOCK_REASONS, type ClockReason, type RunTelemetry } from '../records/telemetry.ts';
 import { type Look, labelled } from './look.ts';
-import { count, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatNumber, formatShare } from './numbers.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 
@@ -53,7 +53,7 @@ export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];
-    return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatPercent(share * 100, false)} of the time`];
+    return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatShare(share)} of the time`];
   });
   const watched = [
     ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),

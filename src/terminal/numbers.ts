@@ -37,6 +37,11 @@ export function formatPercent(value: number | null, signed = true): string {
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
 }
 
+/** `12.3 %`, of a share from 0 to 1. */
+export function formatShare(share: number): string {
+  return formatPercent(share * 100, false);
+}
+
 /** `4.9 to 5.3 %`: the sizes of changes. */
 export function rangeText(percents: readonly number[]): string {
   const ends = [Math.min(...percents), Math.max(...percents)].map((percent) => formatPercent(percent, false));

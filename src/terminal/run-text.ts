@@ -5,7 +5,7 @@ import type { ParsedRun } from '../trtexec/log/derived.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
 import { type Look, dotted, truncate } from './look.ts';
-import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, formatShare } from './numbers.ts';
 import { type JoinedLayer, layersOf, overheadOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
@@ -32,7 +32,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
     lines.push(cut(`  engine built in ${formatNumber(engineBuiltS)} s${sizeText}`));
   }
   if (derived.enqueueRatio !== null) {
-    const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatPercent(derived.gpuBusy * 100, false)}`;
+    const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatShare(derived.gpuBusy)}`;
     const cv = derived.cvPercent === null ? '' : ` · CV ${formatPercent(derived.cvPercent, false)}`;
     lines.push(cut(`  enqueue/GPU ${formatNumber(derived.enqueueRatio, 2)} (${derived.enqueueClass})${busy}${cv}`));
   }

@@ -1,6 +1,6 @@
 import { type PartialStatistics, TIMED_METRICS, type TimedMetric } from '../records/harness.ts';
 import { type Look, dotted, truncate } from './look.ts';
-import { count, formatNumber, formatPercent, overlapNote, streamMs } from './numbers.ts';
+import { count, formatNumber, formatShare, overlapNote, streamMs } from './numbers.ts';
 import { type Column, renderTable, numberColumn } from './table.ts';
 
 const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
@@ -88,6 +88,6 @@ function partsLine(statistics: ShownStatistics['statistics']): string[] {
   const whole = parts.reduce((sum, { ms }) => sum + ms, 0);
   if (parts.length < PARTS.length || whole <= 0) return [];
   const bar = parts.map(({ mark, ms }) => mark.repeat(Math.round((ms / whole) * BAR_WIDTH))).join('');
-  const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatPercent((ms / whole) * 100, false)}`);
+  const shares = parts.map(({ metric, ms }) => `${METRIC_NAMES[metric]} ${formatShare(ms / whole)}`);
   return [`  ${bar}  ${shares.join(' · ')}`];
 }

@@ -12,6 +12,7 @@ import {
   count,
   formatNumber,
   formatPercent,
+  formatShare,
   overlapNote,
   streamMs,
 } from '../../terminal/numbers.ts';
@@ -111,7 +112,7 @@ export function choiceColumns(choices: readonly Row[]): Column<Row>[] {
     numberColumn('engine MiB', ({ engineMib }) => amount(engineMib), 4),
     numberColumn('context MiB', ({ contextMib }) => amount(contextMib), 5),
     ...costs.map(([header, cost]) => numberColumn<Row>(header, (one) => amount(one.costs[cost]), 4.5)),
-    numberColumn('of peak', ({ efficiency }) => percentText(efficiency?.peakShare ?? null), 4.2),
+    numberColumn('of peak', ({ efficiency }) => (efficiency?.peakShare ? formatShare(efficiency.peakShare) : ''), 4.2),
     numberColumn('mJ/item', energyText, 4.4),
     numberColumn('actual precision', shareText, 3, { short: 'actual', minWidth: 10 }),
     numberColumn('runs', ({ runs }) => String(runs), 6),
@@ -143,10 +144,6 @@ function amount(value: number | null): string {
   return value === null ? '' : formatNumber(value);
 }
 
-function percentText(share: number | null): string {
-  return share === null ? '' : formatPercent(share * 100, false);
-}
-
 /** `68.3 ±0.4 %`: millijoules per item, else per query. */
 function energyText({ energy }: Choice): string {
   if (energy === null) return '';
@@ -161,7 +158,7 @@ const QUANTIZED = ['fp8', 'int8', 'int4'];
 function shareText({ precision, realPrecisionShare }: Choice): string {
   if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
   const share = realPrecisionShare[precision] ?? 0;
-  return `${share < LEAST_PRECISION_SHARE ? '✗ ' : ''}${precision} ${percentText(share)}`;
+  return `${share < LEAST_PRECISION_SHARE ? '✗ ' : ''}${precision} ${formatShare(share)}`;
 }
 
 function ratioText(ratio: number): string {

@@ -12,7 +12,7 @@ import { profiledCell } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/runs-of-paths.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
-import { count, formatBytes, formatMs, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatBytes, formatMs, formatShare } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -96,7 +96,7 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
   );
   const called = calls.map((call) => `${printable(call.name)} ${call.count}×, ${formatMs(call.ms)}`);
   const left = calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : '';
-  const busy = spanMs === 0 ? '' : ` (${share(busyMs, spanMs)})`;
+  const busy = spanMs === 0 ? '' : ` (${formatShare(busyMs / spanMs)})`;
   return [
     ...wrapped(2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
     ...wrapped(2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
@@ -105,7 +105,7 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
     ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [
         numberColumn('sum', ({ ms }) => formatMs(ms)),
-        numberColumn('share', ({ ms }) => share(ms, all.ms), 3),
+        numberColumn('share', ({ ms }) => formatShare(ms / all.ms), 3),
         numberColumn('number', (row) => String(row.count)),
         numberColumn('mean', (row) => formatMs(row.ms / row.count), 2),
         { header: 'kernel', text: ({ name }) => printable(name), minWidth: 26 },
@@ -121,10 +121,6 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
       `calls    ${called.slice(0, SHOWN_CALLS).join('; ')}${left}`,
     ]),
   ];
-}
-
-function share(ms: number, of: number): string {
-  return of === 0 ? '' : formatPercent((ms / of) * 100, false);
 }
 
 function sumOf(rows: readonly { readonly count: number; readonly ms: number }[]) {

@@ -1,7 +1,7 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import { type LayerGroup, channelMultiple, groupLayers } from '../../layers/summarize-layers.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, formatShare } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
@@ -18,8 +18,6 @@ export interface LayersDetails {
   readonly top: number;
 }
 
-type Summary = LayersOutput['summary'];
-
 export function layersText(report: LayersOutput, { unaligned, islands, top }: LayersDetails, look: Look): string[] {
   const { aggregate, groups, iterations, layers, notes, provenance, runId, summary, totalMs } = report;
   const { style, columns } = look;
@@ -30,7 +28,8 @@ export function layersText(report: LayersOutput, { unaligned, islands, top }: La
   const profile = iterations === null ? 'no profile: names and kernels only' : `mean of ${iterations} profiled queries`;
   const about = `${count(summary.layers, 'layer')}${time} · ${provenance}, run ${runId.slice(0, 8)}, ${profile}`;
   const isSelected = layers.length < summary.layers;
-  const chosen = totalMs === null ? '' : `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})`;
+  const chosen =
+    totalMs === null ? '' : `, ${formatMs(sumMs(layers))} (${formatShare(sumMs(layers) / summary.totalMs)})`;
   const key = isSelected ? 'all selected layers' : 'all layers';
   const sum = aggregate === null ? null : [{ key, ...aggregate }];
   const rows = groups?.map((group) => ({ ...group, layers: group.layers.length })) ?? sum;
@@ -61,11 +60,11 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
   return renderTable<Row>(
     [
       numberColumn('mean', ({ ms }) => timed(formatMs(ms))),
-      numberColumn('share', ({ ms }) => timed(sharePercent(ms, summary))),
-      numberColumn('so far', ({ upTo }) => timed(sharePercent(upTo, summary)), 4),
+      numberColumn('share', ({ ms }) => timed(formatShare(ms / summary.totalMs))),
+      numberColumn('so far', ({ upTo }) => timed(formatShare(upTo / summary.totalMs)), 4),
       numberColumn('GFLOP', ({ work }) => (work?.flops ? formatNumber(work.flops / 1e9, 3) : ''), 4.6),
-      numberColumn('of peak', ({ work }) => shown(work?.peakShare, percent), 2.4),
-      numberColumn('of DRAM', ({ work }) => shown(work?.bandwidthShare, percent), 2.6),
+      numberColumn('of peak', ({ work }) => shown(work?.peakShare, formatShare), 2.4),
+      numberColumn('of DRAM', ({ work }) => shown(work?.bandwidthShare, formatShare), 2.6),
       numberColumn('FLOP/B', ({ work }) => shown(work?.flopPerByte, (value) => formatNumber(value, 2)), 4.4),
       { header: 'roofline', text: ({ work }) => work?.bound ?? '', dropRank: 2.5 },
       { header: 'type', text: ({ layer }) => printable(layer?.type ?? ''), dropRank: 3 },
@@ -96,7 +95,7 @@ function groupTable(groups: readonly GroupRow[], report: LayersOutput, top: numb
   return renderTable<GroupRow>(
     [
       numberColumn('total', ({ totalMs }) => timed(formatMs(totalMs))),
-      numberColumn('share', ({ totalMs }) => timed(sharePercent(totalMs ?? 0, report.summary))),
+      numberColumn('share', ({ totalMs }) => timed(formatShare((totalMs ?? 0) / report.summary.totalMs))),
       numberColumn('layers', ({ layers }) => String(layers)),
       numberColumn('min', ({ minMs }) => timed(formatNumber(minMs ?? 0, 3)), 2),
       numberColumn('mean', ({ meanMs }) => timed(formatNumber(meanMs ?? 0, 3)), 1),
@@ -116,14 +115,6 @@ function restOf(rest: readonly GroupRow[]): GroupRow {
   return { key: `${rest.length} more`, layers, totalMs, ...spread };
 }
 
-function sharePercent(value: number, { totalMs }: Summary): string {
-  return totalMs > 0 ? percent(value / totalMs) : '–';
-}
-
-function percent(share: number): string {
-  return formatPercent(share * 100, false);
-}
-
 const QUANTIZED = ['fp8', 'int8', 'fp4', 'int4'];
 const OVERHEAD = ['reformat', 'quantize', 'cast', 'shape'] as const;
 
@@ -132,11 +123,11 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
   const lines: string[] = [];
   if (report.totalMs !== null) {
     const timed = (words: string, ms: number): string =>
-      `${words} ${formatMs(ms)} (${sharePercent(ms, report.summary)})`;
+      `${words} ${formatMs(ms)} (${formatShare(ms / report.summary.totalMs)})`;
     const others = OVERHEAD.filter((kind) => overheadMs[kind] > 0);
     const named = others.map((kind) => timed(PURPOSE_WORDS[kind], overheadMs[kind])).join(', ');
     if (named !== '') lines.push(`in addition to ${PURPOSE_WORDS.compute}: ${named}`);
-    const shares = precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
+    const shares = precisionShares.map(({ precision, share }) => `${precision} ${formatShare(share)}`);
     lines.push(`time by input type: ${shares.join(', ')}`);
     const [largest] = islands;
     // Layers of a quantized network that stay in a wider type are worth a look.
@@ -148,10 +139,10 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     lines.push(...overheadLines(report));
   }
   if (opaqueShare > 0.5) {
-    lines.push(`${percent(opaqueShare)} of the time is in opaque regions: Nsight Systems shows their kernels`);
+    lines.push(`${formatShare(opaqueShare)} of the time is in opaque regions: Nsight Systems shows their kernels`);
   }
   if (olderKernelShare > 0) {
-    const share = percent(olderKernelShare);
+    const share = formatShare(olderKernelShare);
     lines.push(`${share} of the time is in kernels for GPUs older than sm${newestArchitecture}`);
   }
   return lines;
@@ -163,7 +154,7 @@ const NAMED = 3;
 function alignmentLines({ summary, totalMs }: LayersOutput, unaligned: readonly LayerFacts[]): string[] {
   if (unaligned.length === 0) return [];
   const timeOf = (layers: readonly LayerFacts[], of = ''): string =>
-    totalMs === null ? '' : ` (${sharePercent(sumMs(layers), summary)}${of})`;
+    totalMs === null ? '' : ` (${formatShare(sumMs(layers) / summary.totalMs)}${of})`;
   const kinds = groupLayers(unaligned, ['node', 'precision'], 1).map(({ key, layers }) => {
     const [first] = layers;
     const is = first?.channels ?? [];
@@ -198,13 +189,13 @@ function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: Lay
 function efficiencyLines(efficiency: EngineEfficiency): string[] {
   const { clockFrom, flops, gpu, knownShare, missing, onnx, peakShare, smClockMhz, tflopsPerS } = efficiency;
   const from = clockFrom === 'measured' ? '' : ', its highest clock, as none was measured';
-  const part = knownShare === null || knownShare > 0.995 ? '' : `, counting ${percent(knownShare)} of the FLOPs`;
+  const part = knownShare === null || knownShare > 0.995 ? '' : `, counting ${formatShare(knownShare)} of the FLOPs`;
   const known = [
     flops === null ? '' : `${formatNumber(flops / 1e9, 3)} GFLOP a query (${printable(onnx ?? '')})`,
     tflopsPerS === null ? '' : `${formatNumber(tflopsPerS, 3)} TFLOP/s`,
     peakShare === null
       ? ''
-      : `${percent(peakShare)} of the dense peak of ${printable(gpu ?? '')} at ${smClockMhz} MHz${from}${part}`,
+      : `${formatShare(peakShare)} of the dense peak of ${printable(gpu ?? '')} at ${smClockMhz} MHz${from}${part}`,
   ].filter((text) => text !== '');
   return [
     ...(known.length === 0 ? [] : [known.join(', ')]),

@@ -11,7 +11,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
-import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { formatMs, formatNumber, formatPercent, formatShare } from '../../terminal/numbers.ts';
 import { REASON_TEXT } from '../../terminal/words.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -84,7 +84,7 @@ function findingsOf(run: ShownRun, layers: readonly LayerFacts[], remedies: read
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
     ...hottest.map(({ averageMs, name }) => {
-      const share = formatPercent((averageMs / sumMs(layers)) * 100, false);
+      const share = formatShare(averageMs / sumMs(layers));
       return `the layer that takes longest has ${formatMs(averageMs)}, ${share} of all layers: ${name}`;
     }),
   ].filter((sentence) => sentence !== null);

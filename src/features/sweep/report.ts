@@ -28,6 +28,7 @@ import {
   streamMs,
   formatNumber,
   formatPercent,
+  formatShare,
   runsAndBuilds,
 } from '../../terminal/numbers.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
@@ -238,7 +239,7 @@ const QUANTIZED = ['fp8', 'int8', 'int4'];
 function shareText({ precisionShare: share }: CellRow): string {
   if (share === null || (share.isReal && !QUANTIZED.includes(share.asked))) return '';
   const { asked, timeShare, layerShare, isReal } = share;
-  const size = `${formatPercent((timeShare ?? layerShare) * 100, false)} of ${timeShare === null ? 'layers' : 'time'}`;
+  const size = `${formatShare(timeShare ?? layerShare)} of ${timeShare === null ? 'layers' : 'time'}`;
   return isReal ? `${asked} ${size}` : `✗ not ${asked}: ${size}`;
 }
 
