@@ -16,6 +16,7 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, layers, unknown, notes } = explained;
   const { style, columns } = look;
   const of = printable(base.label);
+  const answer = answerLines(explained, look);
   const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
   return [
     ...wrapWords(headline(explained), columns).map(style.strong),
@@ -25,8 +26,7 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
     ...[base, head].flatMap(({ note }) => (note === null ? [] : [style.warn(truncate(printable(note), columns))])),
     '',
     ...changeTable(explained, look),
-    '',
-    ...answerLines(explained, look),
+    ...(answer.length === 0 ? [] : ['', ...answer]),
     ...(changed.length === 0 ? [] : ['', 'changed layers that no cause names:', ...changed]),
     ...(notes.length === 0 ? [] : ['']),
     ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn),
@@ -37,10 +37,10 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
 /** The headline comes first, so that nothing truncates it. */
 function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
-  if (change === undefined) return 'no difference beyond noise';
+  if (change === undefined) return `no difference beyond noise (${explained.changes[0]?.basis ?? ''})`;
   const [cause] = explained.causes;
   const what = `${explainedMetricOf(change.metric).label} ${formatPercent(change.changePercent)}`;
-  if (explained.outcome === 'unclear') return `${what}, unclear: the runs vary too much to tell`;
+  if (explained.outcome === 'unclear') return `${what}, unclear: ${change.basis} vary too much; more runs would decide`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
@@ -100,23 +100,15 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
 function answerLines(explained: WhyOutput, look: Look): string[] {
   const { style, columns } = look;
   const causes = explained.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
-  const warn = (text: string) => wrapWords(text, columns).map(style.warn);
   switch (explained.outcome) {
-    case 'noDifference': {
-      const [first] = explained.changes;
-      const changed = explained.causes.map(({ title }) =>
-        style.dim(truncate(`  changed, without a detectable effect: ${printable(title)}`, columns)),
+    case 'noDifference':
+      return explained.causes.map(({ title }) =>
+        style.dim(truncate(`changed, without a detectable effect: ${printable(title)}`, columns)),
       );
-      const basis = first === undefined ? '' : ` (${first.basis})`;
-      return [...wrapWords(`no difference beyond noise${basis}`, columns), ...changed];
-    }
     case 'notExplained':
-      return warn(`not explained by what is recorded; ${nextStep(explained)}`);
-    case 'unclear': {
-      const basis = explainedChange(explained)?.basis ?? '';
-      const more = causes.length > 0 ? ' Possible causes:' : '';
-      return [...warn(`unclear: ${basis} vary too much; more runs would decide.${more}`), ...causes];
-    }
+      return wrapWords(`not explained by what is recorded; ${nextStep(explained)}`, columns).map(style.warn);
+    case 'unclear':
+      return causes.length === 0 ? [] : [style.warn('possible causes:'), ...causes];
     case 'explained':
       return causes;
   }
