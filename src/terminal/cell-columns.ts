@@ -5,21 +5,17 @@ import { harnessWords, optionWords, precisionName } from '../records/cell-label.
 import { printable } from '../text/printable.ts';
 import { type Look, wrapWords } from './look.ts';
 import { formatMs, formatNumber, intervalText } from './numbers.ts';
-import { type Column, renderTable } from './table.ts';
+import { type Column, numberColumn, renderTable, textColumn } from './table.ts';
 
 /** The columns that name a cell in every table. The caption states once what all rows share. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
   const { common, tail, withVia } = sharedBy(cells);
+  const shape = tail === null ? { minWidth: 5 } : { short: 'b', minWidth: 3 };
   const columns: Column<Row>[] = [
     { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10 },
     { header: 'precision', short: 'prec', text: (row) => precisionText(cellOf(row), withVia), minWidth: 4 },
-    {
-      header: 'shape',
-      ...(tail === null ? {} : { short: 'b' }),
-      text: (row) => printable(shapeText(cellOf(row), tail)),
-      minWidth: tail === null ? 5 : 3,
-    },
+    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), ...shape },
     { header: 'options', text: (row) => printable(ownOptions(cellOf(row), common).join(' ')), minWidth: 8 },
   ];
   const shared = [tail === null ? '' : `…x${tail}`, ...common.map(printable)].filter(Boolean);
@@ -133,23 +129,13 @@ export function sideColumns<Row extends SideRow>(
     const text = row.unit === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
     return isOneUnit || value === null ? text : `${text} ${printable(row.unit)}`;
   };
-  const sides = ([0, 1] as const).map((side): Column<Row> => {
-    const text = (row: Row): string => valueText(row, valuesOf(row)[side]);
-    return { header: `${names[side]}${isOneUnit ? ` ${unit}` : ''}`, text, align: 'right', dropRank: 2 };
-  });
+  const sides = ([0, 1] as const).map((side) =>
+    numberColumn(`${names[side]}${isOneUnit ? ` ${unit}` : ''}`, (row: Row) => valueText(row, valuesOf(row)[side]), 2),
+  );
   return [
-    {
-      header: 'metric',
-      text: ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : ''),
-      dropRank: 5,
-    },
+    textColumn('metric', ({ metric }) => (metrics.size > 1 ? printable(metricOf(metric).label) : ''), 5),
     ...sides,
     { ...change, align: 'right' },
-    {
-      header: '95 % interval',
-      text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
-      align: 'right',
-      dropRank: 3,
-    },
+    numberColumn('95 % interval', ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''), 3),
   ];
 }

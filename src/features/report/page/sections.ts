@@ -64,8 +64,6 @@ ${pareto.precisions.length === 0 ? null : markup`<ul>${pareto.precisions.map((ta
 </section>`;
 }
 
-type EnvironmentChange = PageModel['environmentChanges'][number];
-
 /** The environment of the numbers, and its changes by sweep; null if unknown. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: PageModel): Markup | null {
   const newest = environments.at(-1);
@@ -74,18 +72,15 @@ export function environmentView({ environments, environmentChanges, sweeps, cell
     return value === null ? [] : [[name, markup`${shortened(`${value}${unit}`)}`] as const];
   });
   if (facts.length === 0 && environmentChanges.length === 0) return null;
-  const columns = [
-    { header: 'date', show: ({ sweep }: EnvironmentChange) => sweeps[sweep]?.startedAt?.slice(0, 10) ?? 'unknown' },
-    {
-      header: 'sweep',
-      show: ({ sweep }: EnvironmentChange) => markup`<code>${sweeps[sweep]?.sweepId.slice(0, 8) ?? ''}</code>`,
-    },
+  const columns: readonly HtmlColumn<PageModel['environmentChanges'][number]>[] = [
+    { header: 'date', show: ({ sweep }) => sweeps[sweep]?.startedAt?.slice(0, 10) ?? 'unknown' },
+    { header: 'sweep', show: ({ sweep }) => markup`<code>${sweeps[sweep]?.sweepId.slice(0, 8) ?? ''}</code>` },
     {
       header: 'change',
-      show: ({ breaksLine, text }: EnvironmentChange) =>
+      show: ({ breaksLine, text }) =>
         markup`${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: the history starts again)</b>` : null}`,
     },
-    { header: 'cells', kind: 'number', show: (change: EnvironmentChange) => `${change.cells} of ${cells.length}` },
+    { header: 'cells', kind: 'number', show: (change) => `${change.cells} of ${cells.length}` },
   ];
   return markup`
 <section id="environment" aria-labelledby="environment-title">
