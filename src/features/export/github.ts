@@ -99,7 +99,7 @@ function commitText(commit: string | null): string {
 /** A column of escaped texts. */
 type Column = readonly [header: string, rule: '---' | '--:', text: (row: Row) => string];
 
-/** @param most rows to show */
+/** Without columns that say nothing of any row. @param most rows to show */
 function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
   const [before, now] = rows[0]?.kind === 'judged' ? ['reference', 'now'] : ['base', 'head'];
   const percent = scalePercent(rows.map(({ changePercent }) => changePercent));
@@ -113,25 +113,17 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
     ['change', '--:', ({ changePercent }) => formatPercent(changePercent)],
   ];
   const values: readonly Column[] = [['value', '---', ({ message }) => markdown(message)]];
-  const optional: readonly (readonly [isShown: boolean, column: Column])[] = [
-    [
-      rows.some(({ ciPercent }) => ciPercent !== null),
-      ['95 % interval', '--:', ({ ciPercent: ci }) => (ci === null ? '–' : intervalText(ci).replace(' … ', ' to '))],
-    ],
-    [rows.some((row) => trend(row) !== ''), [`last sweeps, ±${percent} %`, '---', trend]],
-    [
-      rows.some(({ owner, status }) => owner !== null && (status === 'slower' || status === 'failed')),
-      ['owner', '---', ({ owner }) => markdown(owner ?? '')],
-    ],
-  ];
   const columns: readonly Column[] = [
     ['', '---', () => sign],
     ['cell', '---', nameText],
     ...(rows.some(({ changePercent }) => changePercent !== null) ? changes : values),
-    ...optional.flatMap(([isShown, column]) => (isShown ? [column] : [])),
+    ['95 % interval', '--:', ({ ciPercent: ci }) => (ci === null ? '–' : intervalText(ci).replace(' … ', ' to '))],
+    [`last sweeps, ±${percent} %`, '---', trend],
+    ['owner', '---', ({ owner, status }) => (status === 'slower' || status === 'failed' ? markdown(owner ?? '') : '')],
   ];
-  const body = rows.slice(0, most).map((row) => columns.map(([, , text]) => text(row)));
-  const texts = [columns.map(([header]) => header), columns.map(([, rule]) => rule), ...body];
+  const shown = columns.filter(([, , text]) => rows.some((row) => !['', '–'].includes(text(row))));
+  const body = rows.slice(0, most).map((row) => shown.map(([, , text]) => text(row)));
+  const texts = [shown.map(([header]) => header), shown.map(([, rule]) => rule), ...body];
   const more = rows.length > most ? ['', `and ${count(rows.length - most, 'more cell', 'more cells')}`] : [];
   return [...texts.map((line) => `| ${line.join(' | ')} |`), ...more];
 }
