@@ -155,14 +155,10 @@ export function secretsIn(variable: string, value: string): string[] {
   return [...(isSecretName(variable) ? [value] : []), ...(password === undefined ? [] : [password])];
 }
 
+/** A copy of a JSON value, in which no `env` has secrets. */
 export function withoutSecretEnv(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecretEnv);
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      key === 'env' && isRecord(inner) ? withoutSecrets(inner) : withoutSecretEnv(inner),
-    ]),
+  return JSON.parse(JSON.stringify(value ?? null), (key, inner: unknown) =>
+    key === 'env' && isRecord(inner) ? withoutSecrets(inner) : inner,
   );
 }
 
