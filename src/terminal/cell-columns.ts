@@ -94,14 +94,10 @@ export function precisionText(cell: Cell, withVia = true): string {
 
 /** `8x3x224x224`, or `b8` if the caption has the rest; several inputs by name. */
 export function shapeText({ shapes }: Cell, tail: string | null): string {
-  const [only, ...others] = Object.entries(shapes);
-  if (only === undefined) return '';
-  if (others.length > 0) {
-    return [only, ...others].map(([input, dims]) => `${input}:${dims.join('x')}`).join(' ');
-  }
-  const [, [batch, ...rest]] = only;
-  if (batch === undefined || rest.length === 0) return only[1].join('x');
-  return tail === null ? only[1].join('x') : `b${batch}`;
+  const inputs = Object.entries(shapes);
+  if (inputs.length > 1) return inputs.map(([input, dims]) => `${input}:${dims.join('x')}`).join(' ');
+  const [batch, ...rest] = inputs[0]?.[1] ?? [];
+  return tail === null || rest.length === 0 ? [batch, ...rest].join('x') : `b${batch}`;
 }
 
 export function optionList(cell: Cell): string[] {

@@ -86,10 +86,8 @@ function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]):
 
 /** A column with a short header needs no more width than that header and its texts. */
 function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
-  const { column, width, content } = laid;
-  return column.short === undefined || textWidth(column.header) <= width
-    ? laid
-    : { ...laid, width: Math.min(width, Math.max(content, textWidth(column.short))) };
+  const isWhole = textWidth(laid.column.header) <= laid.width;
+  return isWhole ? laid : { ...laid, width: Math.min(laid.width, wholeWidth(laid)) };
 }
 
 function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
