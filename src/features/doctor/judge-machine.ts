@@ -33,7 +33,7 @@ export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
       ['governor', 'CPU governor', governor(host)],
       ['numa', 'NUMA', numa(facts)],
     ]),
-    ...checksOf('store', 'store', [['database', 'database', ...database(store)], ...folders.flatMap(folderRows)]),
+    ...checksOf('store', 'store', [['database', 'database', database(store), true], ...folders.flatMap(folderRows)]),
     ...checksOf('tools', 'tools', [
       ['modelopt', 'ModelOpt', modelopt(python)],
       ['nsys', 'Nsight Systems', tool(nsys, 'only for profiles: it comes with the CUDA toolkit')],
@@ -48,21 +48,21 @@ export function lackingOf(checks: readonly DoctorCheck[]): DoctorCheck[] {
   return checks.filter(({ essential, state }) => essential && state === 'failed');
 }
 
-function database(store: StoreHealth): readonly [Judged, essential?: boolean] {
+function database(store: StoreHealth): Judged {
   const rebuild = 'bench import artefacts --db new.sqlite';
-  if (store.kind === 'none') return [['ok', `${store.path}: the first bench run creates it`]];
+  if (store.kind === 'none') return ['ok', `${store.path}: the first bench run creates it`];
   if (store.kind === 'refused') {
     const mend = `bench doctor --db FILE   # name the store; if this is a damaged one: ${rebuild}`;
-    return [['failed', `${store.path} ${store.problem}`, mend], true];
+    return ['failed', `${store.path} ${store.problem}`, mend];
   }
   if (store.quickCheck !== 'ok') {
     const mend = `${rebuild}   # keep the file, and rebuild it from the folder next to it`;
-    return [['failed', `${store.path}: ${store.quickCheck}`, mend], true];
+    return ['failed', `${store.path}: ${store.quickCheck}`, mend];
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
   const evidence = `${store.path}: ${formatBytes(store.bytes)}${sweeps}`;
-  if (store.isNewer) return [['failed', `${evidence}, written by a newer version of bench`, '# update bench'], true];
-  return [['ok', evidence], true];
+  if (store.isNewer) return ['failed', `${evidence}, written by a newer version of bench`, '# update bench'];
+  return ['ok', evidence];
 }
 
 function folderRows(folder: FolderFacts, index: number): CheckRow[] {
@@ -92,35 +92,26 @@ function trtexecRows({ trtexec, isReplay }: MachineFacts): CheckRow[] {
   const { help, library, path } = trtexec;
   const version = help.kind === 'version' ? formatTensorrtVersion(help.version) : null;
   const see = `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`;
+  const runs: Judged = help.kind === 'version' ? ['ok', `TensorRT ${version}`] : ['failed', help.problem, see];
   return [
     ['found', 'found', ['ok', path], essential],
-    [
-      'runs',
-      'runs',
-      help.kind === 'version' ? ['ok', `TensorRT ${version}`] : ['failed', help.problem, see],
-      essential,
-    ],
-    ['library', 'library', ...libraryOf(library, version, path, essential)],
+    ['runs', 'runs', runs, essential],
+    ['library', 'library', libraryOf(library, version, path), essential],
   ];
 }
 
-function libraryOf(
-  library: LibraryFacts,
-  trtexecVersion: string | null,
-  trtexec: string,
-  essential: boolean,
-): readonly [Judged, essential?: boolean] {
-  if (library.kind === 'unknown') return [['advice', library.why]];
+function libraryOf(library: LibraryFacts, trtexecVersion: string | null, trtexec: string): Judged {
+  if (library.kind === 'unknown') return ['advice', library.why];
   if (library.kind === 'missing') {
     const mend = `export LD_LIBRARY_PATH=${library.nearby ?? '/path/to/TensorRT/lib'}:$LD_LIBRARY_PATH`;
-    return [['failed', `the loader does not find ${library.name}`, mend], essential];
+    return ['failed', `the loader does not find ${library.name}`, mend];
   }
   const { path, version } = library;
   const evidence = `${path}${version === null ? '' : ` (${version})`}`;
   const isSame = trtexecVersion === null || version === null || `${version}.`.startsWith(`${trtexecVersion}.`);
-  if (isSame) return [['ok', evidence], essential];
+  if (isSame) return ['ok', evidence];
   const mend = `export LD_LIBRARY_PATH=/path/to/TensorRT-${trtexecVersion}/lib:$LD_LIBRARY_PATH`;
-  return [['warning', `${evidence}, but ${trtexec} is version ${trtexecVersion}`, mend]];
+  return ['warning', `${evidence}, but ${trtexec} is version ${trtexecVersion}`, mend];
 }
 
 function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
