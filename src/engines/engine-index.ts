@@ -52,27 +52,17 @@ const frozenSchema = z.object({
   since: z.string(),
 });
 
-const indexSchema = z
-  .object({
-    schemaVersion: z.literal(1),
-    /** Facts by build, oldest first. A file without an entry is not an engine. Older versions named them by engine. */
-    links: z.record(z.string(), engineNoteSchema).prefault({}),
-    /** Time of pinning, by the key of the link. */
-    pins: z.record(z.string(), z.string()).prefault({}),
-    /** The engine that represents a build definition, whatever else changes. */
-    frozen: z.record(z.string(), frozenSchema).prefault({}),
-    /** Builds with which a store may compare newer ones, by the path of the store. */
-    lastGood: z.record(z.string(), z.array(idSchema)).prefault({}),
-  })
-  .transform(({ links, pins, ...index }) => {
-    const named = Object.entries(links);
-    const pinned = named.flatMap(([link, { buildId }]): [string, string][] => {
-      const { [link]: pinnedAt } = pins;
-      return pinnedAt === undefined ? [] : [[buildId, pinnedAt]];
-    });
-    const byBuild = Object.fromEntries(named.map(([, note]) => [note.buildId, note]));
-    return { ...index, links: byBuild, pins: Object.fromEntries(pinned) };
-  });
+const indexSchema = z.object({
+  schemaVersion: z.literal(1),
+  /** Facts by build, oldest first. A file without an entry is not an engine. */
+  links: z.record(z.string(), engineNoteSchema).prefault({}),
+  /** Time of pinning, by build. */
+  pins: z.record(z.string(), z.string()).prefault({}),
+  /** The engine that represents a build definition, whatever else changes. */
+  frozen: z.record(z.string(), frozenSchema).prefault({}),
+  /** Builds with which a store may compare newer ones, by the path of the store. */
+  lastGood: z.record(z.string(), z.array(idSchema)).prefault({}),
+});
 
 type Index = z.infer<typeof indexSchema>;
 
@@ -137,24 +127,24 @@ const OLDER = /^(?:([0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?)\.(json|pin)|(frozen|
 
 /** Reads the notes of the previous version. Every engine keeps its name, so that nothing is built again. */
 function takenFromOlder(folder: string, older: readonly string[]): Index {
-  const [links, pins, frozen]: [Index['links'], Index['pins'], Index['frozen']] = [{}, {}, {}];
+  const index = indexSchema.parse({ schemaVersion: 1 });
   for (const entry of older) {
     const [, name = '', ending, kind, id = ''] = OLDER.exec(entry) ?? [];
     const path = join(folder, entry);
     const note = ending === 'json' ? readJson(path, engineNoteSchema) : null;
     if (note !== null) {
-      links[name] = note;
+      index.links[note.buildId] = note;
+      const pinned = readJson(join(folder, `${name}.pin`), z.object({ pinnedAt: z.string() }));
+      if (pinned !== null) index.pins[note.buildId] = pinned.pinnedAt;
       for (const file of ENDINGS) {
         const from = join(folder, name + file);
         if (existsSync(from)) renameSync(from, join(folder, note.sha256 + file));
       }
     }
-    const pinned = ending === 'pin' ? readJson(path, z.object({ pinnedAt: z.string() })) : null;
-    if (pinned !== null) pins[name] = pinned.pinnedAt;
     const kept = kind === 'frozen' ? readJson(path, frozenSchema) : null;
-    if (kept !== null) frozen[id] = kept;
+    if (kept !== null) index.frozen[id] = kept;
   }
-  return indexSchema.parse({ schemaVersion: 1, links, pins, frozen });
+  return index;
 }
 
 /** Fewer digits could be a typing mistake that removes an engine. */
