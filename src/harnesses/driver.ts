@@ -115,7 +115,6 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
-  const dataOf = (stated: unknown) => settings.safeParse(stated).data;
   const checked = <Result>(
     stated: unknown,
     use: (data: z.infer<Settings>) => Result,
@@ -132,14 +131,18 @@ export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Se
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) => {
-      const data = dataOf(stated);
-      return (data && metrics?.(data)) ?? null;
-    },
-    files: (stated) => {
-      const data = dataOf(stated);
-      return (data && files?.(data)) ?? [];
-    },
+    metrics: (stated) =>
+      checked(
+        stated,
+        (data) => metrics?.(data) ?? null,
+        () => null,
+      ),
+    files: (stated) =>
+      checked(
+        stated,
+        (data) => files?.(data) ?? [],
+        () => [],
+      ),
     plan: (stated, place) => checked(stated, (data) => plan(data, place), wrong),
     read: (stated, left) => checked(stated, (data) => read(data, left), asFaulty),
   };
