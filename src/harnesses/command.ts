@@ -153,13 +153,8 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
     const place = objects.indexOf(null);
     return place === -1 ? objects.filter((object) => object !== null) : `line ${place + 1} is not a JSON object`;
   }
-  const whole = parsed(text);
-  if (whole !== null) return [whole];
-  for (const line of lines.toReversed()) {
-    const object = parsed(line);
-    if (object !== null) return [object];
-  }
-  return 'it contains no JSON object';
+  const found = [text, ...lines.toReversed()].map(parsed).find((object) => object !== null) ?? null;
+  return found === null ? 'it contains no JSON object' : [found];
 }
 
 function parsed(text: string): object | null {
