@@ -68,7 +68,11 @@ export function readGate({ gate = {} }: MatrixFile, cells: readonly MatrixCell[]
     minChange: [minChange].flat().map((stated, index) => {
       const { filter, metric, percent } = typeof stated === 'object' ? stated : { percent: stated };
       const path = ['gate', 'minChange', index];
-      return { metric: metricOf(metric, path), cells: cellsOf(filter, path), percent: percentOf(percent) };
+      return {
+        metric: metricOf(metric, path),
+        cells: cellsOf(filter, path),
+        percent: Number.parseFloat(String(percent)),
+      };
     }),
     limits: limits.flatMap((stated, index) => {
       const path = ['gate', 'limits', index];
@@ -115,10 +119,6 @@ export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<read
   if (program === undefined) return null;
   const at = list.at(['gate', 'notify', 0]);
   return { value: [program.includes('/') ? list.pathFrom(at, program) : program, ...args], at };
-}
-
-function percentOf(stated: number | string): number {
-  return typeof stated === 'number' ? stated : Number.parseFloat(stated);
 }
 
 function measuredBy({ cell, harness }: MatrixCell) {
