@@ -176,16 +176,13 @@ const build = allOptional({
       'Several optimization profiles in one engine, in place of min, opt and max (TensorRT 9.1 or newer). A cell runs in the profile whose opt is nearest to its shapes',
     ),
   optimizationLevel: wholeFrom(0).max(5).describe('Effort of the builder. Default: that of TensorRT'),
-  memoryPoolsMib: z
-    .strictObject({
-      workspace: wholeFrom(1),
-      tacticSharedMem: wholeFrom(1),
-      dlaSRAM: wholeFrom(1),
-      dlaLocalDRAM: wholeFrom(1),
-      dlaGlobalDRAM: wholeFrom(1),
-    })
-    .partial()
-    .describe('Limits of the builder, in MiB'),
+  memoryPoolsMib: allOptional({
+    workspace: wholeFrom(1),
+    tacticSharedMem: wholeFrom(1),
+    dlaSRAM: wholeFrom(1),
+    dlaLocalDRAM: wholeFrom(1),
+    dlaGlobalDRAM: wholeFrom(1),
+  }).describe('Limits of the builder, in MiB'),
   timingCache: z
     .union([z.boolean(), nonEmpty])
     .describe(
@@ -269,10 +266,7 @@ const models = modelsOf(model);
 const modules = oneOrMore(nonEmpty);
 
 const filter = nonEmpty.describe('Cells, as in --filter. Default: all');
-const metric = z
-  .string()
-  .min(1)
-  .describe('A metric; its unit may be left out: p99, throughput, engine, sqnr. Default: all');
+const metric = nonEmpty.describe('A metric; its unit may be left out: p99, throughput, engine, sqnr. Default: all');
 
 const percent = z
   .union([z.number().gt(0).max(100), matching(/^\d+(?:\.\d+)?\s*%$/, 'write a percentage such as 2%')])
@@ -354,30 +348,24 @@ export const matrixSchema = allOptional({
   exclude: z.array(nonEmpty).describe('Cells to leave out, such as "precision=fp8 & batch<8"'),
   build: build,
   run: method,
-  timeouts: z
-    .strictObject({
-      firstOutputS: seconds.describe('From the start to the first output. Default: 300'),
-      loadS: seconds.describe(
-        'From the first output to the first inference. Default: 300, and 50 more for each GB of the engine',
-      ),
-      timedPartS: seconds.describe('Warm-up and timed part. Default: 120 and five times warm-up and duration'),
-      endS: seconds.describe('After the timed part: exports, the second pass of a profile run'),
-    })
-    .partial()
-    .describe('Time limit of each part of a run; timeoutS under run and build limits the whole'),
-  retries: z
-    .strictObject({
-      times: wholeFrom(0).max(20).describe('Maximum number of retries. Default: 2'),
-      waitS: z
-        .number()
-        .min(0)
-        .max(3600)
-        .describe('Wait before the first retry, four times as long before each further one. Default: 30'),
-    })
-    .partial()
-    .describe(
-      'Repeat runs that failed for a transient reason: a busy GPU, memory that another process holds, a lost device',
+  timeouts: allOptional({
+    firstOutputS: seconds.describe('From the start to the first output. Default: 300'),
+    loadS: seconds.describe(
+      'From the first output to the first inference. Default: 300, and 50 more for each GB of the engine',
     ),
+    timedPartS: seconds.describe('Warm-up and timed part. Default: 120 and five times warm-up and duration'),
+    endS: seconds.describe('After the timed part: exports, the second pass of a profile run'),
+  }).describe('Time limit of each part of a run; timeoutS under run and build limits the whole'),
+  retries: allOptional({
+    times: wholeFrom(0).max(20).describe('Maximum number of retries. Default: 2'),
+    waitS: z
+      .number()
+      .min(0)
+      .max(3600)
+      .describe('Wait before the first retry, four times as long before each further one. Default: 30'),
+  }).describe(
+    'Repeat runs that failed for a transient reason: a busy GPU, memory that another process holds, a lost device',
+  ),
   repeats: wholeFrom(1).max(1000).describe('Runs of each cell. Default: 3'),
   builds: wholeFrom(1)
     .max(100)
