@@ -7,6 +7,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
 import { DiskFullError, StoreAccessError, StoreError, errorCode } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
+import { orNull } from '../../process/process-identity.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
 import { closedOnError, copyInto, mayWriteStore, openToRead, privateCopy, readFrom } from './open-to-read.ts';
 import { StoreFile, isAccessProblem, pauseMs, sqliteRefusal } from './store-file.ts';
@@ -98,11 +99,7 @@ function updated(client: Database.Database, path: string, migrationsFolder: stri
 
 /** Reads a store without creating or migrating it. Null if it is missing, or of another version. */
 export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
-  try {
-    return readFrom(path, (client) => read(drizzle(client, { schema })));
-  } catch {
-    return null;
-  }
+  return orNull(() => readFrom(path, (client) => read(drizzle(client, { schema }))));
 }
 
 function refuseMissing(path: string): void {

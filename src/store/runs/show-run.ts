@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
 
 import { boundOf } from '../../judge/bound.ts';
+import { orNull } from '../../process/process-identity.ts';
 import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -105,11 +106,7 @@ export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly stri
 /** Null for missing and damaged samples, on which nothing else of the run depends. */
 export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   const data = blobOf(db, 'samples', runId);
-  try {
-    return data === null ? null : decodeSamples(data);
-  } catch {
-    return null;
-  }
+  return data === null ? null : orNull(() => decodeSamples(data));
 }
 
 function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {

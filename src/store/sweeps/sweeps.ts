@@ -1,6 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, max, min, ne, sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 
+import { orNull } from '../../process/process-identity.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } from '../../records/gated-metric.ts';
 import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
@@ -112,9 +113,5 @@ export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
 function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
   const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;
   const row = db.select({ part }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
-  try {
-    return schema.parse(JSON.parse(row?.part ?? ''));
-  } catch {
-    return null;
-  }
+  return orNull(() => schema.parse(JSON.parse(row?.part ?? '')));
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { orNull } from '../../process/process-identity.ts';
+
 /** Arguments for the interpreter that install the requirements of variants. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
 
@@ -20,10 +22,8 @@ const versionsSchema = z.object({
 
 /** Reads the output of the Python program in `tools/python/helper.ts`; null for other output. */
 export function readPythonVersions(text: string) {
-  try {
+  return orNull(() => {
     const { python, packages } = versionsSchema.parse(JSON.parse(text));
     return { python, packages: Object.entries(packages) };
-  } catch {
-    return null;
-  }
+  });
 }

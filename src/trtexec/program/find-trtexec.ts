@@ -4,6 +4,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { orNull } from '../../process/process-identity.ts';
 import { otherSystem } from '../../process/system.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Provenance } from '../../records/sweep.ts';
@@ -53,12 +54,7 @@ export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
 }
 
 function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  return orNull(() => accessSync(path, constants.X_OK) ?? statSync(path).isFile()) ?? false;
 }
 
 /** Keeps a plan independent of how its commands run: by a real trtexec, or by recordings of one. */
