@@ -63,11 +63,8 @@ export class RunWriter {
   }
 
   private insert<Table extends SQLiteTable>(table: Table, row: Required<Table['$inferInsert']>): void {
-    let insert = this.inserts.get(table);
-    if (insert === undefined) {
-      insert = preparedInsert(this.db, table);
-      this.inserts.set(table, insert);
-    }
+    const insert = this.inserts.get(table) ?? preparedInsert(this.db, table);
+    this.inserts.set(table, insert);
     insert(row);
   }
 
