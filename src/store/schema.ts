@@ -2,18 +2,18 @@ import type { NotNull } from 'drizzle-orm';
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 
-import { ATTACHMENT_KINDS } from '../files/layout.ts';
+import { attachment } from '../files/attachments.ts';
 import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
-import { cellInputsSchema, PRECISION_ROUTES, PRECISIONS, shapesSchema } from '../records/cell.ts';
+import { cellInputsSchema, cellSchema, shapesSchema } from '../records/cell.ts';
 import type { Cell, CellInputs, Shapes } from '../records/cell.ts';
 import { environmentSchema } from '../records/environment.ts';
 import { cellHarnessSchema, methodSchema, percentilesSchema } from '../records/harness.ts';
 import type { CellHarness, TimeStatistics } from '../records/harness.ts';
 import type { ReadMetricId } from '../records/metric.ts';
-import { OUTCOME_KINDS } from '../records/outcome.ts';
+import { evidenceSchema, OUTCOME_KINDS } from '../records/outcome.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
-import { RUN_ROLES } from '../records/run.ts';
+import { RUN_ROLES, runTrySchema } from '../records/run.ts';
 import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES, sweepSchema } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
@@ -127,15 +127,12 @@ const texts = z.array(z.string());
 const { clockReasons, otherProcesses } = telemetrySchema.shape;
 
 export const cells = sqliteTable('cells', {
+  ...columnsOf(cellSchema.shape),
   cellKey: text('cell_key').$type<CellKey>().primaryKey(),
   keyVersion: integer('key_version').notNull(),
-  model: text('model').notNull(),
-  precision: text('precision', { enum: [...PRECISIONS, 'unstated'] }).notNull(),
-  precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
   shapes: json<Shapes>('shapes', shapesSchema, 'shapes of a cell').notNull(),
   cudaGraph: statedSwitch('cuda_graph').notNull(),
   dataTransfers: statedSwitch('data_transfers').notNull(),
-  streams: integer('streams').notNull(),
   spinWait: statedSwitch('spin_wait').notNull(),
   inputs: json<CellInputs>('inputs', cellInputsSchema, 'inputs of a cell').notNull(),
   axisFlags: json<Cell['axisFlags']>('axis_flags', textByName, 'flags of a cell').notNull(),
@@ -316,13 +313,7 @@ export const runHints = sqliteTable(
 /** The lines that show why an outcome is not `measured`. */
 export const runEvidence = sqliteTable(
   'run_evidence',
-  {
-    runId: ofRun(),
-    position: integer('position').notNull(),
-    stream: text('stream', { enum: ['stdout', 'stderr'] }).notNull(),
-    line: integer('line').notNull(),
-    text: text('text').notNull(),
-  },
+  { ...columnsOf(evidenceSchema.shape), runId: ofRun(), position: integer('position').notNull() },
   (table) => [primaryKey({ columns: [table.runId, table.position] })],
 );
 
@@ -333,20 +324,9 @@ export const artefacts = sqliteTable(
 );
 
 /** Files that people attached to a run, such as captures of Nsight Systems. No statistic uses them. */
-export const attachments = sqliteTable(
-  'attachments',
-  {
-    runId: ofRun(),
-    name: text('name').notNull(),
-    kind: text('kind', { enum: ATTACHMENT_KINDS }).notNull(),
-    sha256: text('sha256').notNull(),
-    bytes: integer('bytes').notNull(),
-    attachedAt: text('attached_at').notNull(),
-    /** Time at which `bench db prune` removed the file; null while it exists. */
-    prunedAt: text('pruned_at'),
-  },
-  (table) => [primaryKey({ columns: [table.runId, table.name] })],
-);
+export const attachments = sqliteTable('attachments', { ...columnsOf(attachment.shape), runId: ofRun() }, (table) => [
+  primaryKey({ columns: [table.runId, table.name] }),
+]);
 
 /** Data of a run that `bench db prune` removed. Its summaries stay. */
 export const prunedRuns = sqliteTable('pruned_runs', {
@@ -361,15 +341,11 @@ export const prunedRuns = sqliteTable('pruned_runs', {
 export const attempts = sqliteTable(
   'attempts',
   {
+    ...columnsOf(runTrySchema.shape),
     runId: text('run_id').$type<RunId>().notNull(),
-    attempt: integer('attempt').notNull(),
     sweepId: ofSweep(),
-    startedAt: text('started_at').notNull(),
     endedAt: text('ended_at'),
     outcome: text('outcome', { enum: OUTCOME_KINDS }),
-    reason: text('reason'),
-    /** The line that shows why; null for a measurement. */
-    evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.attempt] })],
 );
