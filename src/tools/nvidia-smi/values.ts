@@ -71,11 +71,8 @@ function reasonsOfFields(fields: Iterable<readonly [field: string, value: string
 
 /** The mask has all reasons, while single fields have only the queried ones. Null if no field has any. */
 export function reasonsIn(fields: ReadonlyMap<string, string>): ClockReason[] | null {
-  for (const [name, value] of fields) {
-    const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
-    if (reasons !== null) return reasons;
-  }
-  return reasonsOfFields(fields);
+  const masks = [...fields].map(([name, value]) => (isReasonMask(name) ? reasonsOfMask(value) : null));
+  return masks.find((reasons) => reasons !== null) ?? reasonsOfFields(fields);
 }
 
 const INSTANT = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?$/;

@@ -214,9 +214,6 @@ export function parseMarker(text: string) {
 
 /** Version of the first marker that has one; null if none has. */
 export function versionInMarkers(text: string): TensorrtVersion | null {
-  for (const line of text.split('\n')) {
-    const version = parseMarker(line)?.version ?? null;
-    if (version !== null) return version;
-  }
-  return null;
+  const versions = text.split('\n').map((line) => parseMarker(line)?.version ?? null);
+  return versions.find((version) => version !== null) ?? null;
 }
