@@ -141,8 +141,8 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
       found.map((row) => [...row.children].map((cell) => cell.textContent)),
     );
     expect(rows).toEqual([
-      ['/attn: MatMul, MatMul_1, Softmax', '+0.300', '1.80', '2.10', 'fusion lost'],
-      ['all other layers that kept their kernels', '0', '4.20', '4.20', 'same kernel'],
+      ['/attn: MatMul, MatMul_1, Softmax', '+0.3000 ms', '1.800 ms', '2.100 ms', 'fusion lost'],
+      ['all other layers that kept their kernels', '0 ms', '4.200 ms', '4.200 ms', 'same kernel'],
     ]);
     const lost = await page.$eval('#findings .fusions', (node) => node.textContent);
     expect(lost).toBe('fusion lost: mha_v2 → 3 layers: qk, softmax, av');
