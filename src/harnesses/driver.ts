@@ -115,6 +115,10 @@ interface DriverParts<Settings extends z.ZodObject>
 
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings, files, plan, read, metrics } = parts;
+  const fromValid = <Result>(stated: unknown, use: ((data: z.infer<Settings>) => Result) | undefined) => {
+    const { data } = settings.safeParse(stated);
+    return data && use?.(data);
+  };
   const checked = <Result>(
     stated: unknown,
     use: (data: z.infer<Settings>) => Result,
@@ -131,18 +135,8 @@ export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Se
     mark: null,
     needs: [],
     ...parts,
-    metrics: (stated) =>
-      checked(
-        stated,
-        (data) => metrics?.(data) ?? null,
-        () => null,
-      ),
-    files: (stated) =>
-      checked(
-        stated,
-        (data) => files?.(data) ?? [],
-        () => [],
-      ),
+    metrics: (stated) => fromValid(stated, metrics) ?? null,
+    files: (stated) => fromValid(stated, files) ?? [],
     plan: (stated, place) => checked(stated, (data) => plan(data, place), wrong),
     read: (stated, left) => checked(stated, (data) => read(data, left), asFaulty),
   };
