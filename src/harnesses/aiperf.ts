@@ -14,43 +14,40 @@ const tokenSettings = z.strictObject({
 const endpoint = setting.orAxis(z.string().regex(/^[a-z][a-z-]*$/));
 const rate = setting.orAxis(z.number().gt(0));
 
-const aiperfSettings = z
-  .strictObject({
-    kind: z.literal('aiperf'),
-    program: setting.text('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
-    url: setting.text('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
-    model: setting.text('The model, as the server calls it'),
-    endpointType: endpoint.describe('chat, completions, or another that AIPerf knows. Default: chat').optional(),
-    streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and ITL').optional(),
-    concurrency: setting.count(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
-    requestRate: rate.describe('Requests a second, whether or not the server keeps up').optional(),
-    requestCount: setting.count(1, 'Requests of one run'),
-    warmup: setting.count(0, 'Warm-up requests. Default: none').optional(),
-    inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
-    outputTokens: tokenSettings.describe('Requested tokens. Default: the model ends by itself').optional(),
-    seed: setting.count(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
-    tokenizer: setting
-      .text('Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model')
-      .optional(),
-    extraInputs: z
-      .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
-      .describe('Fields of each request: {ignore_eos: true}')
-      .optional(),
-    config: setting
-      .text(
-        "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
-      )
-      .optional(),
-    apiKey: z
-      .unknown()
-      .describe('Refused, because settings are stored. Put the key into a variable that config: names')
-      .optional(),
-    extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
-    ...setting.limits(60),
-  })
-  .describe("A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)");
+const aiperfSettings = {
+  program: setting.text('Name or path of AIPerf, such as /opt/aiperf/bin/aiperf. Default: aiperf').optional(),
+  url: setting.text('URL of the server, such as http://localhost:8000, without a password. Not part of the cell'),
+  model: setting.text('The model, as the server calls it'),
+  endpointType: endpoint.describe('chat, completions, or another that AIPerf knows. Default: chat').optional(),
+  streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and ITL').optional(),
+  concurrency: setting.count(1, 'Concurrent requests. Default: 1, no limit with a requestRate').optional(),
+  requestRate: rate.describe('Requests a second, whether or not the server keeps up').optional(),
+  requestCount: setting.count(1, 'Requests of one run'),
+  warmup: setting.count(0, 'Warm-up requests. Default: none').optional(),
+  inputTokens: tokenSettings.describe('Length of the synthetic prompts. Default of AIPerf: 550').optional(),
+  outputTokens: tokenSettings.describe('Requested tokens. Default: the model ends by itself').optional(),
+  seed: setting.count(0, 'Seed of the prompts, which are the same in each run. Default: 0').optional(),
+  tokenizer: setting
+    .text('Tokenizer to count tokens: a name at Hugging Face, or a folder (with / or . in front). Default: the model')
+    .optional(),
+  extraInputs: z
+    .record(z.string().regex(/^\w+$/), z.union([z.string(), z.number(), z.boolean()]))
+    .describe('Fields of each request: {ignore_eos: true}')
+    .optional(),
+  config: setting
+    .text(
+      "AIPerf's own YAML file. Settings here override it; its content is part of the cell. Name an API key there: api_key: ${OPENAI_API_KEY}",
+    )
+    .optional(),
+  apiKey: z
+    .unknown()
+    .describe('Refused, because settings are stored. Put the key into a variable that config: names')
+    .optional(),
+  extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
+  ...setting.limits(60),
+};
 
-type AiperfSettings = z.infer<typeof aiperfSettings>;
+type AiperfSettings = setting.SettingsOf<typeof aiperfSettings>;
 
 /** At a fixed request rate, throughput is an input, so the cell is judged by latency. */
 function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): MetricId {
@@ -61,6 +58,7 @@ function judgedBy(isStreamed: boolean, areTokens: boolean, hasRate: boolean): Me
 /** A server with the OpenAI API, such as trtllm-serve, measured by NVIDIA's AIPerf. */
 export const aiperfDriver = defineHarness({
   kind: 'aiperf',
+  about: "A server that speaks OpenAI's protocol, measured by NVIDIA's AIPerf (options as in 0.13.0)",
   settings: aiperfSettings,
   defaultEstimateS: 60,
   // time.perf_counter_ns around each request, in the client. Source: aiperf/transports/aiohttp_trace.py.

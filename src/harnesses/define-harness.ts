@@ -51,21 +51,22 @@ export interface FoundReport extends Partial<Pick<Method, 'harnessVersion' | 'in
   readonly stated?: Partial<Omit<StandaloneReport, 'harness' | 'result'>>;
 }
 
-interface HarnessRow<Settings extends z.ZodObject>
+interface HarnessRow<Shape extends z.ZodRawShape>
   extends Pick<Driver, 'kind'>, Partial<Pick<Driver, 'needs'>>, Pick<Method, 'timer' | 'percentileRule'> {
-  readonly settings: Settings;
+  readonly about: string;
+  readonly settings: Shape;
   readonly defaultEstimateS: number;
   readonly inFlight?: number;
   readonly transfers?: boolean;
   /** The metric by which a cell is judged. Default: the median latency. */
   readonly metric?: MetricId;
   /** Files whose content is part of the cell: setting and path. */
-  readonly hashed?: (settings: z.infer<Settings>) => readonly (readonly [string, string | undefined])[];
+  readonly hashed?: (settings: setting.SettingsOf<Shape>) => readonly (readonly [string, string | undefined])[];
   /** Setting and problem of a value that the program would refuse, or accept and ignore. */
-  readonly refused?: (settings: z.infer<Settings>) => readonly [string, string] | null;
+  readonly refused?: (settings: setting.SettingsOf<Shape>) => readonly [string, string] | null;
   /** @param place includes the hashes of the files by setting */
   readonly started: (
-    settings: z.infer<Settings>,
+    settings: setting.SettingsOf<Shape>,
     place: Pick<DriverPlace, 'model' | 'resolve'> & { readonly hashes: Readonly<Record<string, string | undefined>> },
   ) => Run & {
     /** Settings that are part of the cell; unset ones are omitted. */
@@ -80,9 +81,9 @@ interface HarnessRow<Settings extends z.ZodObject>
   /** @returns null if the text is not such a report, or not all of it */
   readonly found: (text: string, isStandalone: boolean) => readonly FoundReport[] | null;
   /** Names of the values without which a run is invalid. */
-  readonly expected?: (settings: z.infer<Settings>) => readonly string[];
+  readonly expected?: (settings: setting.SettingsOf<Shape>) => readonly string[];
   /** Facts about the method from the settings. */
-  readonly stated?: (settings: z.infer<Settings>) => Pick<CommonSettings, 'inFlight' | 'warmUpRuns'>;
+  readonly stated?: (settings: setting.SettingsOf<Shape>) => Pick<CommonSettings, 'inFlight' | 'warmUpRuns'>;
   /** True if a run may print reports of warm-ups, so that its last report counts. */
   readonly hasWarmUps?: boolean;
   /** Pattern that the first MiB of each report matches; without one, `bench import` accepts no reports. */
@@ -104,7 +105,7 @@ const commonSettings = z
 type CommonSettings = z.infer<typeof commonSettings>;
 
 /** Defines a harness that leaves a report: how to start it, and where its numbers are. */
-export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Settings>): Driver {
+export function defineHarness<Shape extends z.ZodRawShape>(row: HarnessRow<Shape>): Driver {
   const { advice, kind, metric: usual = 'latencyMs', report: name } = row;
   const resultOf = (found: FoundReport, stated: CommonSettings): HarnessResult =>
     found.problem === undefined
@@ -126,7 +127,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
           },
         }
       : faulty(found.problem);
-  const readReport = (text: string | null, settings: z.infer<Settings>): HarnessResult => {
+  const readReport = (text: string | null, settings: setting.SettingsOf<Shape>): HarnessResult => {
     const none = text === null ? 'the process did not write it' : `not a complete report of ${kind}`;
     const found = (text === null ? null : row.found(text, false)) ?? [];
     const one = row.hasWarmUps === true ? found.at(-1) : found[0];
@@ -142,7 +143,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
   };
   return defineDriver({
     kind,
-    settings: row.settings,
+    settings: z.strictObject({ kind: z.literal(kind), ...row.settings }).describe(row.about),
     mark: row.mark ?? null,
     needs: row.needs ?? [],
     files: (settings) => row.hashed?.(settings).flatMap(([, file]) => file ?? []) ?? [],
@@ -165,7 +166,7 @@ export function defineHarness<Settings extends z.ZodObject>(row: HarnessRow<Sett
         run,
         resultFiles: name === 'stdout.log' ? [] : [name],
       });
-      const cwd = 'cwd' in row.settings.shape ? planned.cell.cwd : null;
+      const cwd = 'cwd' in row.settings ? planned.cell.cwd : null;
       return { ...planned, cell: { ...planned.cell, cwd, ...(gpus === 1 ? {} : { gpus }) } };
     },
     read: (settings, files) => readReport(files.text(name), settings),

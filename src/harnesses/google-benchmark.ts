@@ -23,16 +23,14 @@ const benchmarks = z.array(
 /** Programs linked with google-benchmark, read from the JSON of `--benchmark_out`. */
 export const googleBenchmarkDriver = defineHarness({
   kind: 'google-benchmark',
-  settings: z
-    .strictObject({
-      kind: z.literal('google-benchmark'),
-      run: setting.run(
-        'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
-      ),
-      benchmark: setting.text('The benchmark that verdicts use, as the program names it: BM_copy/4096'),
-      ...setting.program(10),
-    })
-    .describe('A program of google-benchmark: the time of each of its benchmarks'),
+  about: 'A program of google-benchmark: the time of each of its benchmarks',
+  settings: {
+    run: setting.run(
+      'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
+    ),
+    benchmark: setting.text('The benchmark that verdicts use, as the program names it: BM_copy/4096'),
+    ...setting.program(10),
+  },
   defaultEstimateS: 10,
   timer: 'wall',
   inFlight: 1,

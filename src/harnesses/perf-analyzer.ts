@@ -1,5 +1,4 @@
 import { parse } from 'csv-parse/sync';
-import * as z from 'zod';
 
 import type { HarnessValue } from '../records/harness.ts';
 import { customMetric } from '../records/metric.ts';
@@ -25,17 +24,15 @@ const PARTS: Readonly<Record<string, string>> = {
 /** NVIDIA's perf_analyzer, read from the CSV of its `-f`: one row per load, times in microseconds. */
 export const perfAnalyzerDriver = defineHarness({
   kind: 'perf-analyzer',
-  settings: z
-    .strictObject({
-      kind: z.literal('perf-analyzer'),
-      program: setting.text('Its name or path. Default: perf_analyzer').optional(),
-      serves: setting.text("The model's name on the server. Default: its name in this file").optional(),
-      concurrency: setting.count(1, 'Concurrent requests: --concurrency-range'),
-      batch: setting.count(1, 'Samples in a request: -b').optional(),
-      args: setting.argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
-      ...setting.program(30),
-    })
-    .describe("NVIDIA's perf_analyzer against a server that runs already"),
+  about: "NVIDIA's perf_analyzer against a server that runs already",
+  settings: {
+    program: setting.text('Its name or path. Default: perf_analyzer').optional(),
+    serves: setting.text("The model's name on the server. Default: its name in this file").optional(),
+    concurrency: setting.count(1, 'Concurrent requests: --concurrency-range'),
+    batch: setting.count(1, 'Samples in a request: -b').optional(),
+    args: setting.argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
+    ...setting.program(30),
+  },
   defaultEstimateS: 30,
   timer: 'wall',
   percentileRule: 'orderStatistic',

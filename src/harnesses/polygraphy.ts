@@ -13,16 +13,14 @@ const MARK = /^\s*\{\s*"lst"\s*:\s*\[/;
 /** `polygraphy run`, read from the times in the file of `--save-outputs`. */
 export const polygraphyDriver = defineHarness({
   kind: 'polygraphy',
-  settings: z
-    .strictObject({
-      kind: z.literal('polygraphy'),
-      run: setting.run(
-        'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
-      ),
-      warmUpRuns: z.number().int().min(0).describe('Warm-up runs: the value of --warm-up').optional(),
-      ...setting.program(60),
-    })
-    .describe('polygraphy run, which measures one runner with the clock of the host'),
+  about: 'polygraphy run, which measures one runner with the clock of the host',
+  settings: {
+    run: setting.run(
+      'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
+    ),
+    warmUpRuns: z.number().int().min(0).describe('Warm-up runs: the value of --warm-up').optional(),
+    ...setting.program(60),
+  },
   defaultEstimateS: 60,
   timer: 'wall',
   inFlight: 1,

@@ -2,6 +2,11 @@ import * as z from 'zod';
 
 import { TIMERS } from '../records/harness.ts';
 
+/** The settings of a harness by their shape: `kind` comes first. */
+export type SettingsOf<Shape extends z.ZodRawShape> = z.infer<
+  z.ZodObject<{ kind: z.ZodLiteral<string> } & Shape, z.core.$strict>
+>;
+
 /** A value, or the axis that supplies it: `"{concurrency}"`. Axes are filled in before use. */
 export function orAxis<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.string().regex(/^\{[A-Za-z_]\w*\}$/)]);

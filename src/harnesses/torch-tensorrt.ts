@@ -37,18 +37,16 @@ export const TORCH_CELL: CellHarness = { name: 'torch-tensorrt', timer: 'unknown
  */
 export const torchTensorrtDriver = defineHarness({
   kind: 'torch-tensorrt',
-  settings: z
-    .strictObject({
-      kind: z.literal('torch-tensorrt'),
-      run: setting.run(
-        'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
-      ),
-      timer: setting.timer,
-      transfers: z.boolean().describe('Whether the times include copies between host and GPU, if known').optional(),
-      warmUpRuns: setting.warmUpRuns,
-      ...setting.program(60),
-    })
-    .describe('A Torch-TensorRT script that prints the block of latencies of the benchmarking guide'),
+  about: 'A Torch-TensorRT script that prints the block of latencies of the benchmarking guide',
+  settings: {
+    run: setting.run(
+      'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
+    ),
+    timer: setting.timer,
+    transfers: z.boolean().describe('Whether the times include copies between host and GPU, if known').optional(),
+    warmUpRuns: setting.warmUpRuns,
+    ...setting.program(60),
+  },
   defaultEstimateS: 60,
   timer: 'unknown',
   inFlight: 1,

@@ -8,51 +8,45 @@ const MODES = ['throughput', 'latency'] as const;
 const BACKENDS = ['pytorch', 'tensorrt', '_autodeploy'] as const;
 const share = setting.orAxis(z.number().gt(0).max(1));
 
-const trtllmSettings = z
-  .strictObject({
-    kind: z.literal('trtllm-bench'),
-    program: z
-      .union([z.string().min(1), z.array(z.string()).min(1)])
-      .describe(
-        'The program: a name, a path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
-      )
-      .optional(),
-    mode: setting
-      .orAxis(z.enum(MODES))
-      .describe('throughput: requests as fast as the server takes them; latency: batch 1, always streamed'),
-    model: setting.text('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
-    modelPath: setting.text('Folder of the checkpoint').optional(),
-    backend: setting.orAxis(z.enum(BACKENDS)).describe('Backend that runs the model. Default: pytorch').optional(),
-    engineDir: setting.text('Folder of the built engine, for backend: tensorrt').optional(),
-    dataset: setting.text(
-      'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
-    ),
-    requests: setting.count(1, 'Number of requests to use, from the start of the data set').optional(),
-    warmup: setting.count(0, 'Warm-up requests. Default of trtllm-bench: 2').optional(),
-    streaming: setting.streaming
-      .describe('Stream the tokens: needed for TTFT and TPOT. For mode: throughput')
-      .optional(),
-    concurrency: setting.count(1, 'Concurrent requests. Default: no limit, 1 in mode: latency').optional(),
-    tp: setting.count(1, 'Tensor parallelism').optional(),
-    pp: setting.count(1, 'Pipeline parallelism').optional(),
-    ep: setting.count(1, 'Expert parallelism').optional(),
-    maxBatchSize: setting.count(1, 'For mode: throughput').optional(),
-    maxNumTokens: setting.count(1, 'For mode: throughput').optional(),
-    maxSeqLen: setting.count(1, 'Not for backend: tensorrt').optional(),
-    kvCacheFraction: share
-      .describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9')
-      .optional(),
-    config: setting.text('YAML with options of the LLM API; its content is part of the cell').optional(),
-    extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
-    ...setting.limits(120),
-  })
-  .describe('TensorRT-LLM, measured by its trtllm-bench (options as in 1.2.0rc3)');
+const trtllmSettings = {
+  program: z
+    .union([z.string().min(1), z.array(z.string()).min(1)])
+    .describe(
+      'The program: a name, a path, or a list such as [mpirun, -n, "2", trtllm-llmapi-launch, trtllm-bench]. Default: trtllm-bench',
+    )
+    .optional(),
+  mode: setting
+    .orAxis(z.enum(MODES))
+    .describe('throughput: requests as fast as the server takes them; latency: batch 1, always streamed'),
+  model: setting.text('Name at Hugging Face: meta-llama/Llama-3.1-8B'),
+  modelPath: setting.text('Folder of the checkpoint').optional(),
+  backend: setting.orAxis(z.enum(BACKENDS)).describe('Backend that runs the model. Default: pytorch').optional(),
+  engineDir: setting.text('Folder of the built engine, for backend: tensorrt').optional(),
+  dataset: setting.text(
+    'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
+  ),
+  requests: setting.count(1, 'Number of requests to use, from the start of the data set').optional(),
+  warmup: setting.count(0, 'Warm-up requests. Default of trtllm-bench: 2').optional(),
+  streaming: setting.streaming.describe('Stream the tokens: needed for TTFT and TPOT. For mode: throughput').optional(),
+  concurrency: setting.count(1, 'Concurrent requests. Default: no limit, 1 in mode: latency').optional(),
+  tp: setting.count(1, 'Tensor parallelism').optional(),
+  pp: setting.count(1, 'Pipeline parallelism').optional(),
+  ep: setting.count(1, 'Expert parallelism').optional(),
+  maxBatchSize: setting.count(1, 'For mode: throughput').optional(),
+  maxNumTokens: setting.count(1, 'For mode: throughput').optional(),
+  maxSeqLen: setting.count(1, 'Not for backend: tensorrt').optional(),
+  kvCacheFraction: share.describe('Part of the free memory for the KV cache. Default of trtllm-bench: 0.9').optional(),
+  config: setting.text('YAML with options of the LLM API; its content is part of the cell').optional(),
+  extraArgs: z.array(z.string()).describe('More arguments of the subcommand; they are part of the cell').optional(),
+  ...setting.limits(120),
+};
 
-type TrtllmSettings = z.infer<typeof trtllmSettings>;
+type TrtllmSettings = setting.SettingsOf<typeof trtllmSettings>;
 
 /** TensorRT-LLM, measured by `trtllm-bench`. */
 export const trtllmBenchDriver = defineHarness({
   kind: 'trtllm-bench',
+  about: 'TensorRT-LLM, measured by its trtllm-bench (options as in 1.2.0rc3)',
   settings: trtllmSettings,
   defaultEstimateS: 120,
   // time.perf_counter_ns around each request. Source: tensorrt_llm/bench/benchmark/utils/asynchronous.py.
