@@ -68,11 +68,7 @@ export function readGate({ gate = {} }: MatrixFile, cells: readonly MatrixCell[]
     minChange: [minChange].flat().map((stated, index) => {
       const { filter, metric, percent } = typeof stated === 'object' ? stated : { percent: stated };
       const path = ['gate', 'minChange', index];
-      return {
-        metric: metricOf(metric, path),
-        cells: cellsOf(filter, path),
-        percent: Number.parseFloat(String(percent)),
-      };
+      return { metric: metricOf(metric, path), cells: cellsOf(filter, path), percent: Number.parseFloat(`${percent}`) };
     }),
     limits: limits.flatMap((stated, index) => {
       const path = ['gate', 'limits', index];
