@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
 import { UsageError } from '../../errors.ts';
+import { readJson } from '../../files/folders.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 import { USUAL_NAMES } from '../run-facts.ts';
 import type { Recording, RecordingSet } from './recording-set.ts';
@@ -54,14 +55,8 @@ export function answer(args: readonly string[], { cwd, folder, index, reportPath
 }
 
 function loadedBuild(path: string, set: RecordingSet, cwd: string): string {
-  let text: string;
-  try {
-    text = readFileSync(resolve(cwd, path), 'utf8');
-  } catch (error) {
-    throw new UsageError(`${path}: engine not found`, { cause: error });
-  }
-  const token = readEngineToken(text);
-  if (token === null) throw new UsageError(`${path} is not an engine of a replay`);
+  const token = readJson(resolve(cwd, path), tokenSchema);
+  if (token === null) throw new UsageError(`${path} is missing, or not an engine of a replay`);
   if (token.pool === set.enginePool) return token.build;
   throw new UsageError(`${path} is an engine of "${token.pool}", "${set.name}" was recorded with others`);
 }
@@ -110,18 +105,8 @@ function readRecorded(set: RecordingSet, recording: string, name: string): Buffe
 const MARK = 'trtbench-replay-engine';
 
 /** Content of an engine file in replays. It is small, and marked so that nobody takes it for a real engine. */
-export function engineToken(pool: string, build: string): string {
+function engineToken(pool: string, build: string): string {
   return `${JSON.stringify({ [MARK]: 1, pool, build })}\n`;
 }
 
 const tokenSchema = z.object({ [MARK]: z.literal(1), pool: z.string(), build: z.string() });
-
-/** The build that such a file represents; null for any other file. */
-export function readEngineToken(text: string): { pool: string; build: string } | null {
-  try {
-    const { build, pool } = tokenSchema.parse(JSON.parse(text));
-    return { pool, build };
-  } catch {
-    return null;
-  }
-}

@@ -71,9 +71,9 @@ describe('a replayed trtexec', () => {
 
   test('an engine that is none of its own is refused', () => {
     const folder = temporaryFolder();
-    expect(replay(RUN, folder).stderr).toBe('replay error: vit.plan: engine not found\n');
+    expect(replay(RUN, folder).stderr).toBe('replay error: vit.plan is missing, or not an engine of a replay\n');
     writeFileSync(join(folder, 'vit.plan'), 'ftrt');
-    expect(replay(RUN, folder).stderr).toContain('is not an engine of a replay');
+    expect(replay(RUN, folder).stderr).toContain('or not an engine of a replay');
     replay(BUILD, folder, join(RECORDINGS, 'pair'));
     expect(replay(RUN, folder).stderr).toContain('was recorded with others');
   });

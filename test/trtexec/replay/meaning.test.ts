@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 
-import { engineToken, readEngineToken } from '../../../src/trtexec/replay/answer.ts';
 import { meaningOf } from '../../../src/trtexec/replay/recording-set.ts';
 
 const RUN = ['--loadEngine=/a/vit.plan', '--shapes=input:8x3x224x224', '--useSpinWait'];
@@ -40,11 +39,4 @@ describe('a command line by its meaning', () => {
       flags: ['--stronglyTyped'],
     });
   });
-});
-
-test('an engine token is told from any other file', () => {
-  expect(readEngineToken(engineToken('pool', 'vit.fp16'))).toEqual({ pool: 'pool', build: 'vit.fp16' });
-  for (const text of ['', 'ftrt\0\0', '{}', '{"trtbench-replay-engine": 2}', '[]', 'null']) {
-    expect(readEngineToken(text)).toBeNull();
-  }
 });
