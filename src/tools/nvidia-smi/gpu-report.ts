@@ -1,7 +1,8 @@
 import { XMLParser } from 'fast-xml-parser';
 import * as z from 'zod';
 
-import { ExportFormatError, errorText } from '../../errors.ts';
+import { ExportFormatError } from '../../errors.ts';
+import { orNull } from '../../process/process-identity.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { OtherProcess } from '../../records/telemetry.ts';
@@ -34,7 +35,7 @@ const logSchema = z.object({
 
 /** @throws ExportFormatError for anything else, such as the error of an nvidia-smi without a driver */
 export function parseGpuReport(xml: string) {
-  const log = logSchema.safeParse(parsedXml(xml));
+  const log = logSchema.safeParse(orNull(() => parser.parse(xml)));
   if (!log.success) throw new ExportFormatError('not a report of `nvidia-smi -q -x`');
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
   return {
@@ -44,15 +45,6 @@ export function parseGpuReport(xml: string) {
     /** In the order of nvidia-smi, by PCI bus. */
     gpus: gpu.map(gpuState),
   };
-}
-
-function parsedXml(xml: string): unknown {
-  try {
-    return parser.parse(xml);
-  } catch (error) {
-    const problem = errorText(error);
-    throw new ExportFormatError(`not XML: ${problem}`, { cause: error });
-  }
 }
 
 function gpuState(gpu: UnknownRecord, index: number) {
