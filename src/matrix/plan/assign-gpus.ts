@@ -19,7 +19,8 @@ export function assignGpus(plan: Plan, gpus: readonly string[], previous: Readon
   const loads = new Map(gpus.map((gpu) => [gpu, 0]));
   const assigned: Record<string, string> = {};
   for (const { cells, home, seconds } of [...settled, ...homeless]) {
-    const gpu = home ?? leastLoaded(loads);
+    const [[leastLoaded] = ['']] = [...loads].toSorted(([, a], [, b]) => a - b);
+    const gpu = home ?? leastLoaded;
     for (const { key } of cells) assigned[key] = gpu;
     loads.set(gpu, (loads.get(gpu) ?? 0) + seconds);
   }
@@ -39,12 +40,6 @@ function homeOf(
   const counts = gpus.map((gpu) => ({ gpu, cells: group.filter(({ key }) => previous.get(key) === gpu).length }));
   const [most] = counts.toSorted((a, b) => b.cells - a.cells);
   return most === undefined || most.cells === 0 ? null : most.gpu;
-}
-
-function leastLoaded(loads: ReadonlyMap<string, number>): string {
-  const [first] = [...loads].toSorted(([, a], [, b]) => a - b);
-  if (first === undefined) throw new Error('no GPU to measure on');
-  return first[0];
 }
 
 /** @param known seconds of one timed run by cell; otherwise the plan's estimate counts */
