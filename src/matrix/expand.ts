@@ -130,7 +130,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
     const outside = isInside ? null : outsideProfile(shapes, first);
     if (outside !== null) {
       const others = profiles.length > 1 ? `, and no other of the ${profiles.length} profiles has it` : '';
-      list.addAtKey(model.path, `model "${model.name}": ${outside.problem}${others}`);
+      list.addAtKey(model.path, `model "${model.name}": ${outside}${others}`);
       return [];
     }
     const precisionAt = point.get('precision')?.at ?? list.keyAt(model.path);

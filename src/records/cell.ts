@@ -131,21 +131,19 @@ export interface BuildShape {
 /** Limits of one optimization profile, by input. */
 export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
-/** First dimension outside of the profile, from 0 (null when the ranks differ); null when all are inside. */
-export function outsideProfile(shapes: Shapes, profile: BuildShapes) {
+/** The first dimension outside of the profile, in words; null when all are inside. */
+export function outsideProfile(shapes: Shapes, profile: BuildShapes): string | null {
   for (const [input, shape] of Object.entries(shapes)) {
     const limits = profile[input];
     if (limits === undefined) continue;
     if (shape.length !== limits.max.length) {
-      const problem = `input "${input}": ${shape.join('x')} has ${shape.length} dimensions, the profile ${limits.max.length}`;
-      return { input, place: null, problem };
+      return `input "${input}": ${shape.join('x')} has ${shape.length} dimensions, the profile ${limits.max.length}`;
     }
     for (const [place, value] of shape.entries()) {
       const low = limits.min[place] ?? 0;
       const high = limits.max[place] ?? 0;
       if (value < low || value > high) {
-        const problem = `input "${input}": ${value} in dimension ${place} is outside of ${low} to ${high} (build.min to build.max)`;
-        return { input, place, problem };
+        return `input "${input}": ${value} in dimension ${place} is outside of ${low} to ${high} (build.min to build.max)`;
       }
     }
   }
