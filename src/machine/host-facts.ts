@@ -116,7 +116,8 @@ export class ProcessFacts {
   /** IDs of all processes that were seen, the process itself first. */
   readonly pids = new Set<number>();
   private peakKib = 0;
-  private library: string | null = null;
+  /** The TensorRT library that a process loaded; null without /proc. Read only once: all run the same program. */
+  libraryVersion: string | null = null;
   private looks = 0;
   private timer: NodeJS.Timeout | undefined;
 
@@ -134,11 +135,6 @@ export class ProcessFacts {
     clearInterval(this.timer);
   }
 
-  /** The TensorRT library that a process loaded; null without /proc. Read only once: all run the same program. */
-  get libraryVersion(): string | null {
-    return this.library;
-  }
-
   /** The peak host memory of the largest of its processes in MiB; null if none was seen, such as without /proc. */
   get peakMib(): number | null {
     return this.peakKib === 0 ? null : this.peakKib / 1024;
@@ -151,7 +147,7 @@ export class ProcessFacts {
       // Of its resident memory. Source: proc_pid_status(5). An ended process has none.
       const [, peak = 0] = /^VmHWM:\s*(\d+) kB$/m.exec(textOf(`/proc/${each}/status`) ?? '') ?? [];
       this.peakKib = Math.max(this.peakKib, Number(peak));
-      if (this.looks <= LOOKS_FOR_LIBRARY) this.library ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
+      if (this.looks <= LOOKS_FOR_LIBRARY) this.libraryVersion ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
     }
   }
 }
