@@ -129,7 +129,10 @@ export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }
     if (row === undefined) return [];
     const parts = statedArguments(row);
     const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
-    const flagsOfBuild = row.flags?.toSorted() ?? builtFlags(built.get(path ?? '')?.argv ?? ownBuild(parts));
+    // Build options of an imported run, which is not linked to its engine. A process that loaded no engine built one.
+    const isBuilder = flagValue(parts, '--onnx') !== null && flagValue(parts, '--loadEngine') === null;
+    const argvOfBuild = built.get(path ?? '')?.argv ?? (isBuilder ? parts : null);
+    const flagsOfBuild = row.flags?.toSorted() ?? (argvOfBuild && flagsIn(argvOfBuild, ['build', 'both']));
     const identity = { buildId: run.buildId, sha256: row.sha256, path, modelSha256: row.modelSha256 };
     /** `path` in the command line is the only identification of an engine that bench did not build. */
     const engine = { ...identity, flags: flagsOfBuild };
@@ -145,17 +148,6 @@ export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }
       importNotes: row.provenance === 'imported' ? row.notes : [],
     };
   });
-}
-
-/** Build options of an imported run, which is not linked to its engine. */
-function builtFlags(argv: readonly string[] | null): readonly string[] | null {
-  return argv === null ? null : flagsIn(argv, ['build', 'both']);
-}
-
-/** A process that loaded no engine built one. */
-function ownBuild(argv: readonly string[]): readonly string[] | null {
-  const isBuilt = flagValue(argv, '--onnx') !== null && flagValue(argv, '--loadEngine') === null;
-  return isBuilt ? argv : null;
 }
 
 /** Options for duration, repetition and outputs, which do not change what is measured. */
