@@ -9,7 +9,7 @@ import { appliedMigration } from './file/migrations.ts';
 import { openToRead } from './file/open-to-read.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
-import { newestFirstSql } from './sweeps/sweep-order.ts';
+import { NEWEST_FIRST } from './sweeps/sweep-order.ts';
 
 /** Retention rules. A sweep stays if any of them keeps it. */
 export interface KeepRules {
@@ -43,7 +43,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
     WITH placed AS (
       SELECT sweep_id, started_at, finished_at,
              row_number() OVER (PARTITION BY git_branch, matrix, provenance, state = 'finished'
-                                ORDER BY ${newestFirstSql('sweeps')}) AS place
+                                ORDER BY ${NEWEST_FIRST}) AS place
       FROM sweeps),
     needed(sweep_id) AS (
       SELECT sweep_id FROM baselines

@@ -9,7 +9,7 @@ import { readFrom } from './open-to-read.ts';
 
 /** Time of the newest applied migration; 0 for a foreign database. */
 export function appliedMigration(client: Database.Database): number {
-  if (!hasTable(client, '__drizzle_migrations')) return 0;
+  if (!hasMigrations(client)) return 0;
   return Number(client.prepare('SELECT max(created_at) FROM __drizzle_migrations').pluck().get());
 }
 
@@ -19,7 +19,7 @@ export function newestMigration(migrationsFolder: string): number {
 
 export function isOfAnotherProgram(client: Database.Database): boolean {
   const tables: unknown = client.prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table'`).pluck().get();
-  return Number(tables) > 0 && !hasTable(client, '__drizzle_migrations');
+  return Number(tables) > 0 && !hasMigrations(client);
 }
 
 /**
@@ -46,9 +46,8 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   }
 }
 
-function hasTable(client: Database.Database, name: string): boolean {
-  const known = client.prepare(`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?`);
-  return known.get(name) !== undefined;
+function hasMigrations(client: Database.Database): boolean {
+  return client.prepare(`SELECT 1 FROM sqlite_master WHERE name = '__drizzle_migrations'`).get() !== undefined;
 }
 
 const journalSchema = z.object({ entries: z.array(z.object({ tag: z.string(), when: z.number() })) });

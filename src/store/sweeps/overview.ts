@@ -8,8 +8,6 @@ import { printable, shortList } from '../../text/printable.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
-/** Stores of older versions have `measured` for a build. */
-const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 /** A given file has no key. For an import, only the engines of its builds are known. */
 const engines = sql<number>`count(distinct case
   when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
@@ -35,7 +33,8 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
       runs: sql<number>`sum(${runs.role} <> 'build')`,
       measured: measuredRuns,
       builds: sql<number>`sum(${runs.role} = 'build')`,
-      built: builtRuns,
+      // Stores of older versions have `measured` for a build.
+      built: sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`,
       engines,
       flagged,
     })

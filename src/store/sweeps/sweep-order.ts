@@ -14,18 +14,16 @@ function importedAtSql(sweep: string): string {
   return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
 }
 
-export function newestFirstSql(sweep: string): string {
-  return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
-}
+export const NEWEST_FIRST = `${sweepTimeSql('sweeps')} desc, ${importedAtSql('sweeps')} desc, "sweeps"."sweep_id" desc`;
 
-export const newestSweepFirst: SQL = sql.raw(newestFirstSql('sweeps'));
+export const newestSweepFirst: SQL = sql.raw(NEWEST_FIRST);
 
 /**
  * Order with the newest run first, for statements that join `runs` and `sweeps`. A run without a date has the time of
  * its sweep.
  */
 export const newestRunFirst: SQL = sql.raw(
-  `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${newestFirstSql('sweeps')}, "runs"."repeat" desc, "runs"."run_id" desc`,
+  `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${NEWEST_FIRST}, "runs"."repeat" desc, "runs"."run_id" desc`,
 );
 
 function placeSql(sweep: string): string {
