@@ -33,24 +33,21 @@ export class VariantCache {
 
   /** Null if there is none, or if its bytes have changed. */
   async find(key: string): Promise<CachedVariant | null> {
-    const record = readJson(join(this.folder, key, NOTE), variantRecord);
-    if (record === null) return null;
-    const path = join(this.folder, key, VARIANT_FILE);
-    const sha256 = await hashModel(path).catch(() => null);
-    return sha256 === record.sha256 ? { key, path, record } : null;
+    const variant = this.noted(key);
+    const sha256 = variant && (await hashModel(variant.path).catch(() => null));
+    return sha256 === variant?.record.sha256 ? variant : null;
   }
 
   /** Newest first, without checking the bytes. */
   async list(): Promise<CachedVariant[]> {
     const names = await readdir(this.folder).catch((): string[] => []);
-    const found = names.flatMap((key) => {
-      const note = join(this.folder, key, NOTE);
-      const record = readJson(note, variantRecord);
-      if (record === null) return [];
-      const variant = { key, path: join(this.folder, key, VARIANT_FILE), record };
-      return [{ variant, madeMs: statSync(note).mtimeMs }];
-    });
-    return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
+    const madeMs = ({ key }: CachedVariant): number => statSync(join(this.folder, key, NOTE)).mtimeMs;
+    return names.flatMap((key) => this.noted(key) ?? []).toSorted((a, b) => madeMs(b) - madeMs(a));
+  }
+
+  private noted(key: string): CachedVariant | null {
+    const record = readJson(join(this.folder, key, NOTE), variantRecord);
+    return record && { key, path: join(this.folder, key, VARIANT_FILE), record };
   }
 
   async workFolder(key: string): Promise<string> {
