@@ -323,13 +323,7 @@ class IntegerCoder {
 /** Number of queries that are packed at once. */
 const PIECE_ROWS = 1 << 16;
 
-function packTimes(times: QueryTimes): Buffer {
-  const coder = new IntegerCoder(null);
-  codeTimes(coder, times);
-  return coder.end();
-}
-
-/** @throws if `packTimes` did not write the bytes */
+/** @throws if `packedPieces` did not write the bytes */
 export function unpackTimes(bytes: Buffer): QueryTimes {
   const coder = new IntegerCoder(bytes);
   const times = codeTimes(coder, null);
@@ -339,7 +333,7 @@ export function unpackTimes(bytes: Buffer): QueryTimes {
 
 /**
  * The queries of all pieces, one after the other.
- * @throws if `count` is not that of the pieces, or `packTimes` did not write a piece
+ * @throws if `count` is not that of the pieces, or `packedPieces` did not write a piece
  */
 export function joinPieces(pieces: readonly Buffer[], count: number): QueryTimes {
   if (count > pieces.length * PIECE_ROWS) throw new RangeError(COUNT_DIFFERS);
@@ -364,6 +358,8 @@ export function packedPieces({ columns, count }: QueryTimes): Buffer[] {
   return Array.from({ length: Math.max(1, Math.ceil(count / PIECE_ROWS)) }, (_, piece) => {
     const [from, to] = [piece * PIECE_ROWS, Math.min(count, (piece + 1) * PIECE_ROWS)];
     const rows = Object.entries(columns).map(([name, values]) => [name, values.subarray(from, to)]);
-    return packTimes({ count: to - from, columns: Object.fromEntries(rows) });
+    const coder = new IntegerCoder(null);
+    codeTimes(coder, { count: to - from, columns: Object.fromEntries(rows) });
+    return coder.end();
   });
 }
