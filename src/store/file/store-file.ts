@@ -7,12 +7,6 @@ import { errorCode } from '../../errors.ts';
 import { appliedMigration, newestMigration } from './migrations.ts';
 import { readFrom } from './open-to-read.ts';
 
-export interface StoreLoss {
-  readonly kind: 'deleted' | 'replaced' | 'damaged';
-  /** Predicate for a message about the file, such as `was deleted`. */
-  readonly what: string;
-}
-
 /** The first bytes of every file of SQLite (https://www.sqlite.org/fileformat.html, section 1.3). */
 export const SQLITE_MAGIC = 'SQLite format 3\0';
 
@@ -30,17 +24,17 @@ export class StoreFile {
     this.walInode = inodeOf(`${path}-wal`);
   }
 
-  /** The loss of the file, judged by name and first bytes; null if it is intact. */
-  loss(): StoreLoss | null {
+  /** The loss of the file, judged by name and first bytes; null if it is intact. `what`: such as `was deleted`. */
+  loss() {
     const inode = inodeOf(this.path);
-    if (inode === null) return { kind: 'deleted', what: 'was deleted' };
-    if (inode !== this.inode) return { kind: 'replaced', what: 'was replaced by another file' };
+    if (inode === null) return { kind: 'deleted' as const, what: 'was deleted' };
+    if (inode !== this.inode) return { kind: 'replaced' as const, what: 'was replaced by another file' };
     this.file ??= openSync(this.path, 'r');
     const magic = Buffer.alloc(SQLITE_MAGIC.length);
     readSync(this.file, magic, 0, SQLITE_MAGIC.length, 0);
     return magic.toString('latin1') === SQLITE_MAGIC
       ? null
-      : { kind: 'damaged', what: 'was overwritten by something else' };
+      : { kind: 'damaged' as const, what: 'was overwritten by something else' };
   }
 
   /** Removes the WAL, which SQLite would apply to the next file of that name. Call when all writing has ended. */

@@ -27,9 +27,6 @@ export interface Helper<Answer> {
   readonly answer: z.ZodType<Answer>;
 }
 
-/** Output of a program, or the reason why there is none. */
-export type ProgramAnswer = { readonly text: string } | { readonly problem: string };
-
 const refusal = z.object({ problem: z.string(), isLacking: z.boolean() });
 
 /** @param named value of `--python` */
@@ -102,13 +99,16 @@ export function readAnswer<Answer>(
   }
 }
 
-/** @param needs what the program needs, for the message if it cannot be started */
+/**
+ * @param needs what the program needs, for the message if it cannot be started
+ * @returns its output, or the reason why there is none
+ */
 export async function runProgram(
   [file = '', ...args]: readonly string[],
   folder: string,
   { cwd, env, spawn, signal, timeoutMs }: HelperContext,
   needs: string,
-): Promise<ProgramAnswer> {
+): Promise<{ readonly text: string } | { readonly problem: string }> {
   const [stdoutPath, stderrPath] = [join(folder, 'stdout'), join(folder, 'stderr')];
   const result = await spawn({ file, args, cwd, env, stdoutPath, stderrPath, timeoutMs }, signal, () => {});
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');

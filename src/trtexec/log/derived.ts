@@ -22,10 +22,8 @@ export interface ParsedRun {
   readonly notes: readonly string[];
 }
 
-export type EnqueueClass = 'free' | 'near' | 'bound';
-
 /** trtexec gives its own hint from a ratio of 0.8 on. */
-export function enqueueClass(ratio: number): EnqueueClass {
+export function enqueueClass(ratio: number): 'free' | 'near' | 'bound' {
   if (ratio > 0.8) return 'bound';
   return ratio >= 0.5 ? 'near' : 'free';
 }

@@ -4,14 +4,12 @@ import { decodeMarkerVersion, type TensorrtVersion } from '../../text/version.ts
 
 const SEVERITIES = ['F', 'E', 'W', 'I', 'V'] as const;
 
-export type Severity = (typeof SEVERITIES)[number];
-
 /** One message of trtexec's logger, or one line without a prefix (`severity` null). */
 export interface LogMessage {
   readonly stream: LogStream;
   /** Line number in its stream, from 1. */
   readonly line: number;
-  readonly severity: Severity | null;
+  readonly severity: (typeof SEVERITIES)[number] | null;
   /** True for text that the TensorRT library logged (`[TRT] `); `text` is without that mark. */
   readonly fromLibrary: boolean;
   readonly text: string;
