@@ -17,7 +17,7 @@ import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import { fileOfFlag, flagWithHash } from '../trtexec/flags/flag-table.ts';
 import { variantNotes } from '../records/conversion.ts';
-import type { VariantState } from '../variants/variants.ts';
+import { hashed, type VariantState } from '../variants/variants.ts';
 import { TIMING } from './engine-cache.ts';
 import { engineName } from './engine-index.ts';
 import { type EngineState, filledArgs, loadableEngine } from './engine-state.ts';
@@ -106,9 +106,7 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
     await rm(to, { force: true });
     return { sha256: isTimingShared(build) ? await cache.timing.copyFor(timedOn(context), to) : null, notes: [] };
   }
-  const { sha256 } = await sha256OfFile(from).catch((error: unknown) => {
-    throw new UsageError(`${printable(from)}: timing cache not found or not readable`, { cause: error });
-  });
+  const { sha256 } = await hashed(from, 'timing cache', sha256OfFile);
   await copyFile(from, to);
   return { sha256, notes: program.recordings === null ? notesOnGiven(context, build, from, sha256) : [] };
 }
@@ -218,9 +216,7 @@ function timedOn({ environment, plan, processFacts }: SweepContext): TimedOn {
 export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;
-  return hashModel(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: model not found or not readable`, { cause: error });
-  });
+  return hashed(path, 'model', hashModel);
 }
 
 /** Build flags with hashes of the files they name. */
@@ -231,8 +227,8 @@ function flagsWith(
   return Promise.all(
     flags.map(async (flag) => {
       const file = fileOfFlag(flag);
-      const hashed = file === null ? null : await sha256OfFile(file.path).catch(() => null);
-      return file === null || hashed === null ? flag : shown(file.name, file.path, hashed.sha256);
+      const digest = file === null ? null : await sha256OfFile(file.path).catch(() => null);
+      return file === null || digest === null ? flag : shown(file.name, file.path, digest.sha256);
     }),
   );
 }

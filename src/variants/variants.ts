@@ -81,12 +81,17 @@ export async function findMade(cache: VariantCache, variant: PlannedVariant): Pr
   return made.find(isMeant) ?? null;
 }
 
+/** @throws UsageError if a file that the user named cannot be read */
+export function hashed<Hash>(path: string, what: string, hash: (path: string) => Promise<Hash>): Promise<Hash> {
+  return hash(path).catch((error: unknown) => {
+    throw new UsageError(`${printable(path)}: ${what} not found or not readable`, { cause: error });
+  });
+}
+
 async function readBase(variant: PlannedVariant) {
   const { calibration, onnxPath } = variant;
   const shown = printable(onnxPath);
-  const sha256 = await hashModel(onnxPath).catch((error: unknown) => {
-    throw new UsageError(`${shown}: model not found or not readable`, { cause: error });
-  });
+  const sha256 = await hashed(onnxPath, 'model', hashModel);
   const facts = await readOnnxFacts(onnxPath).catch(() => null);
   if (facts === null) {
     return conversionFailure('modelInvalid', `${shown} is not an ONNX model, or it is cut short: export it again`);
@@ -94,11 +99,7 @@ async function readBase(variant: PlannedVariant) {
   const mistake = checkBase(facts, variant, shown);
   if (mistake !== null) return mistake;
   if (calibration?.kind === 'file') {
-    const data = await sha256OfFile(calibration.path).catch((error: unknown) => {
-      throw new UsageError(`${printable(calibration.path)}: calibration data not found or not readable`, {
-        cause: error,
-      });
-    });
+    const data = await hashed(calibration.path, 'calibration data', sha256OfFile);
     return { facts, sha256, inputs: [], dataSha256: data.sha256 };
   }
   /** Inputs of one calibration step; empty without calibration. */
