@@ -92,8 +92,6 @@ export type VariantRecord = Readonly<z.infer<typeof variantRecord>>;
 export type ConvertedNodes = VariantRecord['converted'];
 export type CalibrationUsed = NonNullable<VariantRecord['calibration']>;
 
-const RANDOM_CALIBRATION_NOTE = 'calibrated on random data: speed only';
-
 export function convertedWords(by: Converter, { nodes, of }: ConvertedNodes): string {
   return by === 'autocast'
     ? `${nodes} of ${of ?? '?'} nodes converted`
@@ -111,7 +109,7 @@ export function variantNotes(variant: VariantRecord): string[] {
     ...(calibration === null || by === 'autocast'
       ? []
       : calibration.kind === 'random'
-        ? [RANDOM_CALIBRATION_NOTE]
+        ? ['calibrated on random data: speed only']
         : [`calibrated on data ${calibration.sha256.slice(0, 12)}`]),
   ];
 }
