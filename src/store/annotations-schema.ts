@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord, accuracySchema } from '../records/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../records/cell.ts';
 import { acknowledgementSchema, type Finding, findingSchema, judgedSweepSchema } from '../records/finding.ts';
-import type { GatedMetricId } from '../records/gated-metric.ts';
 import { textByName, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { columnsOf, json, ofCell, ofSweep, sweeps } from './schema.ts';
@@ -53,7 +52,7 @@ export const accuracies = sqliteTable(
 );
 
 const texts = z.array(z.string());
-const { cells: _cells, ...findingFields } = findingSchema.shape;
+const { cells, ...findingFields } = findingSchema.shape;
 
 /** Findings of the gate: see `records/finding.ts`. */
 export const findings = sqliteTable(
@@ -85,12 +84,10 @@ const ofFinding = () =>
 export const findingCells = sqliteTable(
   'finding_cells',
   {
+    ...columnsOf(cells.element.shape),
     findingId: ofFinding(),
     cellKey: ofCell().notNull(),
-    metric: text('metric').$type<GatedMetricId>().notNull(),
-    changePercent: real('change_percent').notNull(),
     ciPercent: json<readonly [number, number]>('ci_percent', z.tuple([z.number(), z.number()]), 'bounds'),
-    margin: real('margin').notNull(),
     before: real('before_value').notNull(),
     after: real('after_value').notNull(),
   },

@@ -13,7 +13,7 @@ import type { CellHarness, TimeStatistics } from '../records/harness.ts';
 import type { ReadMetricId } from '../records/metric.ts';
 import { evidenceSchema, OUTCOME_KINDS } from '../records/outcome.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
-import { RUN_ROLES, runTrySchema } from '../records/run.ts';
+import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';
 import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES, sweepSchema } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
@@ -157,8 +157,7 @@ export const builds = sqliteTable(
   {
     buildId: text('build_id').$type<BuildId>().primaryKey(),
     engineKey: text('engine_key'),
-    model: text('model').notNull(),
-    modelSha256: text('model_sha256'),
+    ...columnsOf(buildSchema.shape),
     flags: json<readonly string[]>('flags', texts, 'build flags').notNull(),
     engineSha256: text('engine_sha256'),
     engineBytes: integer('engine_bytes'),
