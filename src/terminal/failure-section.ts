@@ -1,19 +1,14 @@
-import { outcomeReason, type Outcome } from '../records/outcome.ts';
+import { outcomeReason } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
-import type { RunRole } from '../records/run.ts';
+import type { CellRun } from '../records/run.ts';
 import { type Look, wrapHanging } from './look.ts';
 import { REASON_TEXT } from './words.ts';
-import type { RunId } from '../records/scalars.ts';
 
 export type SweepFailure = ReturnType<typeof failureOf>;
 
-export function failureOf(run: {
-  readonly runId: RunId;
-  readonly role: RunRole;
-  readonly label: string;
-  readonly outcome: Outcome;
-}) {
-  const { runId, role, label, outcome } = run;
+type Labelled = Pick<CellRun, 'runId' | 'role' | 'outcome'> & { readonly label: string };
+
+export function failureOf({ runId, role, label, outcome }: Labelled) {
   const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
   return { runId, role, label, kind, reason: outcomeReason(outcome), evidence: outcome.evidence[0] ?? null };
 }

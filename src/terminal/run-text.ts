@@ -103,12 +103,7 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: 
   const rest = longestFirst.slice(SHOWN_LAYERS);
   const rows = longestFirst
     .slice(0, SHOWN_LAYERS)
-    .map((layer) => ({
-      name: printable(layer.name),
-      type: printable(layer.type ?? ''),
-      ms: layer.averageMs ?? 0,
-      percent: layer.percentage,
-    }));
+    .map(({ averageMs, name, percentage: percent, type }) => ({ name, type: type ?? '', ms: averageMs ?? 0, percent }));
   if (rest.length > 0) rows.push({ name: `${rest.length} more`, type: '', ms: sumMs(rest), percent: null });
   if (total !== undefined)
     rows.push({ name: 'all, of which the log lists these', type: '', ms: total.averageMs, percent: 100 });
@@ -116,8 +111,8 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: 
     [
       numberColumn('mean', ({ ms }) => formatMs(ms)),
       numberColumn('share', ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false)),
-      { header: 'type', text: ({ type }) => type, dropRank: 1 },
-      { header: `layer (of ${timed.length})`, text: ({ name }) => name, minWidth: 12 },
+      { header: 'type', text: ({ type }) => printable(type), dropRank: 1 },
+      { header: `layer (of ${timed.length})`, text: ({ name }) => printable(name), minWidth: 12 },
     ],
     rows,
     { ...look, columns: look.columns - 2 },

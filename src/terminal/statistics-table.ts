@@ -26,11 +26,6 @@ interface ShownStatistics {
   readonly computed?: ReadonlySet<string>;
 }
 
-interface Row {
-  readonly metric: TimedMetric;
-  readonly statistics: PartialStatistics;
-}
-
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const { itemsPerS, queries, rateUnit = 'queries/s', statistics, streams, throughputQps } = shown;
   const ms = (value: number | null): string => streamMs(value, streams);
@@ -40,6 +35,7 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   });
   const percentiles = [...new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)))];
   const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
+  type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
     { header: '', text: ({ metric }) => `  ${METRIC_NAMES[metric]}` },
     numberColumn<Row>('median', (row) => ms(row.statistics.median), 0),
