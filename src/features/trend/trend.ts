@@ -44,28 +44,18 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
       throw nothingStored(store.db, options.branch);
     }
     const cells = chooseCells(store.db, namedCells(allCells(store.db), names), options.filter);
-    const output = await measuredSeries(store.db, cells, newest, options, io);
+    const { metric, provenance = newest } = options;
+    const trendOf = trends(store.db, provenance, options, io);
+    const series: TrendSeries[] = [];
+    for (const cell of cells) series.push(await trendOf(cell));
+    const measured = series.filter(({ points }) => points.length > 0);
+    const value = metric === undefined ? '' : ` with ${metric}`;
+    const none = `no ${provenance} run of these cells${value} is stored; --provenance names another kind`;
+    ensure(measured.length > 0, none);
+    const output: TrendOutput = { schemaVersion: 2, provenance, cells: measured };
     const byKey = new Map(cells.map((cell) => [cell.key, cell]));
     return printResult(io, options, output, (_, look) => trendText(output, byKey, options, look));
   });
-}
-
-/** Series of the requested provenance, else of the newest one in the store. */
-async function measuredSeries(
-  db: StoreDatabase,
-  cells: readonly KeyedCell[],
-  newest: Provenance,
-  options: TrendOptions,
-  io: Io,
-): Promise<TrendOutput> {
-  const { metric, provenance = newest } = options;
-  const trendOf = trends(db, provenance, options, io);
-  const series: TrendSeries[] = [];
-  for (const cell of cells) series.push(await trendOf(cell));
-  const measured = series.filter(({ points }) => points.length > 0);
-  const value = metric === undefined ? '' : ` with ${metric}`;
-  ensure(measured.length > 0, `no ${provenance} run of these cells${value} is stored; --provenance names another kind`);
-  return { schemaVersion: 2, provenance, cells: measured };
 }
 
 /** Returns the judgment of the newest sweep of a series, given any of its sweeps. Judges each series once. */
