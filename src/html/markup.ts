@@ -86,10 +86,5 @@ function shown(_: string, value: unknown): unknown {
  * texts have no hidden characters.
  */
 export function scriptJson(value: unknown): Markup {
-  return new Markup(
-    JSON.stringify(value, shown)
-      .replaceAll('<', '\\u003c')
-      .replaceAll('\u2028', '\\u2028')
-      .replaceAll('\u2029', '\\u2029'),
-  );
+  return new Markup(JSON.stringify(value, shown).replaceAll('<', '\\u003c'));
 }

@@ -119,18 +119,14 @@ function pageDataOf(data: PageModel): PageData {
       const { label, unit } = metricOf(metric);
       return { key: cell.key, label: cellLabel(cell), metric: label, unit, whole: wholeOf(metric), ...drawn };
     }),
-    workloads: workloadsOf(data),
+    workloads: (data.pareto?.workloads ?? []).map((workload) => ({
+      model: workload[0]?.model ?? '',
+      points: workload.flatMap((one): PagePoint[] => {
+        const { accuracyState: accuracy, dominatedBy, key, label, precision, latencyMs, itemsPerS } = one;
+        if (latencyMs === null || itemsPerS === null) return [];
+        const isDominated = dominatedBy !== null;
+        return [{ key, label: data.names.get(key) ?? label, precision, latencyMs, itemsPerS, accuracy, isDominated }];
+      }),
+    })),
   };
-}
-
-function workloadsOf({ names, pareto }: PageModel): PageData['workloads'] {
-  return (pareto?.workloads ?? []).flatMap((workload) => {
-    const points = workload.flatMap((one): PagePoint[] => {
-      const { accuracyState: accuracy, dominatedBy, key, label, precision, latencyMs, itemsPerS } = one;
-      if (latencyMs === null || itemsPerS === null) return [];
-      const isDominated = dominatedBy !== null;
-      return [{ key, label: names.get(key) ?? label, precision, latencyMs, itemsPerS, accuracy, isDominated }];
-    });
-    return points.length === 0 ? [] : [{ model: workload[0]?.model ?? '', points }];
-  });
 }
