@@ -6,9 +6,7 @@ export interface Look {
   readonly style: Style;
 }
 
-type StyleName = 'bad' | 'good' | 'warn' | 'strong' | 'dim' | 'accent';
-
-export type Style = Readonly<Record<StyleName, (text: string) => string>>;
+export type Style = Readonly<Record<'bad' | 'good' | 'warn' | 'strong' | 'dim' | 'accent', (text: string) => string>>;
 
 export function plain(text: string): string {
   return text;

@@ -110,8 +110,6 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
   return formatDecibels(accuracy.sqnrDb);
 }
 
-export const NOTHING_TO_CHOOSE = 'nothing to choose from: no cell of these sweeps has a fit run with a throughput';
-
 export function sweepsLine(sweeps: readonly Sweep[]): string {
   const parts = sweeps.map((sweep) =>
     dotted([provenanceText(sweep), `sweep ${sweep.sweepId.slice(0, 8)}`, printable(sweep.matrix ?? sweep.name ?? '')]),

@@ -3,7 +3,7 @@ import { namedWords } from '../../records/axis.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { accuracyText, NOTHING_TO_CHOOSE, sweepsLine } from './deployments.ts';
+import { accuracyText, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import {
   DERIVED_LEGEND,
@@ -31,8 +31,6 @@ interface ParetoDetails {
 }
 
 type Choice = ParetoOutput['workloads'][number][number];
-
-type Tally = ParetoOutput['precisions'][number];
 
 type Row = Choice & { readonly cell: KeyedCell };
 
@@ -72,7 +70,8 @@ export const FITS = '✓';
 /** @param marks signs in front of cells, by key: their letters in charts, or {@link FITS} */
 export function choiceTable(measured: readonly Row[], marks: ReadonlyMap<string, string>, look: Look): string[] {
   const { style } = look;
-  if (measured.length === 0) return [style.bad(NOTHING_TO_CHOOSE)];
+  if (measured.length === 0)
+    return [style.bad('nothing to choose from: no cell of these sweeps has a fit run with a throughput')];
   const dominated = measured.filter((one) => !isFront(one)).length;
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
@@ -208,7 +207,7 @@ function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): strin
 }
 
 /** Counts of one precision against its reference. A lower precision that is slower costs accuracy for nothing. */
-export function tallyText(tally: Tally): string {
+export function tallyText(tally: ParetoOutput['precisions'][number]): string {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const range = least === most ? least : `${least} to ${most}`;

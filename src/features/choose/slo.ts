@@ -14,8 +14,6 @@ import { choicesOf, speedOf } from './pareto.ts';
 import { choiceTable, FITS } from './pareto-text.ts';
 import type { SloOutput } from './output.ts';
 
-type Limits = SloOutput['limits'];
-
 type Answer = SloOutput['models'][number];
 
 type Candidate = NonNullable<Answer['winner']>;
@@ -41,7 +39,7 @@ export function slo(options: ChooseOptions & { readonly maxLatency: number }, io
  * The fastest deployment within the limits; without one, the one that misses them by least: accuracy first, then
  * latency. Deployments without a latency are not candidates.
  */
-export function answerSlo(workload: readonly Deployment[], limits: Limits): Answer | null {
+export function answerSlo(workload: readonly Deployment[], limits: SloOutput['limits']): Answer | null {
   const [example] = workload;
   if (example === undefined) return null;
   const candidates = workload.flatMap((deployment): Candidate[] => {

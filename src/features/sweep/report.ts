@@ -148,8 +148,6 @@ export function sweepText(
 
 /** Rank of a column that a narrow table drops before any number. */
 const FLAGS_RANK = 6;
-/** Lines below the table explain every bottleneck except the GPU. */
-const BOUND_RANKS = { compute: 7, explained: 2.5 };
 
 /** One row per cell. A cell of another harness has the metric of its harness in place of GPU time and latency. */
 function tableOf(cells: readonly CellRow[], look: Look): string[] {
@@ -159,10 +157,11 @@ function tableOf(cells: readonly CellRow[], look: Look): string[] {
   const hasBatches = own.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const isTunedElsewhere = own.some((row) => !['', '1'].includes(optText(row)));
   const isInDoubt = own.some(({ precisionShare }) => precisionShare?.isReal === false);
+  // Lines below the table explain every bottleneck except the GPU.
   const isExplained = own.some(({ bound }) => bound !== null && bound.by !== 'compute');
   const dash = (row: CellRow, text: string | null): string => (isDriven(row) ? '' : (text ?? '–'));
   const time = (row: CellRow, ms: number | null): string => dash(row, streamMs(ms, row.cell.streams));
-  const boundRank = BOUND_RANKS[isExplained ? 'explained' : 'compute'];
+  const boundRank = isExplained ? 2.5 : 7;
   const boundStyle = ({ bound }: CellRow) =>
     bound === null || bound.by === 'compute' ? style.dim : (text: string) => text;
   const flagStyle = ({ flags }: CellRow) =>

@@ -24,8 +24,6 @@ const SHOWN_LAYERS = 5;
 const SHOWN_FUSIONS = 3;
 const FUSIONS: readonly string[] = [CHANGE_WORDS.split, CHANGE_WORDS.merged];
 
-type Finding = PageModel['check']['findings'][number];
-
 /**
  * Findings in the words of `bench check`: present ones first, new before open, then earlier ones. Null if there is
  * nothing to say.
@@ -54,7 +52,7 @@ function leadOf({ check, compare }: PageModel): string {
 }
 
 /** @param isAbove whether the first screen has its facts */
-function findingView(finding: Finding, page: PageModel, isAbove: boolean): Markup {
+function findingView(finding: PageModel['check']['findings'][number], page: PageModel, isAbove: boolean): Markup {
   const { commits, details, direction, id, layers } = finding;
   const [what, size] = cellsText(finding, page);
   const anchor = findingAnchor(finding);
