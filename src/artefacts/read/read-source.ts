@@ -227,8 +227,8 @@ type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | '
 };
 
 /**
- * The cell of a standalone report. Statements of the user complete it; only its batch takes precedence over them.
- * @throws UsageError naming the options that supply what is missing, or contradict the report
+ * The cell of a standalone report, which takes precedence over statements of the user.
+ * @throws UsageError naming the options that supply what is missing
  */
 function reportCell(path: string, report: ReportedCell, reading: StandaloneReading, needs: readonly NeededField[]) {
   const { isStrict } = reading;
@@ -239,11 +239,6 @@ function reportCell(path: string, report: ReportedCell, reading: StandaloneReadi
     shapes: shapesOf(report.shapes, stated.shapes),
     cudaGraph: report.cudaGraph ?? stated.cudaGraph,
   };
-  for (const field of ['precision', 'cudaGraph'] as const) {
-    const { option, words } = FIELDS[field];
-    const isAgreed = (stated[field] ?? known[field]) === known[field];
-    ensure(isAgreed, `${printable(path)} states ${words}, differently: correct it, or leave out ${option}`);
-  }
   const lacking = (['model', ...needs] as const).filter((field) => known[field] === undefined);
   if (isStrict && lacking.length > 0) {
     const words = lacking.map((field) => FIELDS[field].words).join(', nor ');
