@@ -179,7 +179,11 @@ async function readReportFile(
     const about = { driver: kind, name, file, index, metric, pattern };
     const { timer: statedTimer } = harnessOf({ ...harness, timer }, reading.stated);
     const standalone = { kind: 'report' as const, ...about, timer: statedTimer };
-    const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes] };
+    const ignored = (['precision', 'cudaGraph'] as const).filter((field) => {
+      return reading.stated[field] !== undefined && reading.stated[field] !== (report[field] ?? reading.stated[field]);
+    });
+    const said = ignored.map((field) => `${FIELDS[field].option} has no effect: it states ${FIELDS[field].words}`);
+    const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes, ...said] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
   }
   return runs;

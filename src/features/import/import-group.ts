@@ -126,6 +126,7 @@ export class GroupImport {
       const { log, notes, path } = found;
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
+      for (const ignored of notes.filter((text) => text.startsWith('--'))) onNote(`${path}: ${ignored}`);
       const run = this.withPossibleDate(withStatedCell(found, standalone.stated));
       if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
       const { manifest } = run;

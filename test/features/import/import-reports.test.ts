@@ -142,9 +142,10 @@ describe('what a report does not say', () => {
     expect((await bench(['ls', 'sweeps', '--json', '--db', db])).stdout).not.toContain('"import"');
   });
 
-  test('what it does say goes before the options', async () => {
+  test('what it does say goes before the options, not without a word', async () => {
     const db = newStore();
-    await take(db, TORCH.fp16b256, '--precision', 'fp8', ...VIT, '--cuda-graph', 'off');
+    const { stderr } = await finishedImport(db, TORCH.fp16b256, '--precision', 'fp8', ...VIT, '--cuda-graph', 'off');
+    expect(stderr).toBe(`note: ${TORCH.fp16b256}: --precision NAME has no effect: it states its precision\n`);
     expect(queryStore(db, 'SELECT precision, shapes, cuda_graph FROM cells')).toEqual([
       { precision: 'fp16', shapes: '{"input":[256,3,224,224]}', cuda_graph: 0 },
     ]);
