@@ -67,7 +67,8 @@ function namedRows({ rows, unattributed, unchanged, unknown }: ChangeRows) {
     ...(unchanged === null ? [] : [{ ...unchanged, label: 'all other layers that kept their kernels' }]),
   ]
     .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
-    .map(({ change, detail, label, parts: _, ...row }) => {
+    .map((changed) => {
+      const { change, detail, label, parts: _, ...row } = changed;
       return { ...row, change: CHANGE_WORDS[change], label: shortened(label), detail: shortened(detail ?? '') };
     });
 }

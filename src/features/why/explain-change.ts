@@ -130,22 +130,21 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   const [was, is] = [median(base) ?? 0, median(head) ?? 0];
   const { betterIs } = explainedMetricOf(metric);
   const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
-  // The change that the interval is about; within noise, that of the shown medians, as in `bench compare`.
+  // The change that the interval is about, as in `bench compare`.
   const changePercent = compared?.changePercent ?? percentOfLog(meanLog(head) - meanLog(base));
   const size = Math.abs(changePercent);
-  const common = { metric, base: was, head: is, runs: [base.length, head.length] as const };
-  const shown = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
+  const common = { metric, base: was, head: is, changePercent, runs: [base.length, head.length] as const };
   if (Math.min(base.length, head.length) < 2) {
     const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
     const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
     const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
-    return { ...common, ...shown(size > leastPercent), ciPercent: null, isUnclear: false, leastPercent, basis };
+    return { ...common, isReal: size > leastPercent, ciPercent: null, isUnclear: false, leastPercent, basis };
   }
   const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
   const isReal = compared !== undefined && isCalled(compared) && size >= floor;
   return {
     ...common,
-    ...shown(isReal),
+    isReal,
     ciPercent: compared?.ciPercent ?? null,
     isUnclear: !isReal && compared?.verdict === 'unclear' && size >= Math.max(UNCLEAR_PERCENT, floor),
     leastPercent: Math.max(floor, compared?.mdePercent ?? 0),
