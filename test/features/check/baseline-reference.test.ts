@@ -164,9 +164,9 @@ test('compare ends with what check says of its head', async () => {
 test('a baseline of another GPU model is refused, or said to be missing', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const gpuName = (night: number): string => (night === 2 ? 'NVIDIA L4' : 'NVIDIA H200');
-  const value = (cell: number, night: number, repeat: number): number =>
+  const stepped = (cell: number, night: number, repeat: number): number =>
     (1 + cell + 0.001 * ((7 * night + 3 * repeat) % 5)) * (night === 2 ? 1.25 : 1);
-  simulateNights(db, { cells: simulatedCells(3), nights: 5, repeats: 3, value, gpuName });
+  simulateNights(db, { cells: simulatedCells(3), nights: 5, repeats: 3, value: stepped, gpuName });
   await bench(['baseline', 'set', 'l4', 'latest~2', '--db', db]);
   expect(await bench(['check', '--against', 'l4', '--db', db])).toMatchObject({
     code: 2,
