@@ -69,9 +69,9 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const metrics = [...GATED, ...limited];
   const { captured, notes, ...read } = readEvidence(db, series, ofBaseline, metrics);
-  const has = (one: number): boolean =>
+  const isInHistory = (one: number): boolean =>
     read.cells.some(({ metrics: own }) => own.some(({ history }) => history.places.includes(one)));
-  const baselinePlace = ofBaseline !== null && has(ofBaseline) ? ofBaseline : null;
+  const baselinePlace = ofBaseline !== null && isInHistory(ofBaseline) ? ofBaseline : null;
   if (baselinePlace === null && options.against !== undefined) {
     const why = 'measured on another GPU model, TensorRT major or clock, or without a result';
     throw new UsageError(`--against ${printable(options.against)}: ${why}: no cell can be compared with it`);

@@ -80,19 +80,11 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   const others = whole.slice(full.length).flatMap((one) => titleLines(one, sentences(one, evidence).title, look));
   const earlier = findings.filter((finding) => !isShownWhole(finding));
   const isFirst = series.judgedBy === 'first';
-  const same = new Map<string, string>(
-    rows.flatMap((row) => (row.verdict === 'same' ? [[row.cell.key, row.metric]] : [])),
-  );
-  const worse = standingOf(findings, [])
-    .slower.filter(isOfSpeed)
-    .flatMap(({ details }) => details);
-  const inOwn = new Set(worse.flatMap(({ key, metric }) => (same.get(key) === metric ? key : [])));
-  const elsewhere = new Set(worse.flatMap(({ key }) => (same.has(key) && !inOwn.has(key) ? key : [])));
   const notes = series.notes.flatMap((note) => wrapWords(note, look.columns));
   return [
     ...headlineLines(series, headline, look),
     ...dimmed([aboutText(series, evidence)], look),
-    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, elsewhere.size)),
+    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, slowerElsewhere(rows, findings))),
     ...(isFirst && findings.length === 0 ? dimmed([FIRST], look) : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, { ...series, isStored }, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),
@@ -101,6 +93,19 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...reasonText(series, look),
     ...(notes.length === 0 ? [] : ['', ...notes.map(look.style.dim)]),
   ];
+}
+
+/** Number of cells that are the same in the metric of their row and slower in another one. */
+function slowerElsewhere(rows: readonly CellRow[], findings: readonly CheckedFinding[]): number {
+  const slower = standingOf(findings, []).slower.filter(isOfSpeed);
+  const metricsOf = Map.groupBy(
+    slower.flatMap(({ details }) => details),
+    ({ key }) => key,
+  );
+  return rows.filter(({ cell, metric, verdict }) => {
+    const own = metricsOf.get(cell.key) ?? [];
+    return verdict === 'same' && own.length > 0 && own.every((change) => change.metric !== metric);
+  }).length;
 }
 
 const FIRST = 'next: measure again (bench run), the second sweep is compared with this one';

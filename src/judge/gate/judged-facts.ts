@@ -172,10 +172,10 @@ export function judgedCell(
   const isMeasured = history.places.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? runsAt(values.length - 1).length : 0 };
   // With another GPU or TensorRT, a history begins that has no part in earlier findings.
-  const begin = history.places[0] ?? 0;
-  const isOfHistory = ({ firstBadSweepId }: Finding): boolean =>
-    begin === 0 || facts.placeOf(firstBadSweepId) === -1 || facts.placeOf(firstBadSweepId) >= begin;
-  const own = findings.filter((finding) => isOfHistory(finding) && cellIn(finding, about) !== undefined);
+  const isBefore = (place: number): boolean => place !== -1 && place < (history.places[0] ?? 0);
+  const own = findings.filter((finding) => {
+    return cellIn(finding, about) !== undefined && !isBefore(facts.placeOf(finding.firstBadSweepId));
+  });
   const open = own
     .filter(({ state }) => state === 'open')
     .toSorted((a, b) => facts.placeOf(b.reportedSweepId) - facts.placeOf(a.reportedSweepId));
