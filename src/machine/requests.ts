@@ -52,14 +52,14 @@ export function lockOf(policy: string | null): string | null {
   return policy?.startsWith('locked') === true ? policy : null;
 }
 
-/** Default limit of a wait for a temperature. */
-const MOST_S = 300;
+/** Limit of a wait for a temperature that states none. */
+const DEFAULT_LONGEST_S = 300;
 
 /** Wait before each timed run, so that the previous one does not heat it up. */
 export const coolDownSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pause'), seconds: z.number() }),
   /** Wait until the GPU is this cool, in degrees Celsius: in a warm room it may never be, so not for ever. */
-  z.object({ kind: z.literal('temperature'), maxC: z.number(), longestS: z.number().default(MOST_S) }),
+  z.object({ kind: z.literal('temperature'), maxC: z.number(), longestS: z.number().default(DEFAULT_LONGEST_S) }),
 ]);
 
 export type CoolDown = Immutable<z.infer<typeof coolDownSchema>>;
@@ -71,7 +71,7 @@ const LONGEST_S = 3600;
 /** `10s`, `1m`, `45C` or `45C/2m`; null for anything else. */
 export function readCoolDown(text: string): CoolDown | null {
   const [, celsius, time] = /^(?:(\d+(?:\.\d+)?)\s*\u00b0?C)?(?:(?:^|\/)(.+))?$/i.exec(text.trim()) ?? [];
-  const seconds = time === undefined ? MOST_S : readDurationS(time.toLowerCase());
+  const seconds = time === undefined ? DEFAULT_LONGEST_S : readDurationS(time.toLowerCase());
   if (seconds === null || seconds > LONGEST_S) return null;
   if (celsius === undefined) return time === undefined ? null : { kind: 'pause', seconds };
   const maxC = Number(celsius);

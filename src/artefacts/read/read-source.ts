@@ -158,6 +158,9 @@ const FIELDS = {
   cudaGraph: { words: 'whether it used a CUDA graph', option: '--cuda-graph on|off' },
 } as const;
 
+/** In a note about an option for reports that do not state a fact, at a report that does. */
+export const HAS_NO_EFFECT = 'has no effect: it states';
+
 /** @throws UsageError if a report is damaged, or part of its cell is unknown */
 async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
@@ -182,7 +185,7 @@ async function readReportFile(
     const ignored = (['precision', 'cudaGraph'] as const).filter((field) => {
       return reading.stated[field] !== undefined && reading.stated[field] !== (report[field] ?? reading.stated[field]);
     });
-    const said = ignored.map((field) => `${FIELDS[field].option} has no effect: it states ${FIELDS[field].words}`);
+    const said = ignored.map((field) => `${FIELDS[field].option} ${HAS_NO_EFFECT} ${FIELDS[field].words}`);
     const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes, ...said] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
   }

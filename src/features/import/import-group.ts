@@ -5,7 +5,7 @@ import { keepRun, restateKept } from '../../artefacts/keep.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
-import { readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
+import { HAS_NO_EFFECT, readSource, type StandaloneReading } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/discover.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { writeSweepManifest } from '../../artefacts/sweep-notes.ts';
@@ -126,7 +126,7 @@ export class GroupImport {
       const { log, notes, path } = found;
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; only the files next to it are used`);
-      for (const ignored of notes.filter((text) => text.startsWith('--'))) onNote(`${path}: ${ignored}`);
+      for (const ignored of notes.filter((text) => text.includes(HAS_NO_EFFECT))) onNote(`${path}: ${ignored}`);
       const run = this.withPossibleDate(withStatedCell(found, standalone.stated));
       if ((log.measurement !== null || log.excerpt !== null) && isUnnamed(run)) this.unnamed.push(path);
       const { manifest } = run;

@@ -215,9 +215,8 @@ class CellReference {
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
       if (!isNewest || reported !== null) return 'same';
-      const { reach } = change;
-      const least = Math.min(RULES.unclearShare * cell.detectable(sweep), RULES.unclearReach * reach);
-      const isSmall = Math.abs(log) < Math.max(reach, least);
+      const least = Math.min(RULES.unclearShare * cell.detectable(sweep), RULES.unclearReach * change.reach);
+      const isSmall = Math.abs(log) < Math.max(change.reach, least);
       return isSmall && farRuns === 0 ? 'same' : 'unclear';
     };
     const second = known.second(recent.mean);
