@@ -5,7 +5,6 @@ import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from '
 import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest } from './context.ts';
 import { type WhyPoint, type WhySides, whySides } from './why-sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
 import { OF_MACHINE } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
@@ -152,9 +151,8 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   };
 }
 
-/** The likeliest cause of a judged change; null when nothing explains it, or the metric has no known causes. */
+/** The likeliest cause of a judged change; null when nothing explains it. */
 export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
-  if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
   const explanation = explainChange(whySides(db, base, head), metric, true);
   const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
   if (cause === undefined) return null;

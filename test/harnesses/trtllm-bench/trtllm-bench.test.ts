@@ -132,13 +132,22 @@ describe('the report', () => {
 
 test('reports of two versions are compared, but not without a word', async () => {
   const { db, folder } = temporaryStore();
-  for (const version of ['1.1.0', '1.2.0rc7']) {
-    const file = join(folder, `${version}.json`);
-    writeFileSync(file, REPORT.replace('1.2.0rc3', version));
-    await bench(['import', file, '--sweep', version, '--db', db]);
+  for (const [version, throughput] of [
+    ['1.1.0', '1461.4'],
+    ['1.2.0rc7', '1169.1'],
+  ] as const) {
+    const files = [1, 2, 3].map((run) => join(folder, `${run}-${version}.json`));
+    const text = REPORT.replace('1.2.0rc3', version).replace('1461.4219592634008', throughput);
+    for (const [run, file] of files.entries()) writeFileSync(file, text.replace('22.95', `22.9${run}`));
+    await bench(['import', ...files, '--sweep', version, '--db', db]);
   }
-  for (const command of ['compare', 'why']) {
-    const words = command === 'why' ? ['why', 'llama', '1.1.0', '1.2.0rc7'] : ['compare', '1.1.0', '1.2.0rc7'];
+  const sides = ['1.1.0', '1.2.0rc7'];
+  for (const words of [
+    ['compare', ...sides],
+    ['why', 'llama', ...sides],
+    ['report', ...sides, '--md', '-'],
+    ['check'],
+  ]) {
     const { stdout } = await bench([...words, '--db', db], { env: { COLUMNS: '200' } });
     expect(stdout).toContain('harness trtllm-bench 1.1.0 → trtllm-bench 1.2.0rc7');
   }
