@@ -53,7 +53,7 @@ export function lockOf(policy: string | null): string | null {
 }
 
 /** Limit of a wait for a temperature that states none. */
-const DEFAULT_LONGEST_S = 300;
+export const DEFAULT_LONGEST_S = 300;
 
 /** Wait before each timed run, so that the previous one does not heat it up. */
 export const coolDownSchema = z.discriminatedUnion('kind', [
@@ -79,6 +79,7 @@ export function readCoolDown(text: string): CoolDown | null {
 }
 
 const LOOK_EVERY_MS = 1000;
+
 /**
  * Waits before a timed run.
  * @param gpu `temperatureC` is in degrees Celsius; null if unknown

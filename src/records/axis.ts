@@ -179,6 +179,9 @@ function bytesOf(text: string, plain: number): number | null {
 const POOLS = ['workspace', 'tacticSharedMem', 'dlaSRAM', 'dlaLocalDRAM', 'dlaGlobalDRAM'] as const;
 const MIB = 2 ** 20;
 
+/** Pools of `--memPoolSize` of which one is named twice. */
+export const POOL_TWICE = /\b(\w+):.*,\1:/;
+
 /**
  * Pools in MiB without a suffix, because versions read suffixes differently. Shared memory for tactics is less than a
  * MiB, and that pool exists since 10.0.
@@ -193,5 +196,5 @@ function poolsInMib(word: string): string | null {
     const isKib = pool === 'tacticSharedMem' && bytes !== null && bytes > 0 && bytes % 2 ** 10 === 0;
     return isKib ? `${pool}:${bytes / 2 ** 10}K` : null;
   });
-  return pools.includes(null) || /\b(\w+):.*,\1:/.test(word) ? null : pools.join(',');
+  return pools.includes(null) || POOL_TWICE.test(word) ? null : pools.join(',');
 }

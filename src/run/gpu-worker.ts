@@ -7,7 +7,7 @@ import type { EngineCache } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
 import { ProcessFacts } from '../machine/host-facts.ts';
 import type { Machine } from '../machine/machine.ts';
-import { boundTo, coolDown, type CoolDown, type NumaPolicy, readCoolDown } from '../machine/requests.ts';
+import { boundTo, coolDown, type CoolDown, DEFAULT_LONGEST_S, type NumaPolicy } from '../machine/requests.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
@@ -95,7 +95,8 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
   };
   return async (invocation, signal, onStart) => {
     const { coolToC, env, gpus = 1, isTimed } = invocation;
-    const wanted = request ?? (coolToC === undefined ? null : readCoolDown(`${coolToC}C`));
+    const wanted =
+      request ?? (coolToC === undefined ? null : { kind: 'temperature', maxC: coolToC, longestS: DEFAULT_LONGEST_S });
     const together = gpusTogether(gpus, device, pool)?.map(({ uuid }) => uuid);
     const numbers = gpus === 1 ? [null] : Array.from({ length: gpus }, (_, gpu) => gpu);
     const names = together ?? numbers.map((number) => unnamedGpu(number, io.env));

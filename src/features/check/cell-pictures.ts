@@ -77,12 +77,8 @@ function weightOf({ changePercent, verdict }: CellRow): number {
  * `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`.
  * @param elsewhere number of cells that are slower in another metric than their own
  */
-export function countsText(
-  cells: readonly Said[],
-  geometricMean: GeometricMean | null,
-  { columns, style }: Look,
-  elsewhere = 0,
-) {
+export function countsText(cells: readonly Said[], geometricMean: GeometricMean | null, look: Look, elsewhere = 0) {
+  const { columns, style } = look;
   const numbers = Map.groupBy(cells, verdictText);
   const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
   const counts = [

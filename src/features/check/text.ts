@@ -98,10 +98,8 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
 /** Number of cells that are the same in the metric of their row and slower in another one. */
 function slowerElsewhere(rows: readonly CellRow[], findings: readonly CheckedFinding[]): number {
   const slower = standingOf(findings, []).slower.filter(isOfSpeed);
-  const metricsOf = Map.groupBy(
-    slower.flatMap(({ details }) => details),
-    ({ key }) => key,
-  );
+  const changes = slower.flatMap(({ details }) => details);
+  const metricsOf = Map.groupBy(changes, ({ key }) => key);
   return rows.filter(({ cell, metric, verdict }) => {
     const own = metricsOf.get(cell.key) ?? [];
     return verdict === 'same' && own.length > 0 && own.every((change) => change.metric !== metric);

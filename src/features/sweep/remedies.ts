@@ -25,13 +25,19 @@ const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
  */
 export function remediesIn(db: StoreDatabase, sweepId: SweepId, ofSweep: readonly CellRun[]) {
   const { leftOut, planned } = matrixCellsOf(db, sweepId);
-  const runs = [...ofSweep, ...[...newestRunsOf(db, [...(leftOut ?? [])]).values()].flat()];
   const matrix = new Set([...planned, ...(leftOut ?? [])]);
   const known = [...findCells(db, [...matrix]).values()];
-  const rates = ratesOf(known, runs);
+  // Most sweeps have no such bottleneck, and need not read the runs of cells that they left out.
+  const read = () => {
+    const runs = [...ofSweep, ...[...newestRunsOf(db, [...(leftOut ?? [])]).values()].flat()];
+    return { runs, rates: ratesOf(known, runs) };
+  };
+  let found: ReturnType<typeof read> | undefined;
   return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
+    if (bound === null || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
+    const { rates, runs } = (found ??= read());
     const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
-    if (bound === null || !own || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
+    if (!own) return bound;
     const gainOf = ({ key }: KeyedCell): number => ((rates.get(key) ?? 0) / own - 1) * 100;
     const remedy = (twins: readonly KeyedCell[]): string[] => {
       const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));

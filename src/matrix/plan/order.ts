@@ -14,8 +14,8 @@ export function shuffled<Item>(items: readonly Item[], random: () => number): It
   const copy = [...items];
   for (let last = copy.length - 1; last > 0; last -= 1) {
     const chosen = Math.floor(random() * (last + 1));
-    // Exchanges the two.
-    copy.splice(last, 1, ...copy.splice(chosen, 1, ...copy.slice(last, last + 1)));
+    const [a, b] = [copy[last], copy[chosen]];
+    if (a !== undefined && b !== undefined) [copy[last], copy[chosen]] = [b, a];
   }
   return copy;
 }

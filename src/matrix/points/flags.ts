@@ -2,7 +2,7 @@ import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-ta
 import type { MistakeList, Placed, SourcePath } from '../yaml/yaml-source.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { SourcePosition } from '../../errors.ts';
-import { namedAxis, NEIGHBOR } from '../../records/axis.ts';
+import { namedAxis, NEIGHBOR, POOL_TWICE } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
 
 /** Values per option, usually one; `''` for an option without a value. Paths are absolute. */
@@ -45,10 +45,8 @@ const OWNED_FLAGS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([setting, flags]) => flags.split(' ').map((flag) => [flag, setting] as const)),
 );
 
-const [POOL, ONCE] = [/(?:tacticSharedMem:\d+K?|\w+:\d+)/.source, /(?!.*\b(\w+:).*,\1)/.source];
-const POOLS = new RegExp(
-  `^${ONCE}(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`,
-);
+const POOL = /(?:tacticSharedMem:\d+K?|\w+:\d+)/.source;
+const POOLS = new RegExp(`^(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`);
 
 type Place = 'build' | 'run' | 'axis';
 
@@ -97,7 +95,7 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   }
   if (Array.isArray(value) && !known.isRepeatable) return `${flag} can be given only once`;
   if (known.value === 'needed' && value === true) return `${flag} needs a value`;
-  if (flag === '--memPoolSize' && typeof value === 'string' && !POOLS.test(value)) {
+  if (flag === '--memPoolSize' && typeof value === 'string' && (POOL_TWICE.test(value) || !POOLS.test(value))) {
     return '--memPoolSize: write each pool once, as plain MiB, such as workspace:4096; versions read suffixes differently';
   }
   return phaseProblem(flag, known.phase, place);
