@@ -4,7 +4,8 @@ import type { SweepId } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
-import { type CellJudgement, type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
+import type { CellJudgement } from '../sweep/judged-cell.ts';
+import { type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
 import { baselineOf, cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange } from './metric-changes.ts';
@@ -23,9 +24,7 @@ export interface MetricState extends CellJudgement {
 }
 
 /** Standard deviation of a sweep on the log scale: a p99 is 10 % higher in one of 44 short runs. */
-const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = {
-  p99Ms: { typicalSd: 0.01 },
-};
+const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, number>>> = { p99Ms: 0.01 };
 
 /** Facts for judging a sweep: judges every metric that varies from run to run, over all sweeps in order. */
 export class JudgedFacts {
@@ -90,7 +89,7 @@ export class JudgedFacts {
       betterIs === 'lower' ? values : values.map((value) => 1 / value);
     const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
     const words = cells.map(({ of }) => this.words.of(of.cell.key));
-    const judge = new MatrixJudge(words, { ...TYPICAL_SD[metric], judgedTogether });
+    const judge = new MatrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
     const controls = cells.map((one) => this.#controlsOf(one, timesOf));
     const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
     const bySweep = this.evidence.sweeps.map(() => cells.map((): readonly number[] | null => null));

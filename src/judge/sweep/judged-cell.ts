@@ -1,3 +1,4 @@
+import { median } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import type { CellSweep, Change, Reported } from './sweep-effect.ts';
 import { KnownLevels, Level } from './level.ts';
@@ -6,14 +7,21 @@ import { RULES } from './settings.ts';
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
 
+/** Judgment of a cell. Logs are of times, so that above 0 is slower. */
+export type CellJudgement = ReturnType<JudgedCell['judgement']>;
+
 export class JudgedCell {
   readonly noise: CellNoise;
   readonly known: KnownLevels;
-  home: Level;
+  home = new Level();
   /** The level after a reported step, until it is old enough. */
   pending: Level | null = null;
   held: Level | null = null;
-  isOnlyRunFarOff = false;
+  reference = this.home;
+  /** True if something was reported since the cell was at its reference; `#since` is the first sweep of that level. */
+  #isOpen = false;
+  #since = 0;
+  #isOnlyRunFarOff = false;
   #sweeps = 1;
   /** Distance of the last sweep from home, and the largest one from which a cell returned at once. */
   #away = 0;
@@ -21,27 +29,42 @@ export class JudgedCell {
   #isDrifting = false;
   #driftReported = 0;
 
-  constructor(noise: CellNoise, place: number, log: number, reports: number) {
+  constructor(noise: CellNoise, reports: number) {
     this.noise = noise;
     this.known = new KnownLevels(noise, reports);
-    this.home = new Level(place, log);
   }
 
   get recent(): Level {
     return this.pending ?? this.home;
   }
 
-  /** @returns log ratio of the smallest step that this sweep would report nine times in ten */
-  detectable({ common, extra, share }: CellSweep): number {
+  #detectable({ common, extra, share }: CellSweep): number {
     const { noise, recent } = this;
     const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + common.variance + extra);
     return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
   }
 
-  change(log: number, scale: number, extra: number): Change {
+  #change(log: number, scale: number, extra: number): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
     return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra) };
+  }
+
+  /** The center of the runs of a sweep, and its difference from the recent level (NaN if there is none). */
+  measure(runs: readonly number[], isApart: boolean) {
+    if (runs.length === 0) return null;
+    const { noise, recent } = this;
+    const hasLevel = recent.count > 0;
+    const logs = runs.map(Math.log);
+    const agreeing = agreeingRuns(logs, noise, hasLevel ? recent.mean : null);
+    const kept = isApart ? agreeing : noise.counted(logs, agreeing);
+    const log = kept.reduce((sum, value) => sum + value, 0) / kept.length;
+    if (!isApart) noise.addRuns(kept, log);
+    noise.refresh();
+    const extra = noise.extraOf(kept.length);
+    const difference = hasLevel && !isApart ? log - recent.mean : Number.NaN;
+    const variance = noise.sd ** 2 * (1 + 1 / recent.count) + extra;
+    return { log, runs: runs.length, farRuns: runs.length - kept.length, extra, difference, variance };
   }
 
   judgeApart(sweep: CellSweep): Reported | null {
@@ -50,7 +73,7 @@ export class JudgedCell {
   }
 
   judge(sweep: CellSweep): Reported | null {
-    this.isOnlyRunFarOff = false;
+    this.#isOnlyRunFarOff = false;
     this.#sweeps += 1;
     const off = sweep.log - this.recent.mean;
     const away = Math.abs(sweep.log - this.home.mean);
@@ -91,7 +114,7 @@ export class JudgedCell {
     }
     if (this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
     pending.add(sweep.place, sweep.log);
-    if (pending.count >= RULES.adoptSweeps) this.adopt();
+    if (pending.count >= RULES.adoptSweeps) this.#adopt();
     return null;
   }
 
@@ -110,14 +133,14 @@ export class JudgedCell {
     const isSure = ofRun === 1 && this.#isFar(off, sweep, this.home.count);
     const needed = Math.max(known.sweepsToReport(sweep.log, off), ofRun, isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
-    const level = this.held ?? new Level(sweep.place, sweep.log);
+    const level = this.held ?? new Level().add(sweep.place, sweep.log);
     if (level === this.held) {
       noise.learn(sweep.log - level.mean, 1 + 1 / level.count, sweep.common.variance + sweep.extra);
       noise.refresh(true);
       level.add(sweep.place, sweep.log);
     }
     this.held = level;
-    this.isOnlyRunFarOff = level.count < ofRun;
+    this.#isOnlyRunFarOff = level.count < ofRun;
     if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
     this.held = null;
     this.pending = level;
@@ -150,7 +173,7 @@ export class JudgedCell {
     this.held = null;
   }
 
-  adopt(): void {
+  #adopt(): void {
     if (this.pending === null) return;
     this.known.leave(this.home.mean, this.home.count);
     this.home = this.pending;
@@ -161,13 +184,13 @@ export class JudgedCell {
 
   #begin(sweep: CellSweep, change: number): Reported {
     this.#release();
-    this.pending = new Level(sweep.place, sweep.log);
+    this.pending = new Level().add(sweep.place, sweep.log);
     this.known.report(sweep.log);
     return this.#reported(sweep, change, sweep.place, 1);
   }
 
   #reported({ common }: CellSweep, log: number, first: number, sweeps: number): Reported {
-    const change = this.change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps);
+    const change = this.#change(log, 1 / sweeps + 1 / this.home.count, common.variance / sweeps);
     return { direction: log > 0 ? 'slower' : 'faster', first, change };
   }
 
@@ -215,4 +238,107 @@ export class JudgedCell {
     this.known.report(this.home.mean);
     return this.#reported(sweep, mean, this.home.first, window);
   }
+
+  /** The recent level becomes the reference. */
+  accept(): void {
+    this.reference = this.recent;
+    this.#isOpen = false;
+    this.#adopt();
+  }
+
+  /** Makes the runs of a baseline the reference of the sweep at this index. */
+  replace(runs: readonly number[], place: number): void {
+    const { home, recent } = this;
+    this.reference = new Level().add(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
+    const { mean } = this.reference;
+    const isSinceHome = !this.#isNear(home) && home.mean > mean === recent.mean > mean;
+    this.#since = (isSinceHome ? home : recent).first;
+    this.#isOpen = !this.#isNear(recent);
+  }
+
+  /** @param isGiven whether the reference is a baseline, which nothing moves */
+  update(reported: Reported | null, isGiven: boolean): void {
+    const { home, pending, recent } = this;
+    if (reported !== null && !this.#isOpen) this.#since = reported.first;
+    if (reported !== null) this.#isOpen = true;
+    if (home === this.reference && pending === null) this.#isOpen = false;
+    if (!this.#isOpen) return;
+    const isFaster = recent.mean < this.reference.referenceMean && !this.#isNear(recent);
+    if (isFaster && !isGiven && recent.count >= RULES.fasterSweeps && this.known.sweepsToReport(recent.mean) === 1)
+      this.accept();
+    else if (pending === null && this.held === null && this.#isNear(home)) {
+      this.home = this.reference;
+      this.#isOpen = false;
+    }
+  }
+
+  #isNear(level: Level): boolean {
+    const scale = 1 / level.count + 1 / Math.min(this.reference.count, RULES.referenceSweeps);
+    return Math.abs(level.mean - this.reference.referenceMean) < RULES.openErrors * this.noise.sd * Math.sqrt(scale);
+  }
+
+  /** @param isApart the sweep belongs to no level, and is slower or faster on its own */
+  judgement(sweep: CellSweep, reported: Reported | null, isApart: boolean) {
+    const { held, known, noise, recent } = this;
+    noise.refresh(true);
+    const { count, referenceMean } = this.reference;
+    const isPart = count > 1 && count <= RULES.referenceSweeps && this.reference.placeAt(1) === sweep.place;
+    const reference = isPart
+      ? { log: this.reference.meanBefore(1), sweeps: count - 1 }
+      : { log: referenceMean, sweeps: Math.min(count, RULES.referenceSweeps) };
+    const isNewest = recent === this.reference || reported !== null || held !== null;
+    const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
+    const log = (isOfSweep ? sweep.log : recent.mean) - reference.log;
+    const extra = sweep.common.variance + sweep.extra;
+    const change = isNewest
+      ? this.#change(log, 1 + 1 / reference.sweeps, extra)
+      : this.#change(log, 1 / recent.count + 1 / reference.sweeps, 0);
+    const detectable = this.#detectable(sweep);
+    const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
+    const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(1, sweep.runs / 4);
+    const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;
+    const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && noise.degrees === 0;
+    const verdictOf = (): Reported['direction'] | 'same' | 'unclear' => {
+      if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
+      // A cell reported with its group may be less certain on its own. A step back to the reference is no change.
+      if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;
+      if (this.#isOnlyRunFarOff) return 'unclear';
+      if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
+      if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
+      if (!isNewest || reported !== null) return 'same';
+      const least = Math.min(RULES.unclearShare * detectable, RULES.unclearReach * change.reach);
+      return Math.abs(log) < Math.max(change.reach, least) && farRuns === 0 ? 'same' : 'unclear';
+    };
+    const second = known.second(recent.mean);
+    return {
+      verdict: verdictOf(),
+      /** The last accepted level, and the number of sweeps in its mean. */
+      reference,
+      /** Index of the first sweep off the reference; the current sweep if nothing was reported since. */
+      since: this.#isOpen ? this.#since : sweep.place,
+      /** Change from the reference: of the recent level if it is a different one, else of the newest sweep. */
+      change,
+      reported,
+      /** Log ratio of the smallest change that the runs of the newest sweep would report nine times in ten. */
+      detectable,
+      /** Two levels between which the cell alternates, the lower one first. */
+      levels: second === null ? null : ([Math.min(second, recent.mean), Math.max(second, recent.mean)] as const),
+      /** Number of runs of this sweep that are far off, if it is its only run or more than a quarter of them: no level yet. */
+      farRuns,
+    };
+  }
+}
+
+/** The logs of the runs of one sweep that agree, without runs far from the median; all if they form two groups. */
+function agreeingRuns(logs: readonly number[], noise: CellNoise, level: number | null): readonly number[] {
+  if (logs.length < 2) return logs;
+  const limit = Math.max(RULES.runSd * noise.runSd, RULES.runLeast);
+  const [a = 0, b = 0] = logs;
+  if (logs.length === 2 && Math.abs(a - b) > 1.4 * limit) {
+    const isFirst = level === null ? a < b : Math.abs(a - level) < Math.abs(b - level);
+    return [isFirst ? a : b];
+  }
+  const middle = median(logs) ?? 0;
+  const near = logs.filter((log) => Math.abs(log - middle) <= limit);
+  return near.length === 0 ? logs : near;
 }

@@ -4,15 +4,13 @@ import { RULES } from './settings.ts';
 
 /** The sweeps of a level. */
 export class Level {
-  readonly first: number;
   readonly #places: number[] = [];
   readonly #values: number[] = [];
   /** Mean of the sweeps before each index. */
   readonly #means = [0];
 
-  constructor(place: number, value: number) {
-    this.first = place;
-    this.add(place, value);
+  get first(): number {
+    return this.placeAt(this.count);
   }
 
   get count(): number {
@@ -31,11 +29,12 @@ export class Level {
     return this.#means[Math.min(sweeps, this.count)] ?? 0;
   }
 
-  add(place: number, value: number): void {
+  add(place: number, value: number): Level {
     const { mean } = this;
     this.#places.push(place);
     this.#values.push(value);
     this.#means.push(mean + (value - mean) / this.count);
+    return this;
   }
 
   /** Takes the newest sweeps back, which belong to another level. */
@@ -44,8 +43,8 @@ export class Level {
   }
 
   newest(sweeps: number): Level {
-    const level = new Level(this.placeAt(sweeps), this.valueAt(sweeps));
-    for (let back = sweeps - 1; back > 0; back -= 1) level.add(this.placeAt(back), this.valueAt(back));
+    const level = new Level();
+    for (let back = sweeps; back > 0; back -= 1) level.add(this.placeAt(back), this.valueAt(back));
     return level;
   }
 

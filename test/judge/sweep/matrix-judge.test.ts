@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { heavyTail } from '../../../src/judge/sweep/cell-noise.ts';
-import { type CellJudgement, type Control, MatrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
+import { type Control, MatrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -16,16 +16,16 @@ interface Scene {
   /** True time of a cell in a sweep, in ms; 1 unless said. */
   readonly time?: (cell: number, sweep: number) => number;
   readonly controls?: (cell: number, sweep: number) => Control | null;
-  readonly options?: ConstructorParameters<typeof MatrixJudge>[1];
+  readonly judgedTogether?: number;
 }
 
 /** The judgements of each sweep, by sweep and cell. */
-function judgeScene(sweeps: number, scene: Scene): readonly (readonly (CellJudgement | null)[])[] {
+function judgeScene(sweeps: number, scene: Scene): readonly ReturnType<MatrixJudge['step']>[] {
   const { seed, cells = 12, repeats = 3, runSd = 0.002, sweepSd = 0.001, time = () => 1 } = scene;
   const normal = normals(seed);
   const places = Array.from({ length: cells }, (_, cell) => cell);
   const groups = places.map((cell) => scene.groups?.(cell) ?? []);
-  const judge = new MatrixJudge(groups, scene.options);
+  const judge = new MatrixJudge(groups, scene.judgedTogether);
   return Array.from({ length: sweeps }, (_, sweep) => {
     const night = sweepSd * normal();
     const runs = places.map((cell) => {
@@ -39,7 +39,7 @@ function judgeScene(sweeps: number, scene: Scene): readonly (readonly (CellJudge
 }
 
 /** Where something was reported of a cell: sweep, direction. */
-function reported(scene: readonly (readonly (CellJudgement | null)[])[], cell: number): string[] {
+function reported(scene: readonly ReturnType<MatrixJudge['step']>[], cell: number): string[] {
   return scene.flatMap((sweep, place) => {
     const found = sweep[cell]?.reported;
     return found ? [`${place} ${found.direction}`] : [];
@@ -159,8 +159,7 @@ it('says what it would report nine times in ten', () => {
 });
 
 it('needs more evidence where more is judged together', () => {
-  const detectable = (judgedTogether: number) =>
-    judgeScene(20, { seed: 1, options: { judgedTogether } })[19]?.[0]?.detectable ?? 0;
+  const detectable = (judgedTogether: number) => judgeScene(20, { seed: 1, judgedTogether })[19]?.[0]?.detectable ?? 0;
   expect(detectable(12_000)).toBeGreaterThan(detectable(500));
   expect(detectable(500)).toBeGreaterThan(detectable(24));
   expect(detectable(12)).toBe(detectable(24));
