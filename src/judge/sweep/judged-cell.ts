@@ -1,4 +1,4 @@
-import { median } from '../../statistics/order-statistics.ts';
+import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import type { CellSweep, Change, Reported } from './sweep-effect.ts';
 import { KnownLevels, Level } from './level.ts';
@@ -18,9 +18,8 @@ export class JudgedCell {
   pending: Level | null = null;
   held: Level | null = null;
   reference = this.home;
-  /** True if something was reported since the cell was at its reference; `#since` is the first sweep of that level. */
-  #isOpen = false;
-  #since = 0;
+  /** First sweep of the level that was reported since the cell was at its reference; null if nothing was. */
+  #since: number | null = null;
   #isOnlyRunFarOff = false;
   #sweeps = 1;
   /** Distance of the last sweep from home, and the largest one from which a cell returned at once. */
@@ -69,7 +68,7 @@ export class JudgedCell {
 
   judgeApart(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
-    return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
+    return this.#isFar(off, sweep) ? this.#reported(sweep, off, sweep.place, 1) : null;
   }
 
   judge(sweep: CellSweep): Reported | null {
@@ -86,18 +85,18 @@ export class JudgedCell {
   #judgeAtHome(sweep: CellSweep, off: number): Reported | null {
     const common = this.#commonChange(sweep, off);
     if (common !== null) return this.#begin(sweep, common);
-    if (this.#isFar(off, sweep, this.home.count, RULES.heldP)) return this.#judgeFar(sweep, off);
+    if (this.#isFar(off, sweep, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
     this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
     this.home.add(sweep.place, sweep.log);
     return this.#judgeStep(sweep) ?? this.#drift(sweep);
   }
 
-  #isFar(off: number, { common, extra, share }: CellSweep, count: number, p: number = RULES.oneSweepP): boolean {
-    const { noise } = this;
+  #isFar(off: number, { common, extra, share }: CellSweep, p: number = RULES.oneSweepP): boolean {
+    const { noise, recent } = this;
     if (Math.abs(off) < 3 * noise.sd) return false;
     noise.refresh(true);
-    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / count, common.variance + extra) < p * share;
+    return Math.abs(off) > 3 * noise.sd && noise.tail(off, 1 + 1 / recent.count, common.variance + extra) < p * share;
   }
 
   #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
@@ -112,7 +111,7 @@ export class JudgedCell {
       known.report(home.mean);
       return this.#reported(sweep, -size, sweep.place, 1);
     }
-    if (this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
+    if (this.#isFar(off, sweep)) return this.#begin(sweep, off);
     pending.add(sweep.place, sweep.log);
     if (pending.count >= RULES.adoptSweeps) this.#adopt();
     return null;
@@ -130,22 +129,18 @@ export class JudgedCell {
     const { held, known, noise } = this;
     if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * noise.sd + RULES.cellSd) this.#release();
     const ofRun = this.#sweepsOfRun(sweep, off);
-    const isSure = ofRun === 1 && this.#isFar(off, sweep, this.home.count);
+    const isSure = ofRun === 1 && this.#isFar(off, sweep);
     const needed = Math.max(known.sweepsToReport(sweep.log, off), ofRun, isSure ? 1 : 2);
     if (needed === 1) return this.#begin(sweep, off);
-    const level = this.held ?? new Level().add(sweep.place, sweep.log);
-    if (level === this.held) {
+    const level = (this.held ??= new Level());
+    if (level.count > 0) {
       noise.learn(sweep.log - level.mean, 1 + 1 / level.count, sweep.common.variance + sweep.extra);
       noise.refresh(true);
-      level.add(sweep.place, sweep.log);
     }
-    this.held = level;
+    level.add(sweep.place, sweep.log);
     this.#isOnlyRunFarOff = level.count < ofRun;
-    if (level.count < needed || this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share) return null;
-    this.held = null;
-    this.pending = level;
-    known.report(level.mean);
-    return this.#reported(sweep, off, level.first, level.count);
+    const isLikely = this.#tailOf(level, sweep.common.variance) > RULES.oneSweepP * sweep.share;
+    return level.count < needed || isLikely ? null : this.#begin(sweep, off, level);
   }
 
   #tailOf({ mean, count }: Level, commonVariance: number): number {
@@ -182,11 +177,12 @@ export class JudgedCell {
     this.#isDrifting = false;
   }
 
-  #begin(sweep: CellSweep, change: number): Reported {
-    this.#release();
-    this.pending = new Level().add(sweep.place, sweep.log);
-    this.known.report(sweep.log);
-    return this.#reported(sweep, change, sweep.place, 1);
+  #begin(sweep: CellSweep, change: number, level: Level = new Level().add(sweep.place, sweep.log)): Reported {
+    if (level !== this.held) this.#release();
+    this.held = null;
+    this.pending = level;
+    this.known.report(level.mean);
+    return this.#reported(sweep, change, level.first, level.count);
   }
 
   #reported({ common }: CellSweep, log: number, first: number, sweeps: number): Reported {
@@ -210,7 +206,7 @@ export class JudgedCell {
     }
     if (!this.#isDrifting) return null;
     if (this.home.count > 5) this.home = this.home.newest(5);
-    const crept = this.home.newestMiddle - this.#driftReported;
+    const crept = middleOfThree(this.home.valueAt(1), this.home.valueAt(2), this.home.valueAt(3)) - this.#driftReported;
     if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
@@ -242,7 +238,7 @@ export class JudgedCell {
   /** The recent level becomes the reference. */
   accept(): void {
     this.reference = this.recent;
-    this.#isOpen = false;
+    this.#since = null;
     this.#adopt();
   }
 
@@ -252,23 +248,21 @@ export class JudgedCell {
     this.reference = new Level().add(place, runs.reduce((sum, value) => sum + Math.log(value), 0) / runs.length);
     const { mean } = this.reference;
     const isSinceHome = !this.#isNear(home) && home.mean > mean === recent.mean > mean;
-    this.#since = (isSinceHome ? home : recent).first;
-    this.#isOpen = !this.#isNear(recent);
+    this.#since = this.#isNear(recent) ? null : (isSinceHome ? home : recent).first;
   }
 
   /** @param isGiven whether the reference is a baseline, which nothing moves */
   update(reported: Reported | null, isGiven: boolean): void {
     const { home, pending, recent } = this;
-    if (reported !== null && !this.#isOpen) this.#since = reported.first;
-    if (reported !== null) this.#isOpen = true;
-    if (home === this.reference && pending === null) this.#isOpen = false;
-    if (!this.#isOpen) return;
+    if (reported !== null) this.#since ??= reported.first;
+    if (home === this.reference && pending === null) this.#since = null;
+    if (this.#since === null) return;
     const isFaster = recent.mean < this.reference.referenceMean && !this.#isNear(recent);
     if (isFaster && !isGiven && recent.count >= RULES.fasterSweeps && this.known.sweepsToReport(recent.mean) === 1)
       this.accept();
     else if (pending === null && this.held === null && this.#isNear(home)) {
       this.home = this.reference;
-      this.#isOpen = false;
+      this.#since = null;
     }
   }
 
@@ -299,12 +293,13 @@ export class JudgedCell {
     const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && noise.degrees === 0;
     const verdictOf = (): Reported['direction'] | 'same' | 'unclear' => {
-      if (isOneAgainstOne && reported === null && !this.#isOpen && Math.abs(log) >= RULES.offRunLeast) return 'unclear';
+      if (isOneAgainstOne && reported === null && this.#since === null && Math.abs(log) >= RULES.offRunLeast)
+        return 'unclear';
       // A cell reported with its group may be less certain on its own. A step back to the reference is no change.
       if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;
       if (this.#isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
-      if (this.#isOpen && isOff) return log > 0 ? 'slower' : 'faster';
+      if (this.#since !== null && isOff) return log > 0 ? 'slower' : 'faster';
       if (!isNewest || reported !== null) return 'same';
       const least = Math.min(RULES.unclearShare * detectable, RULES.unclearReach * change.reach);
       return Math.abs(log) < Math.max(change.reach, least) && farRuns === 0 ? 'same' : 'unclear';
@@ -315,7 +310,7 @@ export class JudgedCell {
       /** The last accepted level, and the number of sweeps in its mean. */
       reference,
       /** Index of the first sweep off the reference; the current sweep if nothing was reported since. */
-      since: this.#isOpen ? this.#since : sweep.place,
+      since: this.#since ?? sweep.place,
       /** Change from the reference: of the recent level if it is a different one, else of the newest sweep. */
       change,
       reported,

@@ -1,4 +1,3 @@
-import { middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
@@ -54,10 +53,6 @@ export class Level {
 
   placeAt(back: number): number {
     return this.#places[this.count - back] ?? Number.NaN;
-  }
-
-  get newestMiddle(): number {
-    return middleOfThree(this.valueAt(1), this.valueAt(2), this.valueAt(3));
   }
 
   meanBefore(sweeps: number): number {
