@@ -119,12 +119,9 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
   };
 }
 
-interface RuleEntry {
-  /** Null or undefined for every metric; null for all cells. */
-  readonly metric?: GatedMetricId | null;
-  readonly cells: readonly CellKey[] | null;
-}
+type RuleEntry = { readonly metric?: GatedMetricId | null; readonly cells: readonly CellKey[] | null };
 
+/** The last entry for a cell and metric. An entry without cells is for all, one without a metric for every metric. */
 function lastFitting<Entry extends RuleEntry>(entries: readonly Entry[]) {
   const all = entries.map((entry) => ({ entry, keys: entry.cells === null ? null : new Set(entry.cells) }));
   return (cell: CellKey, metric: GatedMetricId | null, isNamed = false): Entry | undefined =>

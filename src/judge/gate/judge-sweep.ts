@@ -1,12 +1,22 @@
 import type { Finding } from '../../records/finding.ts';
-import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
-import type { MetricHistory, SweepEvidence, Candidate } from './evidence.ts';
-import { judgedCell, JudgedFacts, meanChange } from './judged-facts.ts';
+import type { SweepEvidence, Candidate } from './evidence.ts';
+import { judgedCell, JudgedFacts, meanChange, type Measured } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
-import { cellChange, cellIn, rawChange, sizeOf, isSteady, steadyChanges } from './metric-changes.ts';
+import {
+  cellChange,
+  cellIn,
+  isMostlyLeft,
+  isSteady,
+  marginBetween,
+  MARGINS,
+  rawChange,
+  sizeOf,
+} from './metric-changes.ts';
 import type { About, CellChange } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 
@@ -17,18 +27,16 @@ export function judgeSweep(evidence: SweepEvidence) {
   const { acknowledged, cells, rules } = evidence;
   const facts = new JudgedFacts(evidence);
   const { judged } = facts;
-  const changesBy = (rule: typeof changesOf): CellChange[] =>
-    cells.flatMap(({ cell, metrics }) => metrics.flatMap((one) => rule(cell.key, one, facts)));
-  const changes = [...withPairs(changesBy(changesOf), facts), ...changesBy(steadyChanges)].filter(
+  const noisy = facts.all.flatMap((one) => changesOf(one, facts));
+  const steady = facts.all.flatMap((one) => steadyChanges(one, facts));
+  const changes = [...withPairs(noisy, facts), ...steady].filter(
     (change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric),
   );
   const reduced = reduceFindings(changes, facts).map((one) => withHistory(one, facts));
   const findings = withEarlierIds([...reduced, ...limitFindings(facts)], facts);
-  const mains = cells.flatMap(({ cell, metrics: [main] }) =>
-    main === undefined ? [] : [{ cellKey: cell.key, ...main }],
-  );
+  const mains = facts.all.filter(({ isOwn }) => isOwn);
   const judgedOf = (about: About) => judgedCell(about, facts, findings);
-  const own = mains.flatMap(({ cellKey, metric }) => judgedOf({ cellKey, metric }) ?? []);
+  const own = mains.flatMap((one) => judgedOf(one) ?? []);
   const shown = own.map((cell) => {
     const other = cell.metric === 'gpuComputeMs' ? judgedOf({ ...cell, metric: 'throughputQps' }) : null;
     return other?.reason === null && isShownByThroughput(cell.verdict, other.verdict) ? other : cell;
@@ -49,10 +57,9 @@ export function judgeSweep(evidence: SweepEvidence) {
 /** A cell off its reference by this many standard errors without a finding is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
-function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): CellChange[] {
+function changesOf({ cellKey, history, metric, newest, of, state: now }: Measured, facts: JudgedFacts): CellChange[] {
   const about = { cellKey, metric };
-  const now = facts.stateOf(about);
-  const state = now ?? (facts.measured(about)?.of.isLeftOut === true ? facts.newestOf(about) : null);
+  const state = now ?? (of.isLeftOut === true ? newest : null);
   if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
   const { change, reported, verdict } = state;
   // A step towards the reference is not a new finding: the earlier finding ends or continues.
@@ -73,27 +80,94 @@ function changesOf(cellKey: string, { history, metric }: MetricHistory, facts: J
   return [cellChange({ ...about, ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
 }
 
+/** Range of the last sweeps, or of the first half of a level's first sweeps if that is lower: a drift does not raise it. */
+const REFERENCE_SWEEPS = 20;
+const LEAST_REFERENCE = 3;
+const BOUND = {
+  /** The cell never had this bottleneck in this many sweeps before. */
+  calmSweeps: 10,
+  /** A change needs the bottleneck in every run of `sweeps` sweeps, or in some runs of each of `mostSweeps` sweeps. */
+  sweeps: 2,
+  mostSweeps: 4,
+} as const;
+
+/** Changes in the judged sweep of a metric that hardly varies. */
+function steadyChanges({ baseline: given, cellKey, history, metric, value: now }: Measured, facts: JudgedFacts) {
+  // Most sizes are constant.
+  if (now === null || !isSteady(metric) || history.values.every((value) => value === now)) return [];
+  const entries = history.places.map((place, index) => ({ place, value: history.values[index] ?? 0 }));
+  const baseline = entries[given];
+  if (isBoundShare(metric)) return boundChanges({ cellKey, metric }, entries, baseline);
+  const whole = { before: baseline?.value ?? 0, after: now, metric };
+  let isAgainst = baseline !== undefined;
+  // The values since a reported change began are expected; if it is over or ends now, those before or without it.
+  let past = entries.slice(0, -1);
+  for (const finding of facts.known) {
+    const change = cellIn(finding, { cellKey, metric });
+    if (change === undefined) continue;
+    const isRecovered = finding.state === 'recovered';
+    if (!isRecovered && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before)) isAgainst = false;
+    const begin = facts.placeOf(finding.firstBadSweepId);
+    const isOver = isRecovered || !isMostlyLeft(change, now);
+    if (begin >= 0)
+      past = past.filter(({ place, value }) =>
+        isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin,
+      );
+  }
+  if (isAgainst && baseline !== undefined) past = [baseline];
+  const last = past.at(-1);
+  if (last === undefined) return [];
+  const { leastPast = 1, youngMargins = Infinity } = MARGINS[metric] ?? {};
+  const isYoung = !isAgainst && past.length < leastPast;
+  const half = Math.ceil(Math.min(past.length, REFERENCE_SWEEPS) / 2);
+  const parts = [past.slice(-REFERENCE_SWEEPS), past.slice(0, Math.max(LEAST_REFERENCE, half))];
+  const [recent = [], begin = []] = parts.map((part) => part.map(({ value }) => value));
+  const lower = Math.max(...begin) < Math.max(...recent) ? begin : recent;
+  const isMore = now > Math.max(...lower);
+  const values = isMore ? lower : recent;
+  const edge = isMore ? Math.max(...values) : Math.min(...values);
+  const margin = marginBetween(metric, edge, now);
+  // An improvement of a metric that only warns is not reported.
+  if (!(margin > (isYoung ? youngMargins : 1)) || (!isMore && (now > edge || metric === 'buildS'))) return [];
+  const change = { cellKey, metric, before: median(values) ?? edge, after: now };
+  const good = entries.findLast(({ value }) => !isMostlyLeft(change, value)) ?? last;
+  const place = entries.find((entry) => entry.place > good.place)?.place ?? facts.judged;
+  return [cellChange({ ...change, place, lastGood: good.place, lasts: 'measured', margin })];
+}
+
+type Entry = { readonly place: number; readonly value: number };
+
+/** A bottleneck that changed from no run of the last sweeps to every run of the newest ones, or to some of each. */
+function boundChanges(about: About, entries: readonly Entry[], baseline: Entry | undefined): CellChange[] {
+  for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
+    const past = entries.slice(-count - BOUND.calmSweeps, -count);
+    const [before, now] = [baseline === undefined ? past : [baseline], entries.slice(-count)];
+    const [first, last] = [now[0], before.at(-1)];
+    if (first === undefined || last === undefined || before.some(({ value }) => value > 0)) continue;
+    const values = now.map(({ value }) => value);
+    if (!values.every((value) => value >= 100 || (count === BOUND.mostSweeps && value > 0))) continue;
+    const levels = { before: 0, after: median(values) ?? 100 };
+    return [cellChange({ ...about, ...levels, place: first.place, lastGood: last.place, lasts: 'history' })];
+  }
+  return [];
+}
+
 function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
-  const ofCell = new Map(
-    (facts.evidence.pairs ?? []).map((pairs) => {
-      const isLuck = pairs.outcome === 'buildLuck';
-      const lasts = isLuck || pairs.outcome === 'confirmed' ? ('pairs' as const) : null;
-      return [pairs.cellKey, { pairs, isBuildLuck: isLuck, lasts }] as const;
-    }),
-  );
-  const weighed = changes.map((change): CellChange => {
-    const said = ofCell.get(change.cellKey);
-    if (said === undefined || change.direction === 'faster') return change;
-    return { ...change, ...said, isBuildLuck: change.isBuildLuck || said.isBuildLuck };
+  const ofCell = new Map((facts.evidence.pairs ?? []).map((pairs) => [pairs.cellKey, pairs]));
+  const weighed = changes.map((change) => {
+    return change.direction === 'faster'
+      ? change
+      : cellChange({ ...change, pairs: ofCell.get(change.cellKey) ?? null });
   });
   const slower = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
-  const only = [...ofCell].flatMap(([cellKey, said]) => {
-    const { changePercent, metric } = said.pairs;
-    const { places = [], values } = facts.measured({ cellKey, metric })?.history ?? {};
+  const only = [...ofCell.values()].flatMap((pairs) => {
+    const { places = [], values } = facts.measured(pairs)?.history ?? {};
     const [after, place] = [values?.at(-1), places.at(-1)];
-    if (said.lasts === null || slower.has(cellKey) || after === undefined || place === undefined) return [];
+    if (slower.has(pairs.cellKey) || after === undefined || place === undefined) return [];
+    const { cellKey, changePercent, metric } = pairs;
     const before = after / (1 + changePercent / 100);
-    return [cellChange({ cellKey, metric, before, after, place, lastGood: places.at(-2) ?? null, ...said })];
+    const change = cellChange({ cellKey, metric, before, after, place, lastGood: places.at(-2) ?? null, pairs });
+    return change.lasts === null ? [] : [change];
   });
   return [...weighed, ...only];
 }
@@ -118,7 +192,6 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
   const { acknowledged, findings, sweeps } = facts.evidence;
   const judged = sweeps[facts.judged]?.sweepId;
   const after = new Map(found.map((one) => [one, one]));
-  const isMeasured = (about: About): boolean => facts.measured(about)?.history.places.at(-1) === facts.judged;
   const lost = findings.flatMap((earlier): Finding[] => {
     if (earlier.reportedSweepId !== judged) return [];
     const same = found.find(
@@ -132,7 +205,7 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
     if (same !== undefined)
       after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
     if (same !== undefined || !acknowledged.has(earlier.findingId)) return [];
-    if (!earlier.cells.some(isMeasured)) return [earlier];
+    if (earlier.cells.every((cell) => (facts.measured(cell)?.value ?? null) === null)) return [earlier];
     return [{ ...earlier, state: 'recovered', lastBadSweepId: earlier.lastBadSweepId ?? earlier.firstBadSweepId }];
   });
   return [...after.values(), ...lost];
@@ -148,20 +221,16 @@ const LEAST_DEVIATIONS = 3;
  * comes first.
  */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
-  const { cells, sweeps } = facts.evidence;
-  const judged = sweeps[facts.judged]?.sweepId;
+  const judged = facts.evidence.sweeps[facts.judged]?.sweepId;
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
   const earlier = open.filter(({ reportedSweepId }) => reportedSweepId !== judged);
   const explaining = earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null);
   const fresh = cellsOf(open.filter(({ reportedSweepId }) => reportedSweepId === judged));
   const [known, explained] = [cellsOf(earlier), cellsOf(explaining)];
-  const suspects = cells.filter(({ cell: { key } }) => fresh.has(key) || !explained.has(key));
-  const ofCell = new Map(
-    suspects.flatMap(({ cell: { key }, metrics }): [string, Candidate][] => {
-      const [clearest] = metrics.flatMap((one) => candidateOf(key, one, facts)).toSorted(byDeviations);
-      return clearest === undefined ? [] : [[key, clearest]];
-    }),
-  );
+  const suspects = facts.all.filter(({ cellKey }) => fresh.has(cellKey) || !explained.has(cellKey));
+  const ofCell = new Map<string, Candidate>();
+  for (const one of suspects.flatMap((measured) => candidateOf(measured, facts)).toSorted(byDeviations))
+    for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
   const groups = open.flatMap(({ cells: moved, group }): Candidate[] => {
     const keys = group.length === 0 ? [] : [...new Set(moved.map(({ cellKey }) => cellKey))];
     const own = keys.flatMap((key) => ofCell.get(key) ?? []);
@@ -189,8 +258,7 @@ function noiseOf({ changePercent, deviations }: Candidate): number {
   return Math.abs(changePercent) / deviations;
 }
 
-function candidateOf(cellKey: string, { history, metric }: MetricHistory, facts: JudgedFacts): Candidate[] {
-  const state = facts.stateOf({ cellKey, metric });
+function candidateOf({ cellKey, history, metric, state }: Measured, facts: JudgedFacts): Candidate[] {
   if (state === null) return [];
   const { change, farRuns, levels, reported, since, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;

@@ -1,6 +1,6 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
@@ -8,11 +8,21 @@ import type { CellJudgement } from '../sweep/judged-cell.ts';
 import { type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
-import { baselineOf, cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange } from './metric-changes.ts';
+import { cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange } from './metric-changes.ts';
 import type { About } from './metric-changes.ts';
 
-interface Measured extends MetricHistory {
+export interface Measured extends MetricHistory {
+  readonly cellKey: CellKey;
   readonly of: CellEvidence;
+  /** True for the cell's own metric, which is shown. */
+  readonly isOwn: boolean;
+  /** Index of the baseline in the history; -1 without one. */
+  readonly baseline: number;
+  /** Its value in the judged sweep; null without one. */
+  readonly value: number | null;
+  /** As of its newest sweep, and of the judged one if it has a value there; null for a metric that hardly varies. */
+  newest: MetricState | null;
+  state: MetricState | null;
 }
 
 /** For a metric with higher values better, logs are of 1 / value, so that above 0 is worse. */
@@ -34,9 +44,10 @@ export class JudgedFacts {
   readonly known: readonly Finding[];
   readonly accepted: ReadonlySet<string>;
   readonly words: CellWords;
+  /** Every metric of every cell. */
+  readonly all: readonly Measured[];
   readonly #places: ReadonlyMap<SweepId, number>;
   readonly #measured: ReadonlyMap<string, Measured>;
-  readonly #states = new Map<string, MetricState>();
 
   constructor(evidence: SweepEvidence) {
     const { acknowledged, cells, findings, sweeps } = evidence;
@@ -48,9 +59,18 @@ export class JudgedFacts {
     this.accepted = new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
     this.words = new CellWords(evidence);
     this.#places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
-    const all = cells.flatMap((of) => of.metrics.map((measured): Measured => ({ ...measured, of })));
-    this.#measured = new Map(all.map((one) => [idOf({ cellKey: one.of.cell.key, metric: one.metric }), one]));
-    const noisy = all.filter(({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0));
+    this.all = cells.flatMap((of) =>
+      of.metrics.map((one, index): Measured => {
+        const { places, values } = one.history;
+        const value = places.at(-1) === this.judged ? (values.at(-1) ?? null) : null;
+        const baseline = places.indexOf(evidence.baselinePlace ?? -1);
+        return { ...one, cellKey: of.cell.key, of, isOwn: index === 0, baseline, value, newest: null, state: null };
+      }),
+    );
+    this.#measured = new Map(this.all.map((one) => [idOf(one), one]));
+    const noisy = this.all.filter(
+      ({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0),
+    );
     for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
   }
 
@@ -67,20 +87,8 @@ export class JudgedFacts {
     return this.#measured.get(idOf(about));
   }
 
-  /** Null without a value in the judged sweep, and for a metric that hardly varies. */
   stateOf(about: About): MetricState | null {
-    const state = this.newestOf(about);
-    return state?.place === this.judged ? state : null;
-  }
-
-  /** As of its newest sweep for a cell of the matrix that a filter left out, or that has no result. */
-  standingOf(about: About): MetricState | null {
-    const { isLeftOut = false, isPlanned = false } = this.measured(about)?.of ?? {};
-    return isPlanned || isLeftOut ? this.newestOf(about) : this.stateOf(about);
-  }
-
-  newestOf(about: About): MetricState | null {
-    return this.#states.get(idOf(about)) ?? null;
+    return this.measured(about)?.state ?? null;
   }
 
   #judge(metric: GatedMetricId, cells: readonly Measured[], judgedTogether: number): void {
@@ -88,7 +96,7 @@ export class JudgedFacts {
     const timesOf = (values: readonly number[]): readonly number[] =>
       betterIs === 'lower' ? values : values.map((value) => 1 / value);
     const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
-    const words = cells.map(({ of }) => this.words.of(of.cell.key));
+    const words = cells.map(({ cellKey }) => this.words.of(cellKey));
     const judge = new MatrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
     const controls = cells.map((one) => this.#controlsOf(one, timesOf));
     const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
@@ -98,21 +106,21 @@ export class JudgedFacts {
     for (const [place, runs] of bySweep.entries()) {
       const said = controls.map((own) => own.get(place));
       for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
-        const cellKey = judgement === null ? undefined : cells[index]?.of.cell.key;
-        if (judgement === null || cellKey === undefined) continue;
+        const one = cells[index];
+        if (judgement === null || one === undefined) continue;
         const { change, reference } = judgement;
         const levels = { before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
-        this.#states.set(idOf({ cellKey, metric }), { ...judgement, ...levels, place });
+        one.newest = { ...judgement, ...levels, place };
+        if (place === this.judged) one.state = one.newest;
       }
     }
   }
 
   #controlsOf(
-    { history: { places }, metric, of, runsAt }: Measured,
+    { baseline, cellKey, history: { places }, metric, runsAt }: Measured,
     timesOf: (values: readonly number[]) => readonly number[],
   ): Map<number, Control> {
-    const { baselinePlace, baseSweeps } = this.evidence;
-    const cellKey = of.cell.key;
+    const { baseSweeps } = this.evidence;
     const own = this.known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
     const controls = new Map<number, Control>();
     for (const finding of own) {
@@ -135,7 +143,6 @@ export class JudgedFacts {
       );
       if (this.accepted.has(finding.findingId) && !isWaiting) controls.set(place + 1, { accept: true });
     }
-    const baseline = places.indexOf(baselinePlace ?? -1);
     const newest = places.at(-1) ?? -1;
     // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
     if (baseline !== -1) controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
@@ -166,9 +173,9 @@ export function judgedCell(
 ): JudgedCell | null {
   const measured = facts.measured({ cellKey, metric });
   if (measured === undefined) return null;
-  const { history, of, runsAt } = measured;
+  const { baseline, history, newest: state, of, runsAt } = measured;
   const values = [...history.values];
-  const isMeasured = history.places.at(-1) === facts.judged || (of.isLeftOut === true && values.length > 0);
+  const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? runsAt(values.length - 1).length : 0 };
   // With another GPU or TensorRT, a history begins that has no part in earlier findings.
   const isBefore = (place: number): boolean => place !== -1 && place < (history.places[0] ?? 0);
@@ -176,11 +183,11 @@ export function judgedCell(
     return cellIn(finding, about) !== undefined && !isBefore(facts.placeOf(finding.firstBadSweepId));
   });
   const open = own
-    .filter(({ state }) => state === 'open')
+    .filter((finding) => finding.state === 'open')
     .toSorted((a, b) => facts.placeOf(b.reportedSweepId) - facts.placeOf(a.reportedSweepId));
   const marks = open.filter(({ findingId }) => !facts.accepted.has(findingId));
   const mark = marks.find(({ direction }) => direction === 'slower') ?? marks[0];
-  const state = facts.newestOf(about);
+  const marked = mark === undefined ? undefined : cellIn(mark, about);
   const accepted = mark === undefined && open[0] !== undefined ? cellIn(open[0], about) : undefined;
   if (!isMeasured) {
     if (of.isLeftOut === true) return null;
@@ -195,8 +202,7 @@ export function judgedCell(
     Math.abs(changePercent) < small && (verdict === 'slower' || verdict === 'faster') ? 'same' : verdict;
   if (state === null) {
     // The verdict on a metric that hardly varies follows from its findings.
-    const found = mark === undefined ? undefined : cellIn(mark, about)?.before;
-    const before = baselineOf(measured, facts)?.value ?? found ?? levelOf(values.slice(0, -1)) ?? value;
+    const before = history.values[baseline] ?? marked?.before ?? levelOf(values.slice(0, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
     const verdict = verdictOf(mark?.direction ?? 'same', changePercent);
     return { ...about, verdict, before, now: value, changePercent };
@@ -208,7 +214,6 @@ export function judgedCell(
   const sign = gatedMetricOf(metric).betterIs === 'lower' ? 1 : -1;
   const raw = rawChange(metric, accepted === undefined ? change.log : sign * Math.log(now / before), change.reach);
   // A cell of an open finding may be back before the others.
-  const marked = mark === undefined ? undefined : cellIn(mark, about);
   const found = marked !== undefined && isMostlyLeft(marked, now) ? mark?.direction : undefined;
   const said = accepted === undefined ? (found ?? (isCleared ? 'same' : verdict)) : 'same';
   const both = levels === null ? null : ([Math.exp(sign * levels[0]), Math.exp(sign * levels[1])] as const);

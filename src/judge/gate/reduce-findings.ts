@@ -5,7 +5,7 @@ import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS } from './cell-words.ts';
 import type { SweepEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
-import { cellIn, isMostlyLeft, sizeOf, baselineOf, marginBetween } from './metric-changes.ts';
+import { cellIn, isMostlyLeft, sizeOf, marginBetween } from './metric-changes.ts';
 import type { CellChange, FindingCell } from './metric-changes.ts';
 
 /** Changes of the same cells that begin within this many sweeps have one cause. */
@@ -57,17 +57,19 @@ function continued(
   if (finding.state === 'recovered') return finding;
   const firstBad = facts.placeOf(finding.firstBadSweepId);
   const isBack = (cell: FindingCell): boolean | null => {
+    const one = facts.measured(cell);
     // With another GPU or TensorRT, a history begins that says nothing about this change.
-    const [begin = 0] = facts.measured(cell)?.history.places ?? [];
-    if (firstBad !== -1 && begin > firstBad) return null;
-    // A slow machine, and an improvement, say nothing about the cells that were not measured again.
-    const state = direction === 'slower' && cause !== 'machine' ? facts.standingOf(cell) : facts.stateOf(cell);
+    if (one === undefined || (firstBad !== -1 && (one.history.places[0] ?? 0) > firstBad)) return null;
+    const { baseline, history, newest, of, value } = one;
+    // A cell that has no result, or that a filter left out, is as it was, but not on a slow machine or if it was faster.
+    const isAsBefore = direction === 'slower' && cause !== 'machine' && (of.isPlanned || of.isLeftOut === true);
+    const state = isAsBefore ? newest : one.state;
     if (state === null) {
-      const measured = facts.measured(cell);
-      const value = measured?.history.values.at(-1);
-      if (measured === undefined || value === undefined || measured.history.places.at(-1) !== judged) return null;
-      const baseline = baselineOf(measured, facts)?.value;
-      return (baseline !== undefined && marginBetween(cell.metric, baseline, value) <= 1) || !isMostlyLeft(cell, value);
+      const reference = history.values[baseline];
+      if (value === null) return null;
+      return (
+        (reference !== undefined && marginBetween(cell.metric, reference, value) <= 1) || !isMostlyLeft(cell, value)
+      );
     }
     if (state.verdict === 'unclear') return null;
     // After an acknowledgement the cell is at its reference, and so it may be if only pairs show the change. Such a
@@ -76,7 +78,7 @@ function continued(
     return (!isByLevel && state.verdict !== direction) || !isMostlyLeft(cell, state.now);
   };
   // If a cell changed in its own metric, that metric decides, because the others vary more.
-  const isOwn = (cell: FindingCell): boolean => facts.measured(cell)?.of.metrics[0]?.metric === cell.metric;
+  const isOwn = (cell: FindingCell): boolean => facts.measured(cell)?.isOwn === true;
   const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
   const standing = finding.cells.filter((cell) => !inOwn.has(cell.cellKey) || isOwn(cell)).map(isBack);
   if (attached.length === 0 && standing.includes(true) && !standing.includes(false)) {
@@ -102,7 +104,7 @@ function continued(
   const added = attached.filter((change) => cellIn(finding, change) === undefined).map(findingCellOf);
   return {
     ...finding,
-    lasts: lasts ?? attached.find(({ pairs, lasts: by }) => pairs !== null && by === 'pairs')?.lasts ?? null,
+    lasts: lasts ?? (attached.some((change) => change.lasts === 'pairs') ? 'pairs' : null),
     lastBadSweepId: isMachine ? (evidence.sweeps[judged]?.sweepId ?? null) : finding.lastBadSweepId,
     cells: [...updated, ...added],
   };
