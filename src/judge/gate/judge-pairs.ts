@@ -15,7 +15,6 @@ const RULE = {
   agreeShare: 0.35,
 } as const;
 
-/** The number of pairs to measure for a suspect, and the number of them that must agree. */
 export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
   return isUnsteady ? { count: 8, agreeing: 7 } : { count: 5, agreeing: 4 };
 }
@@ -75,20 +74,14 @@ const LEAST_SIGMA = 1e-4;
 
 /** Standard deviation of a run (log scale) from differences within sweeps, of which a quarter may be disturbed. */
 export function runSigma(own: readonly (readonly number[])[], others: readonly (readonly number[])[]): number {
-  const sigma = scaleOfAll(withinSweeps(own)) ?? scaleOfAll(withinSweeps(others)) ?? ASSUMED_SIGMA;
-  return Math.max(LEAST_SIGMA, sigma);
-}
-
-function withinSweeps(sweeps: readonly (readonly number[])[]): number[] {
-  return sweeps.flatMap((values) =>
-    values.flatMap((value, place) => values.slice(place + 1).map((other) => Math.abs(Math.log(value / other)))),
-  );
-}
-
-function scaleOfAll(differences: readonly number[]): number | null {
-  if (differences.length < LEAST_DIFFERENCES) return null;
-  const scratch = Float64Array.from(differences);
-  return Math.max(scaleOf(scratch, 0.5), scaleOf(scratch, 0.75));
+  for (const sweeps of [own, others]) {
+    const apart = sweeps.flatMap((values) =>
+      values.flatMap((value, place) => values.slice(place + 1).map((other) => Math.abs(Math.log(value / other)))),
+    );
+    const scratch = Float64Array.from(apart);
+    if (apart.length >= LEAST_DIFFERENCES) return Math.max(LEAST_SIGMA, scaleOf(scratch, 0.5), scaleOf(scratch, 0.75));
+  }
+  return ASSUMED_SIGMA;
 }
 
 export type PairSide = 'newest' | 'lastGood';

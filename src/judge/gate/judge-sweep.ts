@@ -189,8 +189,8 @@ function withHistory(finding: Finding, facts: JudgedFacts): Finding {
 
 /** Gives findings of this judgment the IDs that an earlier judgment of the same sweep reported for the same cells. */
 function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[] {
-  const { acknowledged, findings, sweeps } = facts.evidence;
-  const judged = sweeps[facts.judged]?.sweepId;
+  const { acknowledged, findings } = facts.evidence;
+  const { sweepId: judged } = facts.sweep;
   const after = new Map(found.map((one) => [one, one]));
   const lost = findings.flatMap((earlier): Finding[] => {
     if (earlier.reportedSweepId !== judged) return [];
@@ -221,7 +221,7 @@ const LEAST_DEVIATIONS = 3;
  * comes first.
  */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
-  const judged = facts.evidence.sweeps[facts.judged]?.sweepId;
+  const { sweepId: judged } = facts.sweep;
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
   const earlier = open.filter(({ reportedSweepId }) => reportedSweepId !== judged);
   const explaining = earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null);

@@ -1,6 +1,7 @@
 import type { Finding } from '../../records/finding.ts';
-import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { Sweep } from '../../records/sweep.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
@@ -39,6 +40,8 @@ const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, number>>> = { p99Ms: 0.
 /** Facts for judging a sweep: judges every metric that varies from run to run, over all sweeps in order. */
 export class JudgedFacts {
   readonly evidence: SweepEvidence;
+  /** The judged sweep, and its index. */
+  readonly sweep: Sweep;
   readonly judged: number;
   /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
   readonly known: readonly Finding[];
@@ -51,11 +54,14 @@ export class JudgedFacts {
 
   constructor(evidence: SweepEvidence) {
     const { acknowledged, cells, findings, sweeps } = evidence;
+    const sweep = sweeps.at(-1);
+    if (sweep === undefined) throw new Error('no sweep to judge');
     this.evidence = evidence;
+    this.sweep = sweep;
     this.judged = sweeps.length - 1;
     // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
-    const newest = sweeps[this.judged]?.sweepId;
-    this.known = findings.filter(({ kind, reportedSweepId }) => kind !== 'limit' && reportedSweepId !== newest);
+    const isKnown = ({ kind, reportedSweepId: id }: Finding): boolean => kind !== 'limit' && id !== sweep.sweepId;
+    this.known = findings.filter(isKnown);
     this.accepted = new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
     this.words = new CellWords(evidence);
     this.#places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
@@ -131,17 +137,12 @@ export class JudgedFacts {
         controls.set(place, { exclude: true });
     }
     const reports = own.filter((finding) => cellIn(finding, { cellKey, metric }) !== undefined);
-    for (const finding of reports) {
-      const place = this.placeOf(finding.reportedSweepId);
+    const waiting = reports.filter((one) => one.state === 'open' && !this.accepted.has(one.findingId));
+    for (const { direction, findingId, reportedSweepId } of reports) {
+      const place = this.placeOf(reportedSweepId);
       // The reference is the level before the first finding that is not acknowledged.
-      const isWaiting = reports.some(
-        (one) =>
-          one.state === 'open' &&
-          one.direction === finding.direction &&
-          this.placeOf(one.reportedSweepId) < place &&
-          !this.accepted.has(one.findingId),
-      );
-      if (this.accepted.has(finding.findingId) && !isWaiting) controls.set(place + 1, { accept: true });
+      const isWaiting = waiting.some((one) => one.direction === direction && this.placeOf(one.reportedSweepId) < place);
+      if (this.accepted.has(findingId) && !isWaiting) controls.set(place + 1, { accept: true });
     }
     const newest = places.at(-1) ?? -1;
     // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
@@ -244,8 +245,7 @@ const INTERVAL_SDS = 1.96;
 
 /** Geometric mean of the judged sweep over the reference levels that `check` compares with. */
 export function meanChange(cells: readonly JudgedCell[], evidence: readonly CellEvidence[]): GeometricMean | null {
-  const timed = cells.filter(({ metric }) => !isJudgedOnly(metric));
-  const byMetric = Map.groupBy(timed, ({ metric }) => metric);
+  const byMetric = Map.groupBy(cells, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
   const ratios = cells.map((cell) => {
     const { before, ciPercent, now } = cell;

@@ -44,22 +44,22 @@ export function limitText({ filter, text }: GateLimit): string {
 
 /** Findings of limits: earlier ones in their new state, and a new one for each limit that other cells break. */
 export function limitFindings(facts: JudgedFacts): Finding[] {
-  const { acknowledged, cells, findings, rules, sweeps } = facts.evidence;
-  const judged = sweeps.at(-1);
+  const { acknowledged, cells, findings, rules } = facts.evidence;
+  const { sweepId } = facts.sweep;
   const earlier = findings.filter(({ kind }) => kind === 'limit');
-  if (judged === undefined || (rules.limited.length === 0 && earlier.length === 0)) return [];
-  const values = limitedValues(cells, rules, sweeps.length - 1);
+  if (rules.limited.length === 0 && earlier.length === 0) return [];
+  const values = limitedValues(cells, rules, facts.judged);
   const broken = new Map(brokenLimits(rules, values).map((each) => [idOf(each.cell), each]));
-  const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== judged.sweepId && state === 'open');
+  const known = earlier.filter(({ reportedSweepId, state }) => reportedSweepId !== sweepId && state === 'open');
   const continued = known.map((finding): Finding => {
-    const newest = finding.cells.map((cell) => broken.get(idOf(cell))?.cell ?? cell);
     if (finding.cells.some((cell) => broken.has(idOf(cell)))) {
+      const newest = finding.cells.map((cell) => broken.get(idOf(cell))?.cell ?? cell);
       const kept = acknowledged.has(finding.findingId) ? finding.cells : newest;
-      return { ...finding, cells: kept, state: 'open', lastBadSweepId: judged.sweepId };
+      return { ...finding, cells: kept, lastBadSweepId: sweepId };
     }
     const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
     const hasValue = finding.cells.some((cell) => values.some((value) => idOf(value) === idOf(cell)));
-    return { ...finding, state: isLimited && !hasValue ? 'open' : 'recovered' };
+    return isLimited && !hasValue ? finding : { ...finding, state: 'recovered' };
   });
   const open = continued.filter(({ state }) => state === 'open').flatMap((finding) => finding.cells);
   for (const cell of open) broken.delete(idOf(cell));

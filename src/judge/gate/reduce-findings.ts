@@ -15,7 +15,6 @@ const FOLLOWS = 1.25;
 /** Changes of other cells have one cause if they begin within this many sweeps. */
 const TOGETHER_SWEEPS = 1;
 
-/** Findings after a sweep, from the earlier ones and the changes. */
 export function reduceFindings(changes: readonly CellChange[], facts: JudgedFacts): Finding[] {
   const { known } = facts;
   const byFinding = Map.groupBy(changes, (change) => known.find((finding) => covers(finding, change, facts)));
@@ -105,7 +104,7 @@ function continued(
   return {
     ...finding,
     lasts: lasts ?? (attached.some((change) => change.lasts === 'pairs') ? 'pairs' : null),
-    lastBadSweepId: isMachine ? (evidence.sweeps[judged]?.sweepId ?? null) : finding.lastBadSweepId,
+    lastBadSweepId: isMachine ? facts.sweep.sweepId : finding.lastBadSweepId,
     cells: [...updated, ...added],
   };
 }
@@ -162,16 +161,15 @@ function outcomeOf({ pairs }: CellChange): string {
   return pairs?.outcome === 'machine' || pairs?.outcome === 'cleared' ? pairs.outcome : '';
 }
 
-export function newFinding(cluster: readonly CellChange[], { evidence, judged: place, words }: JudgedFacts): Finding {
+export function newFinding(cluster: readonly CellChange[], { evidence, sweep, words }: JudgedFacts): Finding {
   const { rules, sweeps } = evidence;
   const changes = cluster.toSorted((a, b) => b.margin - a.margin);
   const [clearest] = changes;
-  const [judged, firstBad] = [sweeps[place], sweeps[clearest?.place ?? -1]];
-  if (judged === undefined || firstBad === undefined || clearest === undefined)
-    throw new Error('a change outside the sweeps');
+  const firstBad = sweeps[clearest?.place ?? -1];
+  if (firstBad === undefined || clearest === undefined) throw new Error('a change outside the sweeps');
   const keys = [...new Set(changes.map(({ cellKey }) => cellKey))];
   const group = words.sharedBy(new Set(keys));
-  const { branch, matrix, provenance } = judged;
+  const { branch, matrix, provenance } = sweep;
   const { direction, lastGood } = clearest;
   const outcome = outcomeOf(clearest);
   const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
@@ -189,8 +187,8 @@ export function newFinding(cluster: readonly CellChange[], { evidence, judged: p
     environmentChanges: recorded,
     pairs: pairsOf(changes),
     lastGoodSweepId: lastGood === null ? null : (sweeps[lastGood]?.sweepId ?? null),
-    lastBadSweepId: outcome === '' ? null : judged.sweepId,
-    reportedSweepId: judged.sweepId,
+    lastBadSweepId: outcome === '' ? null : sweep.sweepId,
+    reportedSweepId: sweep.sweepId,
     owner: rules.ownerOf(keys),
     cells: changes.map(findingCellOf),
   };

@@ -221,7 +221,8 @@ export class JudgedCell {
     const scale = 1 / window + 1 / (level.count - window);
     // In a young cell the learned noise contains the step itself. A first sweep alone may have been slow by accident.
     const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow && level.isApart(window);
-    const around = isYoung && (mean > 0 || level.count - window > 1) ? noise.given(level.residuals(window)) : null;
+    const isClear = isYoung && (mean > 0 || level.count - window > 1);
+    const around = isClear ? noise.given([...level.residuals(window), ...level.newest(window).residuals()]) : null;
     // The posterior is computed for a likely step alone.
     if (around === null && Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) return null;
     noise.refresh(true);

@@ -1,7 +1,6 @@
 import type { CellNoise } from './cell-noise.ts';
 import { RULES } from './settings.ts';
 
-/** The sweeps of a level. */
 export class Level {
   readonly #places: number[] = [];
   readonly #values: number[] = [];
@@ -89,17 +88,10 @@ export class Level {
     );
   }
 
-  /** Residuals, each from the mean of the sweeps before it, and the scale of their variance, around a step. */
-  *residuals(window: number): Generator<[number, number]> {
-    let mean = 0;
-    let count = 0;
-    for (let back = this.count; back > 0; back -= 1) {
-      if (back === window) count = 0;
-      const residual = this.valueAt(back) - mean;
-      if (count > 0) yield [residual, 1 + 1 / count];
-      count += 1;
-      mean = count === 1 ? this.valueAt(back) : mean + residual / count;
-    }
+  /** Residuals without the newest sweeps, each from the mean of those before it, and the scale of their variance. */
+  *residuals(newest = 0): Generator<[number, number]> {
+    for (let back = this.count - 1; back > newest; back -= 1)
+      yield [this.valueAt(back) - this.meanBefore(back), 1 + 1 / (this.count - back)];
   }
 
   /** Differences of neighboring sweeps beyond a slope, and the scale of their variance. */
