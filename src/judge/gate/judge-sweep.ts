@@ -221,32 +221,32 @@ const LEAST_DEVIATIONS = 3;
  * comes first.
  */
 function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonly Candidate[] {
-  const { sweepId: judged } = facts.sweep;
   const open = findings.filter(({ direction, state }) => state === 'open' && direction === 'slower');
-  const earlier = open.filter(({ reportedSweepId }) => reportedSweepId !== judged);
-  const explaining = earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null);
-  const fresh = cellsOf(open.filter(({ reportedSweepId }) => reportedSweepId === judged));
-  const [known, explained] = [cellsOf(earlier), cellsOf(explaining)];
+  const byFresh = Map.groupBy(open, ({ reportedSweepId }) => reportedSweepId === facts.sweep.sweepId);
+  const [fresh, earlier] = [cellsOf(byFresh.get(true)), byFresh.get(false) ?? []];
+  const known = cellsOf(earlier);
+  const explained = cellsOf(earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null));
   const suspects = facts.all.filter(({ cellKey }) => fresh.has(cellKey) || !explained.has(cellKey));
   const ofCell = new Map<string, Candidate>();
   for (const one of suspects.flatMap((measured) => candidateOf(measured, facts)).toSorted(byDeviations))
     for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
-  const groups = open.flatMap(({ cells: moved, group }): Candidate[] => {
-    const keys = group.length === 0 ? [] : [...new Set(moved.map(({ cellKey }) => cellKey))];
-    const own = keys.flatMap((key) => ofCell.get(key) ?? []);
+  const ofGroups = open.filter(({ group }) => group.length > 0);
+  const groups = ofGroups.flatMap((finding): Candidate[] => {
+    const keys = [...cellsOf([finding])];
+    const noiseOf = ({ changePercent, deviations }: Candidate): number => Math.abs(changePercent) / deviations;
+    const own = keys.flatMap((key) => ofCell.get(key) ?? []).toSorted((a, b) => noiseOf(a) - noiseOf(b));
     for (const key of keys) ofCell.delete(key);
-    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
+    const calmest = own.slice(0, CALMEST);
     const cellKeys = calmest.flatMap((one) => one.cellKeys);
     const isUnsteady = calmest.some((one) => one.isUnsteady);
     return calmest.slice(0, 1).map((first) => ({ ...first, cellKeys, isUnsteady }));
   });
   const isKnown = ({ cellKeys }: Candidate): boolean => cellKeys.every((key) => known.has(key) && !fresh.has(key));
-  return [...groups.toSorted(byDeviations), ...[...ofCell.values()].toSorted(byDeviations)].toSorted(
-    (a, b) => Number(isKnown(a)) - Number(isKnown(b)),
-  );
+  const all = [...groups.toSorted(byDeviations), ...ofCell.values()];
+  return all.toSorted((a, b) => Number(isKnown(a)) - Number(isKnown(b)));
 }
 
-function cellsOf(findings: readonly Finding[]): Set<string> {
+function cellsOf(findings: readonly Finding[] = []): Set<string> {
   return new Set(findings.flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey)));
 }
 
@@ -254,16 +254,12 @@ function byDeviations(a: Candidate, b: Candidate): number {
   return b.deviations - a.deviations;
 }
 
-function noiseOf({ changePercent, deviations }: Candidate): number {
-  return Math.abs(changePercent) / deviations;
-}
-
 function candidateOf({ cellKey, history, metric, state }: Measured, facts: JudgedFacts): Candidate[] {
   if (state === null) return [];
   const { change, farRuns, levels, reported, since, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
-  const isOff = verdict === 'slower' || deviations >= LEAST_DEVIATIONS || farRuns > 0;
-  if (change.log <= 0 || !(isOff || reported?.direction === 'slower')) return [];
+  const isSlower = verdict === 'slower' || reported?.direction === 'slower';
+  if (change.log <= 0 || !(isSlower || deviations >= LEAST_DEVIATIONS || farRuns > 0)) return [];
   const { builds = [], places, sources = [] } = history;
   const lastGood = places[places.indexOf(reported?.first ?? since) - 1];
   // If builds of the same sources differed before, their tactics may differ again.
