@@ -46,24 +46,21 @@ const UNKNOWN: NoiseEstimate = {
 };
 
 export function estimateNoise(cells: readonly NoisySides[]): (cell: NoisySides) => NoiseEstimate {
-  const kindOf = ({ kind = '' }: NoisySides): string => kind;
   const all = ofOthers(cells);
-  const byKind = new Map([...Map.groupBy(cells, kindOf)].map(([kind, own]) => [kind, ofOthers(own)]));
-  const estimateOf = (cell: NoisySides): NoiseEstimate => {
-    const kind = byKind.get(kindOf(cell)) ?? all;
-    const prior = kind.prior ?? all.prior;
+  const byKind = new Map([...Map.groupBy(cells, ({ kind }) => kind)].map(([kind, own]) => [kind, ofOthers(own)]));
+  return (cell) => {
+    const others = byKind.get(cell.kind) ?? all;
+    const prior = others.prior ?? all.prior;
     const own = pooledVariance(cell);
     const { past: values = [] } = cell;
     const past = values.length < LEAST_PAST_SWEEPS ? null : pastVariance(values);
     const known = { assumed: null, sweeps: past === null ? 0 : values.length, beyond: 0 };
     if (own.degrees === 0)
-      return past === null ? (kind.unrepeated ?? all.unrepeated ?? UNKNOWN) : { ...past, ...known, from: 'nights' };
+      return past === null ? (others.unrepeated ?? all.unrepeated ?? UNKNOWN) : { ...past, ...known, from: 'nights' };
     if (past === null) return { ...(prior === null ? own : moderated(own, prior)), ...known, from: 'runs' };
     const noise = pooled([own, past], cell.base.length + cell.head.length);
     return { ...noise, ...known, beyond: past.variance - noise.variance, from: 'runsAndNights' };
   };
-  const estimates = new Map(cells.map((cell) => [cell, estimateOf(cell)]));
-  return (cell) => estimates.get(cell) ?? UNKNOWN;
 }
 
 /** The prior from cells with repeats, and the noise of a cell without repeats; null if there are too few cells. */
@@ -270,9 +267,7 @@ export function moreRunsUntil(
     return isEnough(Math.hypot(error, Math.sqrt(sweepVariance)), degrees + 2 * runs - a - b);
   };
   if (!isEnoughWith(MOST_RUNS)) return null;
-  let low = Math.max(there, LEAST_RUNS - 1);
-  let high = 2 * low;
-  while (!isEnoughWith(high)) [low, high] = [high, 2 * high];
+  let [low, high] = [Math.max(there, LEAST_RUNS - 1), there + MOST_RUNS];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     if (isEnoughWith(middle)) high = middle;

@@ -1,12 +1,11 @@
 import {
-  type Candidate,
   type CellEvidence,
   type MetricHistory,
   type PairResult,
   type SweepEvidence,
   gateRules,
 } from '../../src/judge/gate/evidence.ts';
-import { judgeSweep, type SweepVerdict } from '../../src/judge/gate/judge-sweep.ts';
+import { type Candidate, judgeSweep, type SweepVerdict } from '../../src/judge/gate/judge-sweep.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { Environment } from '../../src/records/environment.ts';
 import type { Finding } from '../../src/records/finding.ts';

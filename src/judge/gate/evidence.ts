@@ -5,7 +5,7 @@ import type { Environment } from '../../records/environment.ts';
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricSchema, isJudgedOnly } from '../../records/gated-metric.ts';
 import type { GateLimit, GateSettings, GatedMetricId } from '../../records/gated-metric.ts';
-import { type CellKey, count, type Immutable, numberOrNull, type SweepId } from '../../records/scalars.ts';
+import { type CellKey, count, type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellHistory } from '../history/noise.ts';
 
@@ -79,18 +79,6 @@ export const judgedCellSchema = z.strictObject({
 });
 
 export type JudgedCell = Immutable<z.infer<typeof judgedCellSchema>> & { readonly cellKey: CellKey };
-
-/** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
-export interface Candidate {
-  /** The cell, or the three calmest cells of the group. */
-  readonly cellKeys: readonly CellKey[];
-  readonly metric: GatedMetricId;
-  readonly changePercent: number;
-  readonly deviations: number;
-  readonly lastGoodSweepId: SweepId | null;
-  /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */
-  readonly isUnsteady: boolean;
-}
 
 /** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
 const ONLY_WARNS: GatedMetricId = 'buildS';

@@ -1,10 +1,11 @@
 import type { Finding } from '../../records/finding.ts';
 import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { isBuildLuck } from '../history/noise.ts';
-import type { SweepEvidence, Candidate } from './evidence.ts';
+import type { SweepEvidence } from './evidence.ts';
 import { judgedCell, JudgedFacts, meanChange, type Measured } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import {
@@ -254,7 +255,10 @@ function byDeviations(a: Candidate, b: Candidate): number {
   return b.deviations - a.deviations;
 }
 
-function candidateOf({ cellKey, history, metric, state }: Measured, facts: JudgedFacts): Candidate[] {
+/** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
+export type Candidate = ReturnType<typeof candidateOf>[number];
+
+function candidateOf({ cellKey, history, metric, state }: Measured, facts: JudgedFacts) {
   if (state === null) return [];
   const { change, farRuns, levels, reported, since, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
@@ -265,13 +269,16 @@ function candidateOf({ cellKey, history, metric, state }: Measured, facts: Judge
   // If builds of the same sources differed before, their tactics may differ again.
   const source = sources.at(-1) ?? null;
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);
+  /** The cell, or the three calmest cells of the group. */
+  const cellKeys: readonly CellKey[] = [cellKey];
   return [
     {
-      cellKeys: [cellKey],
+      cellKeys,
       metric,
       changePercent: rawChange(metric, change.log, 0).changePercent,
       deviations: Math.max(LEAST_DEVIATIONS, deviations),
       lastGoodSweepId: facts.evidence.sweeps[lastGood ?? -1]?.sweepId ?? null,
+      /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */
       isUnsteady: levels !== null || new Set(same).size > 1,
     },
   ];

@@ -1,11 +1,21 @@
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
-import type { CellSweep, Change, Reported } from './sweep-effect.ts';
+import type { Change, Reported, SweepEffect } from './sweep-effect.ts';
 import { KnownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
+
+/** `log` is without the common effect. */
+export interface CellSweep extends NonNullable<ReturnType<JudgedCell['measure']>> {
+  readonly place: number;
+  readonly common: SweepEffect;
+  /** Ratio of the tail probabilities in this matrix to those of the settings. */
+  readonly share: number;
+  /** Size of the move if the cell moved together with others; null if it did not. */
+  readonly moved: number | null;
+}
 
 /** Judgment of a cell. Logs are of times, so that above 0 is slower. */
 export type CellJudgement = ReturnType<JudgedCell['judgement']>;
@@ -63,6 +73,7 @@ export class JudgedCell {
     const extra = noise.extraOf(kept.length);
     const difference = hasLevel && !isApart ? log - recent.mean : Number.NaN;
     const variance = noise.sd ** 2 * (1 + 1 / recent.count) + extra;
+    // `farRuns` are no part of the center. `extra`: variance in addition to that of a sweep with all repeats.
     return { log, runs: runs.length, farRuns: runs.length - kept.length, extra, difference, variance };
   }
 
@@ -259,7 +270,7 @@ export class JudgedCell {
     if (home === this.reference && pending === null) this.#since = null;
     if (this.#since === null) return;
     const isFaster = recent.mean < this.reference.referenceMean && !this.#isNear(recent);
-    if (isFaster && !isGiven && recent.count >= RULES.fasterSweeps && this.known.sweepsToReport(recent.mean) === 1)
+    if (isFaster && !isGiven && recent.count >= RULES.lastingSweeps && this.known.sweepsToReport(recent.mean) === 1)
       this.accept();
     else if (pending === null && this.held === null && this.#isNear(home)) {
       this.home = this.reference;

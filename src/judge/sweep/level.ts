@@ -158,10 +158,11 @@ export class KnownLevels {
   /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
   sweepsToReport(log: number, off = 0): number {
     const level = this.#near(log);
-    if (level !== undefined && level.reports >= this.#allowed) return Math.max(RULES.knownRun, 2 * level.longest + 1);
+    if (level !== undefined && level.reports >= this.#allowed)
+      return Math.max(RULES.lastingSweeps, 2 * level.longest + 1);
     const [sizes, size] = [off > 0 ? this.#up : this.#down, Math.abs(off)];
     const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
-    return off !== 0 && sizes.length >= this.#allowed && isUsual ? RULES.knownRun : 1;
+    return off !== 0 && sizes.length >= this.#allowed && isUsual ? RULES.lastingSweeps : 1;
   }
 
   hasLasted(log: number): boolean {

@@ -1,6 +1,6 @@
 import { CellNoise, NoisePrior } from './cell-noise.ts';
-import { JudgedCell } from './judged-cell.ts';
-import { type CellSweep, movedGroups, SweepEffect } from './sweep-effect.ts';
+import { type CellSweep, JudgedCell } from './judged-cell.ts';
+import { movedGroups, SweepEffect } from './sweep-effect.ts';
 import { RULES } from './settings.ts';
 
 export interface Control {

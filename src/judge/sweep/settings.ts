@@ -38,15 +38,12 @@ export const RULES = {
   offRunQuiet: 18,
   /** Additional sweeps for a run that is e times as far off. */
   offRunGrowth: 6,
-  /** The end of a level is reported if it lasted this many sweeps; a single sweep is an excursion. */
+  /** A level lasts from this many sweeps on: its end is reported, it may become the reference, a known one is reported. */
   lastingSweeps: 3,
   /** A second level is known after this many reports, and is then reported only when it lasts longer than before. */
   reportsOfLevel: 2,
   /** An excursion of up to this many times the largest known one is usual. */
   knownSize: 1.5,
-  /** Consecutive sweeps at a known level after which it is reported again. */
-  knownRun: 3,
-  fasterSweeps: 3,
   /** A reported level differs from the reference at this many standard errors, if its interval excludes 0. */
   openErrors: 2.5,
   intervalP: 0.05,

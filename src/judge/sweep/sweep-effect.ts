@@ -110,19 +110,3 @@ export function movedGroups(
 export type Change = { readonly log: number; readonly error: number; readonly reach: number };
 
 export type Reported = { readonly direction: 'slower' | 'faster'; readonly first: number; readonly change: Change };
-
-export interface CellSweep {
-  readonly place: number;
-  /** Log of its center without the common effect. */
-  readonly log: number;
-  /** Its number of runs; `extra` is the variance in addition to that of a sweep with all repeats. */
-  readonly runs: number;
-  /** Those of them that are far from the others, and no part of its center. */
-  readonly farRuns: number;
-  readonly extra: number;
-  readonly common: SweepEffect;
-  /** Ratio of the tail probabilities in this matrix to those of the settings. */
-  readonly share: number;
-  /** Size of the move if the cell moved together with others; null if it did not. */
-  readonly moved: number | null;
-}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { Candidate, CellEvidence, JudgedCell, PairResult } from '../../../src/judge/gate/evidence.ts';
-import type { SweepVerdict } from '../../../src/judge/gate/judge-sweep.ts';
+import type { CellEvidence, JudgedCell, PairResult } from '../../../src/judge/gate/evidence.ts';
+import type { Candidate, SweepVerdict } from '../../../src/judge/gate/judge-sweep.ts';
 import { meanChange } from '../../../src/judge/gate/judged-facts.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
 import { median } from '../../../src/statistics/order-statistics.ts';

@@ -1,6 +1,6 @@
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
-import type { Candidate } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
+import type { Candidate } from '../../../judge/gate/judge-sweep.ts';
 import type { ConfirmBudget } from '../../../records/gated-metric.ts';
 import type { BuildId, CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';

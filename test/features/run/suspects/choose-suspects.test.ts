@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/last-good-engine.ts';
-import type { Candidate } from '../../../../src/judge/gate/evidence.ts';
+import type { Candidate } from '../../../../src/judge/gate/judge-sweep.ts';
 
 function candidate(cellKeys: readonly string[], stated: Partial<Candidate> = {}): Candidate {
   return {
