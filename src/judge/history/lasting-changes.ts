@@ -2,19 +2,15 @@ import { mannWhitneyP } from '../../statistics/p-values.ts';
 import { at, differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { ALERTING, type CellHistory, HISTORY, isBuildLuck, logsOf, noiseOf } from './noise.ts';
 
-interface LastingChange extends ChangePoint {
-  /** The sweep in which it became known that the change lasts; an index as in `places`. */
-  readonly knownAt: number;
-  /** True if it began with a new build of the same sources; this is not an alarm. */
-  readonly isBuildLuck: boolean;
-}
-
-/** The lasting changes, each as of the first sweep from `since` that shows it with only the past. */
-export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
+/**
+ * The lasting changes, each as of the first sweep from `since` that shows it with only the past: `knownAt`, an index as
+ * in `places`. A change that began with a new build of the same sources is not an alarm.
+ */
+export function lastingChanges(history: CellHistory, since = 0) {
   const { places, values } = history;
   // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
-  const found: LastingChange[] = [];
+  const found: (ChangePoint & { readonly knownAt: number; readonly isBuildLuck: boolean })[] = [];
   const looks = new Map<number, readonly ChangePoint[]>();
   const lookAt = (to: number): readonly ChangePoint[] => {
     const known = looks.get(to);
@@ -66,8 +62,14 @@ export interface ChangePoint {
 export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
-  const isLong = logs.length >= HISTORY.leastSweeps;
-  const { levels, margins } = clearLevels(series, isLong ? startsOf(series) : []);
+  const { clipped, sigma, slowFactor } = series;
+  const center = medianIn(clipped, 0, clipped.length);
+  const z = clipped.map((value) => (value - center) / sigma);
+  const penalty = HISTORY.penalty * slowFactor * slowFactor * Math.log(z.length);
+  const starts = logs.length < HISTORY.leastSweeps ? [] : segment(z, penalty, HISTORY.leastLevel);
+  const edges = [0, ...starts, logs.length];
+  const all = edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to));
+  const { levels, margins } = clearLevels(series, all);
   return levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
@@ -77,12 +79,6 @@ export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
 
 export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
-}
-
-function startsOf({ clipped, sigma, slowFactor }: NoisySeries): readonly number[] {
-  const center = medianIn(clipped, 0, clipped.length);
-  const z = clipped.map((value) => (value - center) / sigma);
-  return segment(z, HISTORY.penalty * slowFactor * slowFactor * Math.log(z.length), HISTORY.leastLevel);
 }
 
 /**
@@ -120,14 +116,10 @@ type Level = ReturnType<typeof levelOf>;
 type NoisySeries = ReturnType<typeof noiseOf> & { readonly logs: Float64Array };
 
 /** Levels with clear boundaries and without known states. */
-function clearLevels(series: NoisySeries, starts: readonly number[]) {
-  const edges = [0, ...starts, series.logs.length];
-  const all = edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to));
-  let cut = joinWeak(series, all);
-  for (let state = knownState(series, cut.levels); state !== -1; state = knownState(series, cut.levels)) {
-    cut = joinWeak(series, withoutState(series, cut.levels, state));
-  }
-  return cut;
+function clearLevels(series: NoisySeries, all: readonly Level[]): ReturnType<typeof joinWeak> {
+  const cut = joinWeak(series, all);
+  const state = knownState(series, cut.levels);
+  return state === -1 ? cut : clearLevels(series, withoutState(series, cut.levels, state));
 }
 
 /** `deviation`: standard deviation from the median absolute deviation; 0 for a level that is too short. */
