@@ -62,7 +62,6 @@ export type CellVerdict = (typeof CELL_VERDICTS)[number];
 /** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 
-/** A metric of a cell in the judged sweep, compared with its reference level. */
 export const judgedCellSchema = z.strictObject({
   verdict: z.enum(CELL_VERDICTS),
   reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),

@@ -34,7 +34,6 @@ export function lastingChanges(history: CellHistory, since = 0) {
   return found;
 }
 
-/** Whether two change points are so close that they are one change. */
 export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'place'>): boolean {
   return Math.abs(a.place - b.place) <= ALERTING.sameSweeps;
 }

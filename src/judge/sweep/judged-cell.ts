@@ -247,7 +247,6 @@ export class JudgedCell {
     return this.#reported(sweep, mean, this.home.first, window);
   }
 
-  /** The recent level becomes the reference. */
   accept(): void {
     this.reference = this.recent;
     this.#since = null;

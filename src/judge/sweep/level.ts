@@ -121,9 +121,8 @@ export class KnownLevels {
   readonly #noise: CellNoise;
   /** Number of reports after which a level or excursions are known. */
   readonly #allowed: number;
-  /** Sizes of the changes of distant sweeps that returned, by direction. */
-  readonly #down: number[] = [];
-  readonly #up: number[] = [];
+  /** Changes of distant sweeps that returned. */
+  readonly #excursions: number[] = [];
 
   constructor(noise: CellNoise, allowed: number) {
     this.#noise = noise;
@@ -152,7 +151,7 @@ export class KnownLevels {
   leave(log: number, sweeps: number, off = 0): void {
     const level = this.#nearOrNew(log);
     level.longest = Math.max(level.longest, sweeps);
-    if (off !== 0 && sweeps < RULES.lastingSweeps) (off > 0 ? this.#up : this.#down).push(Math.abs(off));
+    if (off !== 0 && sweeps < RULES.lastingSweeps) this.#excursions.push(off);
   }
 
   /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
@@ -160,9 +159,10 @@ export class KnownLevels {
     const level = this.#near(log);
     if (level !== undefined && level.reports >= this.#allowed)
       return Math.max(RULES.lastingSweeps, 2 * level.longest + 1);
-    const [sizes, size] = [off > 0 ? this.#up : this.#down, Math.abs(off)];
+    const sizes = this.#excursions.filter((one) => one * off > 0).map(Math.abs);
+    const size = Math.abs(off);
     const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
-    return off !== 0 && sizes.length >= this.#allowed && isUsual ? RULES.lastingSweeps : 1;
+    return sizes.length >= this.#allowed && isUsual ? RULES.lastingSweeps : 1;
   }
 
   hasLasted(log: number): boolean {
