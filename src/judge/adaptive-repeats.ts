@@ -10,10 +10,6 @@ import type { Plan, PlannedRun } from '../records/plan.ts';
 import { type CellKey, type Immutable, numberOrNull } from '../records/scalars.ts';
 import { valueRule } from './value-rule.ts';
 
-export interface GrowingCell extends TwoSides {
-  readonly runS: number;
-}
-
 type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
 
 export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Run[]): Run | undefined {
@@ -55,39 +51,8 @@ interface Goal {
   readonly deviations: number;
 }
 
+/** Error probability over all looks at the changes that end the repeats of a cell. */
 const EARLY_Q = 0.01;
-
-/**
- * Selects cells for one more run. Only the first rule could increase the number of false changes, so it alone spends 1
- * % over all looks (alpha spending). The second rule, that a comparison would detect the goal, is stopping for futility,
- * which reports nothing (Lachin 2005).
- */
-export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
-  // Without a base, assumes a sweep with as many runs.
-  const sides = cells.map((cell) => (cell.base.length === 0 ? { ...cell, base: cell.head } : cell));
-  const early = compareCells(sides, { q: alphaSpent(look, EARLY_Q) }).cells.filter(isCalled);
-  const called = new Set(early.map(({ cellKey }) => cellKey));
-  const runS = new Map(cells.map((cell) => [cell.cellKey, cell.runS]));
-  const gains = new Map<string, number>();
-  const limitedBySweeps: string[] = [];
-  for (const { cellKey, ciPercent, mdePercent, noise, runs } of compareCells(sides).cells) {
-    if (called.has(cellKey)) continue;
-    const [detectable = 0, run = 0, bySweeps = 0] = [mdePercent, noise?.runPercent, noise?.nightPercent].map(logOf);
-    const wanted = Math.max(logOf(goal.percent), goal.deviations * run);
-    if (ciPercent !== null && detectable <= wanted) continue;
-    const byRuns = run * Math.sqrt(1 / runs[0] + 1 / runs[1]);
-    // No number of runs makes a change detectable that the sweeps hide.
-    const hidden = (detectable * bySweeps) / Math.hypot(byRuns, bySweeps);
-    if (ciPercent !== null && bySweeps > byRuns && hidden > wanted) limitedBySweeps.push(cellKey);
-    else gains.set(cellKey, byRuns / wanted / (runS.get(cellKey) ?? 1));
-  }
-  const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a < b ? -1 : 1));
-  return { open: open.map(([key]) => key), limitedBySweeps };
-}
-
-function logOf(percent: number | null | undefined): number {
-  return Math.log1p((percent ?? 0) / 100);
-}
 
 /** A cell whose timed runs grow until there are enough for a verdict. */
 export interface GrowingRuns<Run extends RoundRun = RoundRun> {
@@ -117,6 +82,9 @@ export interface Enough {
 
 /**
  * `open`: cells that need another round, most useful for their time first; `limited`: those that no round would decide.
+ * Only the first rule could increase the number of false changes, so it alone spends 1 % over all looks (alpha
+ * spending). The second rule, that a comparison would detect the goal, is stopping for futility, which reports nothing
+ * (Lachin 2005).
  * @param past values of earlier sweeps at the same level; none if both sides were measured in the same sweep
  */
 export function undecided<Cell extends GrowingRuns>(
@@ -124,21 +92,41 @@ export function undecided<Cell extends GrowingRuns>(
   { goal, maxRepeats, metric, repeats }: Enough,
   past: (key: CellKey, values: readonly number[]) => readonly number[] = () => [],
 ): { readonly open: Cell[]; readonly limited: Cell[] } {
-  const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
   const look = Math.max(1, 1 + Math.max(0, ...cells.map(({ rounds }) => rounds)) - repeats);
-  const grown = cells.flatMap(({ cell, roundS: runS, ...runs }): GrowingCell[] => {
+  const sides = cells.flatMap(({ cell, ...runs }): TwoSides[] => {
     const metricId = gateMetric(metric, cell);
     const measured = [runs.base, runs.head].map((side) => side.filter(isMeasured));
     const valueOf = valueRule(measured.flat(), metricId);
     const [base = [], head = []] = measured.map((side) => side.flatMap((run) => valueOf(run) ?? []));
     if (head.length === 0 || (base.length === 0 && runs.base.length > 0)) return [];
-    const { betterIs } = metricOf(metricId);
-    return [{ cellKey: cell.key, base, head, past: past(cell.key, base), kind: noiseKindOf(cell), betterIs, runS }];
+    const about = { cellKey: cell.key, kind: noiseKindOf(cell), betterIs: metricOf(metricId).betterIs };
+    // Without a base, assumes a sweep with as many runs.
+    return [{ ...about, base: base.length === 0 ? head : base, head, past: past(cell.key, base) }];
   });
-  const { open, limitedBySweeps } = cellsToRepeat(grown, look, goal);
+  const early = compareCells(sides, { q: alphaSpent(look, EARLY_Q) }).cells.filter(isCalled);
+  const called = new Set(early.map(({ cellKey }) => cellKey));
+  const growing = cells.filter(({ capacity, isOver, rounds }) => !isOver && rounds < Math.min(maxRepeats, capacity));
   const byKey = new Map(growing.map((each) => [each.cell.key, each]));
-  const named = (keys: readonly CellKey[]): Cell[] => keys.flatMap((key) => byKey.get(key) ?? []);
-  return { open: named(open), limited: named(limitedBySweeps) };
+  const gains = new Map<Cell, number>();
+  const limited: Cell[] = [];
+  for (const { cellKey, ciPercent, mdePercent, noise, runs } of compareCells(sides).cells) {
+    const cell = byKey.get(cellKey);
+    if (cell === undefined || called.has(cellKey)) continue;
+    const [detectable = 0, run = 0, bySweeps = 0] = [mdePercent, noise?.runPercent, noise?.nightPercent].map(logOf);
+    const wanted = Math.max(logOf(goal.percent), goal.deviations * run);
+    if (ciPercent !== null && detectable <= wanted) continue;
+    const byRuns = run * Math.sqrt(1 / runs[0] + 1 / runs[1]);
+    // No number of runs makes a change detectable that the sweeps hide.
+    const hidden = (detectable * bySweeps) / Math.hypot(byRuns, bySweeps);
+    if (ciPercent !== null && bySweeps > byRuns && hidden > wanted) limited.push(cell);
+    else gains.set(cell, byRuns / wanted / cell.roundS);
+  }
+  const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a.cell.key < b.cell.key ? -1 : 1));
+  return { open: open.map(([cell]) => cell), limited };
+}
+
+function logOf(percent: number | null | undefined): number {
+  return Math.log1p((percent ?? 0) / 100);
 }
 
 /** Runs beyond the plan: stored with it, so that `--resume` continues them. */
