@@ -1,8 +1,7 @@
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { isFine, type Outcome, outcomeReason } from '../records/outcome.ts';
-import type { RunFlag } from '../records/run-flag.ts';
+import { type Outcome, outcomeReason } from '../records/outcome.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
@@ -54,29 +53,26 @@ export function summarizeCells(
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       bound: boundOf(cell, measured, gpuName, pcieMax),
-      flags: countFlags(timed.flatMap(({ flags }) => flags)),
+      flags: counted(
+        timed.flatMap(({ flags }) => flags.map(({ id, effect, evidence }) => ({ id, effect, evidence }))),
+        ({ id, effect }) => `${id} ${effect}`,
+      ),
       noEngine: noEngine === undefined ? null : outcomeReason(noEngine),
-      others: otherOutcomes(all),
+      others: counted(all.flatMap(otherOutcome), ({ role, kind, reason }) => `${role} ${kind} ${reason}`),
     };
   });
 }
 
-function countFlags(flags: readonly RunFlag[]) {
-  const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
-  return [...byKind.values()].flatMap((same) =>
-    same.slice(0, 1).map(({ id, effect, evidence }) => ({ id, effect, evidence, times: same.length })),
+/** The first item of each kind, with the number of its kind. */
+function counted<Item>(items: readonly Item[], kindOf: (item: Item) => string) {
+  return [...Map.groupBy(items, kindOf).values()].flatMap((same) =>
+    same.slice(0, 1).map((first) => ({ ...first, times: same.length })),
   );
 }
 
-function otherOutcomes(runs: readonly CellRun[]) {
-  const others = runs.filter(({ outcome }) => !isFine(outcome));
-  const byReason = Map.groupBy(others, ({ role, outcome }) => [role, outcome.kind, outcomeReason(outcome)].join(' '));
-  return [...byReason.values()].flatMap((same) =>
-    same.slice(0, 1).map(({ outcome, role }) => {
-      const kind = outcome.kind === 'failed' ? ('failed' as const) : ('unfit' as const);
-      return { role, kind, reason: outcomeReason(outcome), times: same.length };
-    }),
-  );
+function otherOutcome({ outcome, role }: CellRun) {
+  const { kind } = outcome;
+  return kind === 'failed' || kind === 'unfit' ? [{ role, kind, reason: outcomeReason(outcome) }] : [];
 }
 
 export interface SwitchedCell {
