@@ -13,9 +13,7 @@ import { median } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
-type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
-  readonly values: Partial<CellRun['values']>;
-};
+type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 
 const costsSchema = z.strictObject({
   buildS: numberOrNull,

@@ -31,12 +31,8 @@ export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[]
   return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);
 }
 
-interface PacedRun extends Pick<CellRun, 'derivedQps'> {
-  readonly values: { readonly throughputQps?: number | null };
-}
-
 /** Throughputs as the harness counted them, else computed from median latencies. */
-export function throughputsOf(runs: readonly PacedRun[]) {
+export function throughputsOf(runs: readonly Pick<CellRun, 'derivedQps' | 'values'>[]) {
   const counted = runs.flatMap(({ values }) => values.throughputQps ?? []);
   const derived = runs.flatMap(({ derivedQps }) => derivedQps ?? []);
   return counted.length > 0 || derived.length === 0
