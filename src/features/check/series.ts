@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts';
 import { ALERTING } from '../../judge/history/noise.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
-import { resolveSide, type Side } from '../../selection/sides.ts';
+import { resolveSide } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { newestOfSeries, notCaptures, onOtherBranches, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/sweeps.ts';
@@ -26,12 +26,10 @@ export interface SeriesOptions {
   readonly names?: readonly string[] | undefined;
 }
 
-type NewestSweeps = Pick<Side, 'note' | 'sweeps'>;
-
 /** The newest sweep of each series of the checked-out branch, newest first. @throws UsageError when there is none */
-export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<NewestSweeps> {
+export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io) {
   const { asOf, branch, names } = options;
-  const until = endOfDate(asOf);
+  const until = /^\d{4}-\d\d-\d\d$/.test(asOf ?? '') ? `${asOf}T23:59:59.999Z` : null;
   if (asOf !== undefined && until === null) {
     const { note, sweeps } = await resolveSide(db, asOf, io, { branch });
     return { note, sweeps: sweeps.slice(0, 1) };
@@ -56,11 +54,6 @@ const STALE_MS = 30 * 86_400_000;
 export function isStale({ startedAt }: Sweep, newest: readonly Sweep[]): boolean {
   const latest = Math.max(...newest.map((sweep) => Date.parse(sweep.startedAt ?? '') || 0));
   return startedAt !== null && latest - Date.parse(startedAt) > STALE_MS;
-}
-
-/** Null for another text. */
-function endOfDate(text: string = ''): string | null {
-  return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T23:59:59.999Z` : null;
 }
 
 export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
