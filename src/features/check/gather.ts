@@ -171,18 +171,15 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
   // An earlier version judged the newest judged sweep by other rules.
   const isFirstByReference = last?.judgedBy === 'earlierRules';
-  const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
-  if (newestJudged === 0 && last !== undefined) {
-    const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    // A finding reported before an update is not new after it.
-    const batch = isOfEarlierRules ? [] : together.map(({ sweepId }) => sweepId);
-    const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
-    const before = { judgedAt: last.judgedAt, batch, ...judgedBy };
-    return { pending: [newest], before, isFirstByReference };
-  }
   // Judging a series for the first time starts with its newest sweep.
-  const unjudged = newestJudged === -1 ? 1 : newestJudged;
-  return { pending: sweeps.slice(0, unjudged).toReversed(), before: null, isFirstByReference };
+  const pending = sweeps.slice(0, Math.max(1, newestJudged)).toReversed();
+  if (newestJudged !== 0 || last === undefined) return { pending, before: null, isFirstByReference };
+  const isOfEarlierRules = isFirstByReference || last.judgedBy === 'earlierRulesReported';
+  const together = ids.filter((id) => judged.get(id)?.judgedAt === last.judgedAt);
+  // A finding reported before an update is not new after it.
+  const batch = isOfEarlierRules ? [] : together;
+  const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
+  return { pending, before: { judgedAt: last.judgedAt, batch, ...judgedBy }, isFirstByReference };
 }
 
 function store(
