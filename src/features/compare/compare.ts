@@ -13,7 +13,6 @@ import { gateMetric, isMetric, type MetricId, metricOf } from '../../records/met
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { countsOf, isCalled, VERDICTS } from '../../records/verdict.ts';
 import { aboutCell } from '../../records/cell-label.ts';
-import { median } from '../../statistics/order-statistics.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { compareText, type ComparisonDetails } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -47,7 +46,7 @@ export async function compare(base: string | undefined, head: string | undefined
     const isChosen = Object.entries(options).some(([name, value]) => value !== undefined && CHOICE.test(name));
     if (base !== undefined || isChosen) {
       const sides = await resolveSides(store.db, base, head, io, { branch: options.branch });
-      const checked = options.json === true ? silent : await judgedHead(store.db, sides.head, io);
+      const checked = options.json === true ? undefined : await judgedHead(store.db, sides.head, io);
       return printReport(await compareReport(store.db, sides, options), options, io, checked);
     }
     // Without a choice, the only question is which cells are slower than their reference.
@@ -82,17 +81,13 @@ function comparedToReference({ findings, judged, series }: CheckedSweep, note: s
   return { schemaVersion: 2, ...about, ...nothing, cells, counts: countsOf(cells), geometricMeans: [] };
 }
 
-type Text = (look: Look) => readonly string[];
-
-const silent: Text = () => [];
-
 /** Options that choose what is compared, and how. */
 const CHOICE = /^(?:across.+|filter|map|metric|minChange)$/;
 
 /** The headline of `bench check` for the sweep of a side, if that sweep was judged. */
 async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   const [sweep, ...others] = sweeps;
-  if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return silent;
+  if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return undefined;
   const { checkedSweep, closingText } = await import('../check/index.ts');
   const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
   const checked = await checkedSweep(db, sweep, io, { onlyNewest: onlyThis });
@@ -100,7 +95,12 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
 }
 
 /** @param gate what the gate says of the head */
-export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate: Text = silent) {
+export function printReport(
+  { output, details }: Compared,
+  options: CompareOptions,
+  io: Io,
+  gate: (look: Look) => readonly string[] = () => [],
+) {
   printResult(io, options, output, (_, look) => [...compareText(output, details, look, options.map), ...gate(look)]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';
@@ -162,7 +162,10 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
     otherMethods: paired === null ? pairsOf(chosen, all).length : 0,
-    cells: judged.cells.map((entry) => cellOutput(entry, causes.get(entry.cell.key) ?? null)),
+    cells: judged.cells.map(({ cell, metric: own, comparison: { cellKey, ...numbers } }) => {
+      const { betterIs } = metricOf(own);
+      return { ...aboutCell(cell, own), betterIs, ...numbers, cause: causes.get(cellKey) ?? null };
+    }),
     counts: judged.counts,
     geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
   };
@@ -177,14 +180,6 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
 function sideOutput({ sweeps, note }: Pick<Side, 'note' | 'sweeps'>): Comparison['base'] {
   const [{ commit = null, dirty = null } = {}] = sweeps;
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
-}
-
-function cellOutput({ cell, metric, comparison, values }: JudgedCell, cause: FirstCause | null): ComparedCell {
-  const { cellKey: _, ...numbers } = comparison;
-  const about = { ...aboutCell(cell, metric), betterIs: metricOf(metric).betterIs, ...numbers, cause };
-  if (values === null) return about;
-  // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
-  return { ...about, base: median(values[0]), head: median(values[1]) };
 }
 
 const EXPLAINED_CELLS = 24;

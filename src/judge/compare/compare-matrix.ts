@@ -1,4 +1,5 @@
 import { type CellComparison, countsOf, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
+import { median } from '../../statistics/order-statistics.ts';
 import type { GateRules } from '../gate/evidence.ts';
 import { LEAST_PERCENT } from '../run-noise.ts';
 import type { AssembledCell } from './assemble-sides.ts';
@@ -6,7 +7,6 @@ import { compareCells } from './compare-cells.ts';
 
 export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly comparison: CellComparison;
-  readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
 export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
@@ -15,9 +15,10 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
   const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
     const comparison = settled ?? compared.get(cell.key);
     if (comparison === undefined) return [];
-    const known = { ...comparison, reasons: [...comparison.reasons, ...reasons] };
-    const values = two === null ? null : ([two.base, two.head] as const);
-    return [{ cell, metric, comparison: withMinChange(known, minChangeOf(cell.key, metric)), values }];
+    // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
+    const levels = two === null ? {} : { base: median(two.base), head: median(two.head) };
+    const known = { ...comparison, ...levels, reasons: [...comparison.reasons, ...reasons] };
+    return [{ cell, metric, comparison: withMinChange(known, minChangeOf(cell.key, metric)) }];
   });
   const size = Math.abs(shift?.percent ?? 0);
   const isSmall = judged.every(({ cell, metric }) => size < minChangeOf(cell.key, metric));
@@ -37,7 +38,8 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
   const cells = own.cells.map((entry) => {
     const other = byKey.get(entry.cell.key);
-    return other !== undefined && entry.values !== null && saysMore(entry.comparison, other.comparison) ? other : entry;
+    const { comparison } = entry;
+    return other !== undefined && comparison.noise !== null && saysMore(comparison, other.comparison) ? other : entry;
   });
   const { shift } = throughput;
   return {

@@ -75,7 +75,6 @@ describe('the next round', () => {
 const CELLS = simulatedCells(4).map((cell): JudgedCell => ({
   cell,
   metric: 'gpuComputeMs',
-  values: null,
   comparison: {
     cellKey: cell.key,
     verdict: 'unclear',
