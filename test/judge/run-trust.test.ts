@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { fitSide, flagReasons } from '../../src/judge/compare/assemble-sides.ts';
+import { flagReasons, sideOf } from '../../src/judge/compare/assemble-sides.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
+import { NO_VALUES } from '../support/no-values.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({
   id,
@@ -66,28 +67,27 @@ test('a band of 1 % is an error of 1 % over the root of 12, of the widest band',
 });
 
 describe('one side', () => {
-  const run = (kind: string, flags: readonly RunFlag[], smClockMhz: number | null = null) => ({
-    outcome: { kind },
-    flags,
-    smClockMhz,
-  });
+  const run = (flags: readonly RunFlag[], smClockMhz: number | null = null, reason: 'contended' | null = null) => {
+    const outcome = reason === null ? ({ kind: 'measured' } as const) : ({ kind: 'unfit', reason } as const);
+    const made = { environmentId: '', buildId: null, boundBy: null, values: NO_VALUES, centres: {} };
+    return { ...made, outcome: { ...outcome, evidence: [] }, role: 'timed' as const, flags, smClockMhz };
+  };
 
   test('runs that do not count are named with their evidence, unfit ones too', () => {
-    const contended = run('unfit', [flag('contended', 'excluded', 118)]);
-    const slow = run('measured', [], 1650);
-    const good = run('measured', [], 1980);
-    const side = fitSide([contended, contended, slow, good], 'gpuComputeMs', 1980);
-    expect(side.kept).toEqual([good]);
-    expect(side.leftOut).toEqual([
-      '2 of 4 runs left out, contended: evidence of contended',
-      "1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
+    const contended = run([flag('contended', 'excluded', 118)], null, 'contended');
+    const [slow, good] = [run([], 1650), run([], 1980)];
+    const { notes, runs } = sideOf('a', [contended, contended, slow, good], 'gpuComputeMs', () => 1, 1980);
+    expect(runs).toEqual([good]);
+    expect(notes).toEqual([
+      'a: 2 of 4 runs left out, contended: evidence of contended',
+      "a: 1 of 4 runs left out, clock off its level: SM clock 1650 MHz, this cell's level is 1980 MHz",
     ]);
   });
 
   test('explanations are named where one side has them, doubts always', () => {
-    const capped = run('measured', [flag('powerLimited', 'explained')]);
-    const coarse = run('measured', [flag('coarseTimer', 'widened', 0.3)]);
-    const plain = run('measured', []);
+    const capped = run([flag('powerLimited', 'explained')]);
+    const coarse = run([flag('coarseTimer', 'widened', 0.3)]);
+    const plain = run([]);
     expect(flagReasons([plain, plain], [capped, plain])).toEqual(['power-limited: 1 of 2 runs of head']);
     expect(flagReasons([capped], [capped])).toEqual([]);
     expect(flagReasons([coarse], [coarse])).toEqual([

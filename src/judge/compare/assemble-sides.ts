@@ -113,24 +113,36 @@ export function assembleSides(
   });
 }
 
-const NO_FACTS = { environments: new Map(), builds: new Map() };
+type SideRun = Pick<
+  CellRun,
+  'boundBy' | 'buildId' | 'centres' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'
+>;
 
 export function sideOf(
   name: string,
-  runs: readonly CellRun[],
+  runs: readonly SideRun[],
   metric: MetricId,
-  valueOf: (run: CellRun) => number | null,
+  valueOf: (run: SideRun) => number | null,
   levelMhz: number | null = null,
-  facts: Pick<Facts, 'builds' | 'environments'> = NO_FACTS,
+  facts: Pick<Facts, 'builds' | 'environments'> = { environments: new Map(), builds: new Map() },
 ) {
   const timed = runs.filter(isTimed);
-  const { kept, leftOut, systematicError } = fitSide(timed, metric, levelMhz);
-  const madeOn = (run: CellRun | undefined) => ({
+  const flags: RunFlag[] = [];
+  const kept = timed.filter((run) => {
+    const off = clockOffLevel(run, levelMhz);
+    const flag = leftOutFor(off === null ? run.flags : [...run.flags, off], metric);
+    if (flag !== null) flags.push(flag);
+    return flag === null && run.outcome.kind === 'measured';
+  });
+  const leftOut = [...Map.groupBy(flags, ({ id }) => id)].map(
+    ([id, same]) => `${same.length} of ${timed.length} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
+  );
+  const madeOn = (run: SideRun | undefined) => ({
     environment: facts.environments.get(run?.environmentId ?? '') ?? null,
     build: facts.builds.get(run?.buildId ?? '') ?? null,
   });
   // Runs of one side are pooled if their engines have the same options and their machines are of the same kind.
-  const poolOf = (run: CellRun | undefined): string => {
+  const poolOf = (run: SideRun | undefined): string => {
     const { build, environment } = madeOn(run);
     const lock = lockOf(environment?.clockPolicy ?? null);
     return JSON.stringify([environment?.gpuName, environment?.tensorrt, lock, build?.modelSha256, build?.flags]);
@@ -153,12 +165,13 @@ export function sideOf(
   const named = (text: string): string => `${name}: ${text}`;
   return {
     ...madeOn(newest),
-    isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
+    isIneligible: kept.length === 0 && timed.some((run) => isIneligible(run.flags)),
     lacksMetric,
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
     failures: units.length > 0 ? [] : failures.map(named),
-    systematicError,
+    /** Standard deviation on the log scale. */
+    systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0,
     notes: notes.map(named),
   };
 }
@@ -168,29 +181,10 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
   return role === 'timed';
 }
 
-type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
-
-/** The runs of one side that are valid for this metric. `systematicError`: standard deviation on the log scale. */
-export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
-  all: readonly Run[],
-  metric: MetricId,
-  levelMhz: number | null,
-) {
-  const kept: Run[] = [];
-  const flags: RunFlag[] = [];
-  for (const run of all) {
-    const off = clockOffLevel(run, levelMhz);
-    const flag = leftOutFor(off === null ? run.flags : [...run.flags, off], metric);
-    if (flag !== null) flags.push(flag);
-    else if (run.outcome.kind === 'measured') kept.push(run);
-  }
-  const leftOut = [...Map.groupBy(flags, ({ id }) => id)].map(
-    ([id, same]) => `${same.length} of ${all.length} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
-  );
-  return { kept, leftOut, systematicError: median(kept.map((run) => systematicErrorOf(run.flags, metric))) ?? 0 };
-}
-
-export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
+export function flagReasons(
+  base: readonly Pick<CellRun, 'flags'>[],
+  head: readonly Pick<CellRun, 'flags'>[],
+): string[] {
   const all = Object.entries({ base, head }).flatMap(([side, runs]) => {
     const ofSide = runs.flatMap(({ flags }) => flags);
     return [...Map.groupBy(ofSide, ({ id }) => id)].map(([id, flags]) => ({
