@@ -38,7 +38,7 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
     cell,
     cellKey,
     noise,
-    isUnjudged: noise.assumed !== null || hasSingleRun(cell),
+    isUnjudged: noise.assumed !== null || Math.min(base.length, head.length) < 2,
     /** Difference of mean logs; above 0 when head is worse. */
     difference,
     /** The judged part of the difference: without the common shift, and never with the opposite sign. */
@@ -62,8 +62,7 @@ export function compareCells(
   const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
   const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, null) : withSweepVariance(byRuns, q);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
-  const sharers = judged.filter((entry) => shift !== null && sharesShift(entry, shift));
-  const sharing = new Set(sharers.map(({ cellKey }) => cellKey));
+  const sharing = new Set(judged.flatMap((one) => (shift !== null && sharesShift(one, shift) ? one.cellKey : [])));
   const tested = evidence.filter(isTestable).length;
   const detectable = detectableAmong(Math.max(tested, 1), called.size, q);
   const judge = (entry: Evidence): CellComparison => {
@@ -72,22 +71,22 @@ export function compareCells(
     const runs: [number, number] = [base.length, head.length];
     const change = signed(cell, difference);
     const reach = tQuantile(INTERVAL_P, degrees) * error;
-    const isSure = Math.abs(entry.judged) > reach;
+    const isSure = !isUnjudged && Math.abs(entry.judged) > reach;
     // A change that is not reported cannot be larger than the detectable effect.
     const mde = Math.max(detectable(error, degrees), isUnjudged ? Math.abs(change) : 0);
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
-    const isCalled = called.has(cellKey) && !isUnjudged;
+    const isCalled = called.has(cellKey);
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
     // Repeat until the detectable effect reaches the limit for "same", or the observed change.
-    const isSmall = isSure && !isUnjudged && !isLarge(signed(cell, entry.judged));
-    const wanted = isPrecise && isSure && !isUnjudged ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
+    const isSmall = isSure && !isLarge(signed(cell, entry.judged));
+    const wanted = isPrecise && isSure ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
     const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
     const isHelped = isUnclear && !(isPrecise && isSmall);
     const more = isHelped ? moreRunsUntil(noise, runs, systematicError, sweepVariance, isEnough) : null;
     const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(singleRunReason(runs), noise.assumed);
-      if (isSure && !isUnjudged) reasons.push(isSmall ? 'smallChange' : 'notSureEnough');
+      if (isSure) reasons.push(isSmall ? 'smallChange' : 'notSureEnough');
       if (more === null && isHelped) reasons.push('notByRuns');
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
     }
@@ -172,10 +171,6 @@ function isTestable({ noise }: Evidence): boolean {
   return noise.assumed === null;
 }
 
-function hasSingleRun({ base, head }: TwoSides): boolean {
-  return Math.min(base.length, head.length) < 2;
-}
-
 function calledAmong(
   all: readonly Evidence[],
   q: number,
@@ -191,9 +186,9 @@ function calledAmong(
   });
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
-    tested.map(({ cell, judged, error, degrees }) =>
+    tested.map(({ cell, judged, error, degrees, isUnjudged }) =>
       // A change that is never reported must not lower the threshold for others, however significant it is.
-      !hasSingleRun(cell) && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : 1,
+      !isUnjudged && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : 1,
     ),
     q,
   );
