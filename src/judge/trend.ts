@@ -84,21 +84,22 @@ export function reportedChanges(
 
 type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 
-interface MarkSources {
-  readonly environments: ReadonlyMap<string, Environment>;
-  readonly reported: ReturnType<typeof reportedChanges>;
-  readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
-}
+type Reported = ReturnType<typeof reportedChanges>;
+type Baselines = readonly { readonly name: string; readonly sweepId: SweepId }[];
 
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
-  known: MarkSources,
+  known: {
+    readonly environments: ReadonlyMap<string, Environment>;
+    readonly reported: Reported;
+    readonly baselines: Baselines;
+  },
 ): TrendMark[] {
   const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, known.environments.get(environmentId)]));
   const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
   return [
-    ...changeMarks(steps, places, known),
+    ...changeMarks(steps, places, known.reported),
     ...boundMarks(steps, runs),
     ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
     ...baselineMarks(steps, known.baselines),
@@ -117,11 +118,7 @@ export const trendMarkSchema = z.strictObject({
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
 /** Changes of level as `bench check` reported them. */
-function changeMarks(
-  steps: readonly MarkedStep[],
-  places: ReadonlyMap<string, number>,
-  { reported }: MarkSources,
-): TrendMark[] {
+function changeMarks(steps: readonly MarkedStep[], places: ReadonlyMap<string, number>, reported: Reported) {
   return reported.flatMap(({ changePercent, direction, firstBadSweepId, id, state }): TrendMark[] => {
     const place = places.get(firstBadSweepId) ?? -1;
     // A step may hold several sweeps, or one of several runs of a sweep.
@@ -161,7 +158,7 @@ export function environmentMarks(environments: readonly (Environment | null)[]):
   });
 }
 
-function baselineMarks(steps: readonly MarkedStep[], baselines: MarkSources['baselines']): TrendMark[] {
+function baselineMarks(steps: readonly MarkedStep[], baselines: Baselines): TrendMark[] {
   return [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([pinned, own]): TrendMark[] => {
     const step = steps.findIndex(({ sweepId }) => sweepId === pinned);
     const text = own.map(({ name }) => name).join(', ');
