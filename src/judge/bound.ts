@@ -41,9 +41,8 @@ export function boundOf(
 
 export function boundOfRead({ derived, flags, log: { device, measurement, options } }: ParsedRun): CellBound | null {
   const medianOf = (line: 'gpuComputeMs' | 'h2dMs' | 'd2hMs') => measurement?.[line]?.median ?? null;
-  const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
-  const run = { ...derived, flags, values: { ...derived, gpuComputeMs, h2dMs, d2hMs } };
-  return boundOf(options, [run], device.name);
+  const times = { gpuComputeMs: medianOf('gpuComputeMs'), h2dMs: medianOf('h2dMs'), d2hMs: medianOf('d2hMs') };
+  return boundOf(options, [{ ...derived, flags, values: { ...derived, ...times } }], device.name);
 }
 
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
