@@ -126,20 +126,18 @@ function aboutText(series: CheckedSeries, { cells, environments, sweeps }: Sweep
   ]);
 }
 
-/** Maximum number of rows of cells that moved, unless all are requested. */
-const SHOWN_ROWS = 12;
+/** Maximum number of rows, or of names, unless all are requested. */
+const SHOWN_CELLS = 12;
 
 function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[] {
   const rows = worstFirst(all);
   const moved = rows.filter(hasMoved);
-  const shown = isAll ? rows : moved.slice(0, SHOWN_ROWS);
+  const shown = isAll ? rows : moved.slice(0, SHOWN_CELLS);
   if (shown.length === 0) return [];
   const [more, others] = isAll ? [0, 0] : [moved.length - shown.length, rows.length - moved.length];
   const fold = [more > 0 && `${more} more`, others > 0 && `${others} others`].filter(Boolean).join(', ');
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : dimmed([`${fold}: --all`], look))];
 }
-
-const SHOWN_CELLS = 12;
 
 /** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
