@@ -26,7 +26,7 @@ export const latencySearchSchema = z.object({
   axis: z.enum(SEARCH_AXES),
   maxLatencyMs: z.number(),
   metric: z.enum(['p99Ms', 'latencyMs']),
-  /** Required certainty, in percent, that a point is on its side of the limit. */
+  /** Required certainty, in percent, that a point is on its side of the limit, over all looks at it. */
   surePercent: z.number(),
   /** Largest number of runs of the search; null for no limit. */
   maxRuns: numberOrNull,
@@ -36,12 +36,6 @@ export const latencySearchSchema = z.object({
 });
 
 export type LatencySearch = Immutable<z.infer<typeof latencySearchSchema>>;
-
-export interface LatencyLimit {
-  readonly ms: number;
-  /** Error probability over all looks at a point, such as 0.05. */
-  readonly error: number;
-}
 
 export interface JudgedPoint extends SearchPoint {
   /** `open`: more runs are needed; `lost`: no run counts, and there will be no more. */
@@ -62,7 +56,10 @@ const FALLING_ERRORS = 4;
  * Decides whether each point is within the limit: an interval of its mean, from the run noise, must be on one side.
  * Each look spends a part of the error probability (Lan and DeMets 1983).
  */
-export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: LatencyLimit): JudgedPoint[][] {
+export function judgePoints(
+  groups: readonly (readonly SearchPoint[])[],
+  { maxLatencyMs, surePercent }: Pick<LatencySearch, 'maxLatencyMs' | 'surePercent'>,
+): JudgedPoint[][] {
   const sides = new Map(groups.flat().map((point) => [point, { ...point, base: [], head: point.values }]));
   const noiseOf = estimateNoise([...sides.values()]);
   return groups.map((points) =>
@@ -74,10 +71,10 @@ export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: 
       const assumed = sweeps > 0 ? 0 : ASSUMED_DEGREES;
       const known = degrees + assumed;
       const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);
-      const above = meanLog(values) - Math.log(limit.ms);
-      const reach = error * tQuantile(2 * alphaSpent(runs, limit.error), known);
+      const above = meanLog(values) - Math.log(maxLatencyMs);
+      const reach = error * tQuantile(2 * alphaSpent(runs, 1 - surePercent / 100), known);
       if (Math.abs(above) > reach) return { ...point, state: above < 0 ? 'holds' : 'misses', isClose: false, error };
-      const holds = (median(values) ?? Infinity) <= limit.ms;
+      const holds = (median(values) ?? Infinity) <= maxLatencyMs;
       const state = !isSpent ? 'open' : holds ? 'holds' : 'misses';
       return { ...point, state, isClose: state !== 'open', error };
     }),

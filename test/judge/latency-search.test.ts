@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { median } from '../../src/statistics/order-statistics.ts';
 import { normals } from '../support/simulated-store.ts';
 
-const LIMIT = { ms: 5, error: 0.05 };
+const LIMIT = { maxLatencyMs: 5, surePercent: 95 };
 
 function point(at: number, values: readonly number[], isSpent = false): SearchPoint {
   return { cellKey: String(at), at, values, past: [], kind: '', isSpent };
@@ -55,7 +55,7 @@ test('the answer of the whole product in 95 % of simulated cases, with at most 4
         const values = (runs[place] ?? []).slice(0, made[place]);
         return point(at, values, values.length === REPEATS);
       });
-      return searchStep(judgePoints([points], { ms, error: 0.05 })[0] ?? []);
+      return searchStep(judgePoints([points], { maxLatencyMs: ms, surePercent: 95 })[0] ?? []);
     };
     let found = next();
     for (; found.next !== null; found = next()) {

@@ -164,8 +164,7 @@ export class SearchRuns {
     const points = this.groups.map((group) =>
       group.map((planned) => this.point(planned, byCell.get(planned.cell.key) ?? [])),
     );
-    const limit = { ms: search.maxLatencyMs, error: 1 - search.surePercent / 100 };
-    const groups = judgePoints(points, limit).map((judged, place) => {
+    const groups = judgePoints(points, search).map((judged, place) => {
       const { best, isMonotone, next } = searchStep(judged);
       const planned = this.groups[place] ?? [];
       const shown = judged.map(({ at, cellKey: key, isClose, state, values }, nth) => {
