@@ -2,16 +2,14 @@ import type { GeometricMean } from '../records/verdict.ts';
 import { median } from '../statistics/order-statistics.ts';
 import type { CellHistory } from './history/noise.ts';
 import { percentOfLog, tQuantile } from '../statistics/special-functions.ts';
-
-/** A variance on the log scale, and its degrees of freedom. */
-export type Noise = { readonly variance: number; readonly degrees: number };
+import type { SampleVariance } from '../statistics/variance-prior.ts';
 
 /** Head over base in one cell. */
 export interface CellRatio {
   /** Natural log of head over base; null if a side failed or is missing. */
   readonly logRatio: number | null;
   /** Noise of the log ratio, from its runs and its own sweeps; null if unknown. */
-  readonly noise: Noise | null;
+  readonly noise: SampleVariance | null;
   /** True if the noise comes from other cells, so that its error is the same in all of them. */
   readonly isBorrowed?: boolean;
 }
@@ -19,7 +17,7 @@ export interface CellRatio {
 const UNCERTAINTY = 0.05;
 
 /** Geometric mean of head over base with its interval, for these cells only. */
-export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
+export function geometricMean(cells: readonly CellRatio[], shared: SampleVariance): GeometricMean | null {
   const known = cells.filter(({ logRatio }) => logRatio !== null && Number.isFinite(logRatio));
   if (known.length === 0) return null;
   const mean = known.reduce((sum, { logRatio }) => sum + (logRatio ?? 0), 0) / known.length;
@@ -45,7 +43,7 @@ export function geometricMean(cells: readonly CellRatio[], shared: Noise): Geome
 }
 
 /** Noise of a sum of independent terms (degrees of freedom: Satterthwaite 1946). */
-function summed(noises: readonly Noise[]): Noise {
+function summed(noises: readonly SampleVariance[]): SampleVariance {
   const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
   const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
   return { variance, degrees: variance ** 2 / spread };
@@ -64,10 +62,10 @@ const SHARED = {
 } as const;
 
 /** Both sides are from one sweep, or were measured in turns. */
-export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
+export const NO_SHARED_NOISE: SampleVariance = { variance: 0, degrees: Infinity };
 
 /** Noise of the difference of two sweeps that affects all cells at once, such as that of clocks and temperature. */
-export function sharedNoise(histories: readonly CellHistory[], levelSweeps: number = 1): Noise {
+export function sharedNoise(histories: readonly CellHistory[], levelSweeps: number = 1): SampleVariance {
   const byPlace = histories.map(valuesByPlace);
   const sweeps = Math.max(1, ...byPlace.map(({ length }) => length));
   const steps = Array.from({ length: sweeps - 1 }, (_, sweep) => stepOf(byPlace, sweep)).flatMap((step) => step ?? []);
