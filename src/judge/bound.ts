@@ -2,7 +2,8 @@ import { BOUND_WORDS, type BoundBy, type CellBound } from '../records/bound.ts';
 import type { Cell } from '../records/cell.ts';
 import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
-import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
+import type { CellRun } from '../records/run.ts';
+import type { RunFlagId } from '../records/run-flag.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { mayWaitForLaunches } from '../trtexec/fitness/host-bound.ts';
 import { shortMs } from '../trtexec/fitness/facts.ts';
@@ -13,11 +14,7 @@ type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
 
 type Shown = 'gpuBusy' | 'enqueueRatio' | 'gpuComputeMs' | 'h2dMs' | 'd2hMs';
 
-interface BoundRun {
-  readonly boundBy: BoundBy | null;
-  readonly flags: readonly Pick<RunFlag, 'id' | 'effect' | 'evidence'>[];
-  readonly values: Pick<MetricValues, Shown>;
-}
+type BoundRun = Pick<CellRun, 'boundBy' | 'flags'> & { readonly values: Pick<MetricValues, Shown> };
 
 /** The bottleneck of most runs; among equally frequent ones, the one of the newest run. Null if none is known. */
 export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null {
