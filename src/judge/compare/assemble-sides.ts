@@ -6,7 +6,7 @@ import { failureSentences } from '../../records/outcome.ts';
 import { FLAG_LABELS, type RunFlag, isIneligible } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Provenance } from '../../records/sweep.ts';
-import type { CellComparison, Verdict } from '../../records/verdict.ts';
+import type { Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { boundReasons } from '../bound.ts';
 import { type CellSweeps, clockOf } from '../gate/fit-runs.ts';
@@ -31,12 +31,11 @@ interface Facts {
   readonly past: ReadonlyMap<string, CellSweeps>;
 }
 
-const NONE: readonly string[] = [];
-
 export type AssembledCell = ReturnType<typeof assembleSides>[number];
 
 /**
- * The two sides of each cell, or `settled` where nothing can be compared. `across`: allowed differences. `metrics`: by cell measured by two methods, each with its own TensorRT.
+ * The two sides of each cell. `settled`: the verdict where nothing can be compared. `across`: allowed differences.
+ * `metrics`: by cell measured by two methods, each with its own TensorRT.
  */
 export function assembleSides(
   cells: readonly KeyedCell[],
@@ -67,22 +66,17 @@ export function assembleSides(
     const allowed = metrics.has(cell.key) ? { ...across, acrossTensorrt: true } : across;
     const { machine, build, open, overridden } = differencesOf(a, b, allowed);
     const differing = [...a.notes, ...b.notes, ...machine, ...build];
-    const settle = (verdict: Verdict, why: readonly string[]) => {
-      const [before, after] = [median(a.values), median(b.values)];
-      const settled: CellComparison = {
-        cellKey: cell.key,
-        verdict,
-        base: before,
-        head: after,
-        changePercent: before === null || after === null ? null : (after / before - 1) * 100,
-        ciPercent: null,
-        mdePercent: null,
-        runs: [a.values.length, b.values.length],
-        moreRunsNeeded: null,
-        noise: null,
-        reasons: [],
-      };
-      return { cell, metric, sides: null, settled, reasons: [...why, ...differing], machine: NONE, across: NONE };
+    const { betterIs } = metricOf(metric);
+    const sides: TwoSides = {
+      cellKey: cell.key,
+      base: a.values,
+      head: b.values,
+      betterIs,
+      systematicError: Math.hypot(a.systematicError, b.systematicError),
+      kind: noiseKindOf(cell),
+    };
+    const settle = (settled: Verdict, why: readonly string[], allowedIn: readonly string[] = []) => {
+      return { cell, metric, sides, settled, reasons: [...why, ...differing], machine, across: allowedIn };
     };
     if (!inBase && ofBase.length === 0) return settle('missing', ['only in head']);
     if (!inHead && ofHead.length === 0) return settle('missing', ['only in base']);
@@ -96,20 +90,11 @@ export function assembleSides(
     if (isSteady(metric)) {
       const [before = 0, after = 0] = [a, b].map(({ values }) => median(values) ?? 0);
       const isSame = marginBetween(metric, before, after) <= 1;
-      const verdict = isSame ? 'same' : directionOf(after - before, metricOf(metric).betterIs);
-      return { ...settle(verdict, []), across: overridden };
+      return settle(isSame ? 'same' : directionOf(after - before, betterIs), [], overridden);
     }
-    const sides: TwoSides = {
-      cellKey: cell.key,
-      base: a.values,
-      head: b.values,
-      past: past === undefined ? [] : pastValues(past, a.values),
-      betterIs: metricOf(metric).betterIs,
-      systematicError: Math.hypot(a.systematicError, b.systematicError),
-      kind: noiseKindOf(cell),
-    };
     const reasons = [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs), ...differing];
-    return { cell, metric, sides, settled: null, reasons, machine, across: overridden };
+    const compared = { ...sides, past: past === undefined ? [] : pastValues(past, a.values) };
+    return { cell, metric, sides: compared, settled: null, reasons, machine, across: overridden };
   });
 }
 

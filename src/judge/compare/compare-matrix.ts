@@ -10,15 +10,20 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
 }
 
 export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
-  const { cells, shift, sharing, ratios } = compareCells(assembled.flatMap(({ sides }) => sides ?? []));
+  const { cells, shift, sharing, ratios } = compareCells(
+    assembled.flatMap(({ settled, sides }) => (settled === null ? sides : [])),
+  );
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
-  const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
-    const comparison = settled ?? compared.get(cell.key);
-    if (comparison === undefined) return [];
+  const judged = assembled.map(({ cell, metric, reasons, settled, sides }): JudgedCell => {
     // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
-    const levels = two === null ? {} : { base: median(two.base), head: median(two.head) };
-    const known = { ...comparison, ...levels, reasons: [...comparison.reasons, ...reasons] };
-    return [{ cell, metric, comparison: withMinChange(known, minChangeOf(cell.key, metric)) }];
+    const [base, head] = [median(sides.base), median(sides.head)];
+    const changePercent = base === null || head === null ? null : (head / base - 1) * 100;
+    const bare = { cellKey: cell.key, verdict: settled ?? 'unclear', base, head, changePercent, ciPercent: null };
+    const runs: [number, number] = [sides.base.length, sides.head.length];
+    const unknown = { mdePercent: null, runs, moreRunsNeeded: null, noise: null, reasons: [] };
+    const known = compared.get(cell.key) ?? { ...bare, ...unknown };
+    const comparison = { ...known, base, head, reasons: [...known.reasons, ...reasons] };
+    return { cell, metric, comparison: withMinChange(comparison, minChangeOf(cell.key, metric)) };
   });
   const size = Math.abs(shift?.percent ?? 0);
   const isSmall = judged.every(({ cell, metric }) => size < minChangeOf(cell.key, metric));
