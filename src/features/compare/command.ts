@@ -44,9 +44,7 @@ const define = (command: PlainCommand) =>
       .option('--across-clocks', 'compare even if only one side had locked clocks'),
   );
 
-type AllOptions = OptionsOf<typeof define>;
-
-export type CompareOptions = Omit<AllOptions, 'telemetry'> & Partial<Pick<AllOptions, 'telemetry'>>;
+export type CompareOptions = OptionsOf<typeof define>;
 
 export const compareCommand = defineCommand({
   name: 'compare',
