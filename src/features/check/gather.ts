@@ -60,15 +60,13 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   if (baseline === undefined && options.against !== undefined) {
     throw new UsageError(`--against ${printable(options.against)}: baseline not found; see \`bench ls baselines\``);
   }
-  const isOther = baseline !== undefined && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
-  const sweeps = isOther ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
-  const place = sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
-  const ofBaseline = place === -1 ? null : place;
+  const place = ofBranch.sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
+  const sweeps = baseline !== undefined && place === -1 ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
+  const ofBaseline = baseline === undefined ? null : Math.max(0, place);
   const series: Series = { ...ofBranch, sweeps };
   const rules = gateRules(settings, options.minChange ?? null);
-  const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const metrics = [...GATED, ...limited];
-  const { captured, notes, ...read } = readEvidence(db, series, ofBaseline, metrics);
+  const gated = [...GATED, ...rules.limited.filter((metric) => !isJudgedOnly(metric))];
+  const { captured, notes, ...read } = readEvidence(db, series, ofBaseline, gated);
   const isInHistory = (one: number): boolean =>
     read.cells.some(({ metrics: own }) => own.some(({ history }) => history.places.includes(one)));
   const baselinePlace = ofBaseline !== null && isInHistory(ofBaseline) ? ofBaseline : null;
