@@ -94,11 +94,9 @@ export function countsText(cells: readonly Said[], geometricMean: GeometricMean 
   return textWidth(line) <= columns ? [line] : parts;
 }
 
-type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
-
 export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
   readonly labels: readonly string[];
-  readonly marks: readonly Mark[];
+  readonly marks: readonly TrendMark[];
   readonly height: number;
   readonly strip?: Pick<CellRow, 'metric' | 'unit' | 'values'> | undefined;
 }
@@ -111,12 +109,12 @@ const SIGNS = {
   bound: ['T', 'warn'],
   environment: ['E', 'warn'],
   baseline: ['B', 'dim'],
-} as const satisfies Readonly<Record<Mark['kind'], object>>;
+} as const satisfies Readonly<Record<TrendMark['kind'], object>>;
 
 export function cellChart({ height, labels, strip, marks, values, ...about }: CellChart, look: Look) {
-  const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
+  const moves = marks.filter(({ breaksLine, kind }) => breaksLine || kind === 'slower' || kind === 'faster');
   const last = moves.at(-1);
-  const paintOf = ({ kind }: Mark) => look.style[SIGNS[kind][1]];
+  const paintOf = ({ kind }: TrendMark) => look.style[SIGNS[kind][1]];
   const chart: HistoryChart = {
     values,
     levelStarts: moves.map(({ step }) => step),
@@ -158,8 +156,9 @@ export function findingChart(finding: CheckedFinding, evidence: SweepEvidence, l
   const sweeps = series.slice(from);
   const step = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
   const ofCell = own.environmentIds.map((id) => environments.get(id ?? '') ?? null);
-  const marks: Mark[] = [
-    { kind: direction, step, text: firstBad?.commit?.slice(0, 8) ?? directionWord(direction, clearest.unit) },
+  const begin = firstBad?.commit?.slice(0, 8) ?? directionWord(direction, clearest.unit);
+  const marks: TrendMark[] = [
+    { kind: direction, step, text: begin, breaksLine: false },
     ...environmentMarks(ofCell).map((mark) => ({ ...mark, step: mark.step - from, breaksLine: false })),
   ];
   const chart = {
