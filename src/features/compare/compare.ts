@@ -166,7 +166,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
       const { betterIs } = metricOf(own);
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause: causes.get(cellKey) ?? null };
     }),
-    counts: judged.counts,
+    counts: countsOf(judged.cells.map(({ comparison }) => comparison)),
     geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
   };
   const details: ComparisonDetails = {

@@ -1,4 +1,4 @@
-import { type CellComparison, countsOf, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
+import { type CellComparison, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import type { GateRules } from '../gate/evidence.ts';
 import { LEAST_PERCENT } from '../run-noise.ts';
@@ -31,7 +31,6 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
   return {
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, verdict: isSmall ? null : shift.verdict, recorded },
-    counts: countsOf(judged.map(({ comparison }) => comparison)),
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
@@ -51,7 +50,6 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
     ...own,
     cells: cells.toSorted(byWeight),
     shift: own.shift ?? (shift === null ? null : { ...shift, metric: 'throughputQps' }),
-    counts: countsOf(cells.map(({ comparison }) => comparison)),
   };
 }
 
