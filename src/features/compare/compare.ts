@@ -94,13 +94,10 @@ async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io) {
   return (look: Look) => ['', ...closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`)];
 }
 
+type Text = (look: Look) => readonly string[];
+
 /** @param gate what the gate says of the head */
-export function printReport(
-  { output, details }: Compared,
-  options: CompareOptions,
-  io: Io,
-  gate: (look: Look) => readonly string[] = () => [],
-) {
+export function printReport({ output, details }: Compared, options: CompareOptions, io: Io, gate: Text = () => []) {
   printResult(io, options, output, (_, look) => [...compareText(output, details, look, options.map), ...gate(look)]);
   const { counts, shift } = output;
   const regression = counts.slower > 0 || shift?.verdict === 'slower';

@@ -42,8 +42,7 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
   const cells = own.cells.map((entry) => {
     const other = byKey.get(entry.cell.key);
-    const { comparison } = entry;
-    return other !== undefined && comparison.noise !== null && saysMore(comparison, other.comparison) ? other : entry;
+    return other !== undefined && saysMore(entry.comparison, other.comparison) ? other : entry;
   });
   const { shift } = throughput;
   return {
@@ -53,11 +52,11 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   };
 }
 
-/** An unclear throughput counts only if its change is as large as the detectable one. */
+/** An unclear throughput counts only if its change is as large as the detectable one; none where nothing was compared. */
 function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: CellComparison): boolean {
   const [change, detectable] = [changePercent, mdePercent].map((percent) => Math.abs(Math.log1p((percent ?? 0) / 100)));
   const isSmall = verdict === 'unclear' && (change ?? 0) < (detectable ?? 0) - 1e-9;
-  return !isSmall && isShownByThroughput(own.verdict, verdict);
+  return own.noise !== null && !isSmall && isShownByThroughput(own.verdict, verdict);
 }
 
 /** A change below the smallest relevant one is "same", and so is an unclear one whose interval lies within it. */
