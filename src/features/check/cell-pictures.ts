@@ -138,8 +138,7 @@ const LEAST_VALUES = 3;
 /** Values of one metric of a cell by sweep, oldest first; null for a sweep without one. */
 export function valuesOf({ metrics }: CellEvidence, metric: GatedMetricId, sweeps: readonly unknown[]) {
   const measured = metrics.find((history) => history.metric === metric);
-  if (measured === undefined) return undefined;
-  const values = valuesByPlace(measured.history);
+  const values = measured === undefined ? [] : valuesByPlace(measured.history);
   return sweeps.map((_, place) => values[place] ?? null);
 }
 
@@ -151,7 +150,7 @@ export function findingChart(finding: CheckedFinding, evidence: SweepEvidence, l
   const own = cells.find(({ cell }) => cell.key === clearest?.key);
   if (clearest === undefined || own === undefined) return [];
   const values = valuesOf(own, clearest.metric, series);
-  if (values === undefined || values.filter((value) => value !== null).length < LEAST_VALUES) return [];
+  if (values.filter((value) => value !== null).length < LEAST_VALUES) return [];
   const from = Math.max(0, series.length - SHOWN_SWEEPS);
   const sweeps = series.slice(from);
   const step = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);

@@ -73,7 +73,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   const ofKey = new Map(evidence.cells.map((one) => [one.cell.key, one]));
   const rows = series.cells.flatMap((row): CellRow[] => {
     const own = ofKey.get(row.key);
-    return own ? [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) ?? [] }] : [];
+    return own ? [{ ...row, cell: own.cell, values: valuesOf(own, row.metric, evidence.sweeps) }] : [];
   });
   const whole = newFirst(findings.filter(isShownWhole));
   const full = isAll ? whole : whole.slice(0, 1);
