@@ -15,17 +15,15 @@ function cell(cellKey: string, base: Values, head: Values) {
   return { cellKey, base, head, betterIs: 'lower' as const, roundS: 1 };
 }
 
-const outcome = { kind: 'measured', reason: null, evidence: [] } as const;
+const RUN = {
+  role: 'timed',
+  repeat: 1,
+  centres: {},
+  outcome: { kind: 'measured', reason: null, evidence: [] },
+} as const;
 
 function cellsToRepeat(sides: readonly Sides[], look: number, goal: { percent: number; deviations: number }) {
-  const runsOf = (values: Values) =>
-    values.map((ms) => ({
-      role: 'timed' as const,
-      repeat: 1,
-      centres: {},
-      outcome,
-      values: { ...NO_VALUES, gpuComputeMs: ms },
-    }));
+  const runsOf = (values: Values) => values.map((ms) => ({ ...RUN, values: { ...NO_VALUES, gpuComputeMs: ms } }));
   const cells = sides.map(({ base, cellKey, head, ...rest }) => {
     const own = imageCell({ model: cellKey, precision: 'fp16', batch: 1 });
     return { ...rest, cell: own, base: runsOf(base), head: runsOf(head), rounds: 0, capacity: Infinity, isOver: false };
@@ -43,9 +41,8 @@ const NOISY = [1, 1.04, 0.96, 1.02, 0.98];
 describe('which cells get one more run', () => {
   const goal = { percent: 1, deviations: 0 };
 
-  test('by deviations a noisy cell is asked for less', () => {
-    expect(repeated([cell('a', NOISY, NOISY)], 1, { percent: 0.8, deviations: 4 })).toEqual([]);
-  });
+  test('by deviations a noisy cell is asked for less', () =>
+    expect(repeated([cell('a', NOISY, NOISY)], 1, { percent: 0.8, deviations: 4 })).toEqual([]));
 
   test('until compare says that a change of this size is detectable, with earlier nights or without', () => {
     const two = { ...goal, percent: 2 };
@@ -63,18 +60,6 @@ describe('which cells get one more run', () => {
     expect(repeated([cell('a', [], [1])], 1, goal)).toEqual(['a']);
   });
 
-  test('runs of cells without a base steady those with one, as there is one estimate of noise', () => {
-    const few = cell('a', [1, 1.004], [1.001, 1.005]);
-    expect(repeated([few], 1, { percent: 1.3, deviations: 0 })).toEqual(['a']);
-    const others = Array.from({ length: 8 }, (_, i) => cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]));
-    expect(repeated([few, ...others], 1, { percent: 1.3, deviations: 0 })).toEqual([]);
-  });
-
-  test('earlier nights count: where they scatter, the interval of a comparison is wider', () => {
-    const past = Array.from({ length: 16 }, (_, night) => (night % 2 === 0 ? 0.98 : 1.02));
-    expect(repeated([{ ...cell('a', QUIET, QUIET), past }], 1, goal)).toEqual(['a']);
-  });
-
   test('cells that nights limit are named and not repeated', () => {
     const normal = normals(12);
     const cells = Array.from({ length: 40 }, (_, i) => {
@@ -85,8 +70,7 @@ describe('which cells get one more run', () => {
       return cell(`c${i}`, side(), side());
     });
     const { open, limitedBySweeps } = cellsToRepeat(cells, 1, { percent: 0.7, deviations: 0 });
-    expect(open).toEqual([]);
-    expect(limitedBySweeps.length).toBeGreaterThan(30);
+    expect([open, limitedBySweeps.length > 30]).toEqual([[], true]);
     for (const { cellKey, ciPercent } of compareCells(cells).cells) {
       const reach = Math.max(...(ciPercent ?? []).map(Math.abs));
       expect([cellKey, limitedBySweeps.includes(cellKey)]).toEqual([cellKey, reach >= 0.7]);
