@@ -1,5 +1,5 @@
 /**
- * Types of plug-ins for `trtbench` (docs/plug-ins.md). Import types alone: a plug-in is called with what it needs, so
+ * Types of plug-ins for `trtbench` (docs/how-to/harnesses.md). Import types alone: a plug-in is called with what it needs, so
  * that it runs where it can resolve no package.
  */
 import type * as zod from 'zod';

@@ -95,7 +95,7 @@ function outcomesPage(): string {
     '\n## Flags of runs\n',
     ...table(
       ['flag', 'in tables', 'advice'],
-      RUN_FLAGS.map((id) => [`\`${id}\``, FLAG_LABELS[id], ...adviceOf({ id, effect: 'widened' }, null)]),
+      RUN_FLAGS.map((id) => [`\`${id}\``, FLAG_LABELS[id], ...adviceOf({ id }, null)]),
     ),
     '\n## Bottlenecks\n',
     ...table(

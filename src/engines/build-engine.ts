@@ -6,7 +6,6 @@ import { sizeOf } from '../files/folders.ts';
 import { hashModel } from '../files/hashes.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
-import { lockOf } from '../machine/requests.ts';
 import type { Environment } from '../records/environment.ts';
 import { isFine } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
@@ -208,7 +207,7 @@ function timedOn({ environment, plan, processFacts }: SweepContext): TimedOn {
     tensorrtLibrary: processFacts?.libraryVersion ?? null,
     driverMajor: majorOf(environment.driver),
     cudaMajor: majorOf(environment.cuda),
-    lockedClocks: lockOf(environment.clockPolicy ?? null),
+    lockedClocks: environment.clockPolicy ?? null,
   };
 }
 

@@ -96,7 +96,7 @@ function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
   return median(runs.flatMap(({ values }) => values[value] ?? []));
 }
 
-export const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
+const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
 
 export const BOUND_ADVICE = {
   compute: 'look at its layers with `bench layers`; a lower precision takes less',
@@ -122,10 +122,10 @@ const SHARED_MEMORY_ADVICE =
 
 const LEAST_GRAPH_GAIN = 1;
 
-/** @param gainPercent of the same cell with a CUDA graph; null if the graph cannot be captured */
-export function withGraphGain(bound: CellBound, gainPercent: number | null): CellBound {
-  if ((gainPercent ?? 0) >= LEAST_GRAPH_GAIN || !GRAPH_ADVICE.includes(bound.advice)) return bound;
-  const graph = `a CUDA graph ${gainPercent === null ? 'cannot be captured' : 'gains nothing'} here`;
+/** @param gain of the same cell with a CUDA graph in percent, or why there is none */
+export function withGraphGain(bound: CellBound, gain: number | string): CellBound {
+  if (!GRAPH_ADVICE.includes(bound.advice) || (typeof gain === 'number' && gain >= LEAST_GRAPH_GAIN)) return bound;
+  const graph = `a CUDA graph ${typeof gain === 'string' ? gain : 'gains nothing here'}`;
   const advice = bound.by === 'compute' ? `${BOUND_ADVICE.compute}; ${graph}` : `use a larger batch: ${graph}`;
   return { ...bound, advice };
 }

@@ -54,12 +54,18 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   if (base.length > 1 && head.length > 1) return 'regrouped';
   if (head.length > 1) return 'split';
   if (base.length > 1) return 'merged';
-  // Only names are known; the kernels are not.
-  if (was.type === null || is.type === null) return 'unknown';
+  if (!isKernelKnown(was) || !isKernelKnown(is)) return 'unknown';
   if (was.precisionIn !== is.precisionIn && was.precisionIn !== null && is.precisionIn !== null) {
     return 'precision';
   }
   return compareTactics(was.tactic, is.tactic);
+}
+
+/** Why the kernels of some layers are unknown. */
+export const NO_KERNELS = 'names only: build with --profilingVerbosity=detailed; opaque regions: use Nsight Systems';
+
+function isKernelKnown({ isOpaque, tactic, type }: LayerFacts): boolean {
+  return type !== null && (!isOpaque || Boolean(tactic));
 }
 
 /** The launch dominates shorter layers: their time varies by a step of the timer, and does not show a clock. */
@@ -96,8 +102,10 @@ export function changeRows(diff: LayersDiff) {
   const scatter = relativeScatter(diff.parts);
   const groups = Object.groupBy(diff.parts, (part) => {
     if (isLoose(part)) return 'loose';
-    if (part.change === 'same') return isOnItsOwn(part, diff, scatter) ? 'row' : 'same';
-    return part.change === 'unknown' ? 'unknown' : 'row';
+    if (part.change !== 'same' && part.change !== 'unknown') return 'row';
+    // With names only, an equal name proves nothing.
+    const isListed = [...part.base, ...part.head].every(({ type }) => type !== null);
+    return isListed && isOnItsOwn(part, diff, scatter) ? 'row' : part.change;
   });
   return {
     /** Largest contribution first. */

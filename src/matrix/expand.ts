@@ -5,7 +5,8 @@ import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, p
 import { coldStarts, withNeighborCells } from './matrix.ts';
 import type { MatrixCell } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
-import { defined, isOneOf } from '../text/unknown-values.ts';
+import { defined, isOneOf, keysOf } from '../text/unknown-values.ts';
+import { shortList } from '../text/printable.ts';
 import { isDimensionAxis, type Point, type ShapedPoint } from './points/axes.ts';
 import { buildProfiles, checkLimitNames } from './points/shapes.ts';
 import { readGate, readNotify } from './gate.ts';
@@ -23,7 +24,7 @@ import {
 } from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, Placed, SourcePath } from './yaml/yaml-source.ts';
-import { type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
+import { actsOnEngine, type ModelPoints, pointsOf, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
 /** Files that a matrix names. */
@@ -260,9 +261,14 @@ function withNeighbor(entry: MatrixCell, all: readonly MatrixCell[], list: Mista
 function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: readonly MatrixModel[]): string[] {
   const precisions = [axes?.precision ?? []].flat();
   const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
+  const idle = keysOf(axes ?? {}).filter((name) => !actsOnEngine(name));
+  const given = models.flatMap(({ engine, name }) => (engine === null ? [] : [`"${name}"`]));
   const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
   return [
     devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,
+    idle.length > 0 && given.length > 0
+      ? `axes ${idle.join(', ')}: no effect on the given engine of ${shortList(given, 3)}`
+      : null,
     ...models.map(({ axes: own, engine, name }) =>
       engine !== null && (own.get('precision') ?? precisions).length > 1
         ? `model "${name}": one cell for all precisions, because that of a given engine is not known`

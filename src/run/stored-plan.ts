@@ -46,6 +46,8 @@ export const storedPlanSchema = z.object({
   leftOut: z.array(z.string()).nullable().default(null),
   /** Space for the last good engines in bytes. */
   keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
+  /** Operators of models that the host evaluates, such as `Loop (1)`, by the name of the model. */
+  controlFlow: textByName.default({}),
 });
 
 export type StoredPlan = Immutable<z.infer<typeof storedPlanSchema>>;

@@ -1,4 +1,4 @@
-import { BOUND_ADVICE, FLAG_OF_BOUND, LAUNCH_ADVICE } from '../judge/bound.ts';
+import { BOUND_ADVICE, FLAG_OF_BOUND } from '../judge/bound.ts';
 import type { LayerKind } from '../layers/layer-facts.ts';
 import { BOUND_WORDS, type CellBound } from '../records/bound.ts';
 import { type MetricId, isOfBuild, metricOf } from '../records/metric.ts';
@@ -127,9 +127,9 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
  * What helps, and the cells that have it.
  * @param bound bottleneck of the same runs, whose advice also applies to the corresponding flag
  */
-export function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>, bound: CellBound | null): string[] {
+export function adviceOf({ id }: Pick<RunFlag, 'id'>, bound: CellBound | null): string[] {
   if (bound !== null && FLAG_OF_BOUND[bound.by] === id) return [bound.advice, ...(bound.remedies ?? [])];
-  return [id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id]];
+  return [ADVICE[id]];
 }
 
 /** `contended: 9 % of the queries ...`, then the advice. */

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder, temporaryStore } from '../support/bench.ts';
-import { sharedStore } from '../support/made-stores.ts';
+import { sharedStore, storeIn } from '../support/made-stores.ts';
 import { OUTPUTS } from '../support/outputs.ts';
 import { queryStore } from '../support/store-dump.ts';
 
@@ -145,6 +145,7 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
     expect(tables?.every(({ notComparable }) => notComparable === 0)).toBe(true);
     const { stdout } = await bench(['db', 'verify', '--rebuild', 'latest', '--db', db]);
     expect(stdout).toMatch(/^no damage: 1 sweep, 11 runs\n\d+ rows compared with the artefacts\n$/);
+    expect(await rebuilt(await storeIn(temporaryFolder(), 'night'))).toMatchObject({ code: 0, found: [] });
   });
 
   test.each([

@@ -158,7 +158,7 @@ export function findingChart(finding: CheckedFinding, evidence: SweepEvidence, l
   const begin = firstBad?.commit?.slice(0, 8) ?? directionWord(direction, clearest.unit);
   const marks: TrendMark[] = [
     { kind: direction, step, text: begin, breaksLine: false },
-    ...environmentMarks(ofCell).map((mark) => ({ ...mark, step: mark.step - from, breaksLine: false })),
+    ...environmentMarks(ofCell).map((mark) => ({ ...mark, step: mark.step - from })),
   ];
   const chart = {
     ...clearest,

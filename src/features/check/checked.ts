@@ -1,4 +1,5 @@
 import type { Io } from '../../cli/io.ts';
+import { environmentDifferences } from '../../judge/compare/differences.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -72,11 +73,16 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 }
 
 function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedSeries): string[] {
-  const { cells, rules, sweeps } = evidence;
+  const { cells, environments, rules, sweeps } = evidence;
+  const changes = cells.flatMap(({ environmentIds }) => {
+    const [before, after] = environmentIds.slice(-2).map((id) => environments.get(id ?? ''));
+    return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+  });
   const leftOut = cells.filter(
     ({ isLeftOut, metrics }) => isLeftOut && metrics[0]?.history.places[0] !== undefined,
   ).length;
   return [
+    changes.length > 0 && `since the sweep before: ${[...new Set(changes)].map(printable).join('; ')}`,
     missing !== null &&
       `gate.against: no baseline ${printable(missing)} is set for this machine: the reference is the last accepted level`,
     undatedNote(sweeps),

@@ -147,9 +147,11 @@ function buildChangesOf(db: StoreDatabase, { cells, sweeps }: SweepEvidence, fin
     return history?.builds?.[place ?? -1] ?? null;
   });
   if (before === null || after === null || before === after) return [];
-  const builds = findBuilds(db, [before, after]);
-  const differing = buildDifferences(builds.get(before) ?? null, builds.get(after) ?? null);
-  return differing.length > 0 ? [...differing] : ['the engines were rebuilt'];
+  const known = findBuilds(db, [before, after]);
+  const [was = null, is = null] = [known.get(before), known.get(after)];
+  const differing = buildDifferences(was, is);
+  const isSameEngine = was !== null && was.engineSha256 !== null && was.engineSha256 === is?.engineSha256;
+  return differing.length > 0 || isSameEngine ? differing : ['the engines were rebuilt'];
 }
 
 async function causeOf(db: StoreDatabase, details: readonly FindingCell[], cells: Cells, good: Edge, bad: Edge) {

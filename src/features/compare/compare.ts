@@ -158,7 +158,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods: paired === null ? pairsOf(chosen, all).length : 0,
+    otherMethods: paired === null && metric !== 'p99Ms' ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map(({ cell, metric: own, comparison: { cellKey, ...numbers } }) => {
       const { betterIs } = metricOf(own);
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause: causes.get(cellKey) ?? null };

@@ -146,7 +146,7 @@ const MAX_REASONS = 8;
 function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
   const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
     own
-      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.endsWith(reason) !== true)
+      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.includes(reason) !== true)
       .map((reason) => ({ label, reason })),
   );
   const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());

@@ -96,8 +96,8 @@ async function verifyFolder(client: VerifiedStore, path: string, isQuick: boolea
   }
   const { engines } = await new EngineCache(join(dirname(path), 'engines')).contents({ hashes: !isQuick });
   const advice = 'remove it: it is never loaded, and built again when it is needed';
-  for (const engine of engines.filter(({ state }) => state === 'changed')) {
-    found.push({ kind: 'engine', where: engine.path, what: 'differs from the engine that was built', advice });
+  for (const where of new Set(engines.flatMap(({ path: file, state }) => (state === 'changed' ? file : [])))) {
+    found.push({ kind: 'engine', where, what: 'differs from the engine that was built', advice });
   }
   return found;
 }

@@ -47,7 +47,8 @@ function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: n
     if (of.length === 0) return [];
     const table = tableOf(of, sign, most);
     if (isOpen || isOnlyValues) return [...table, ...causesOf(of), ''];
-    return [`<details><summary>${count(of.length, 'cell')} ${words}</summary>`, '', ...table, '', '</details>', ''];
+    const folded = [...table, ...causesOf(of), '', '</details>', ''];
+    return [`<details><summary>${count(of.length, 'cell')} ${words}</summary>`, '', ...folded];
   });
   if (findings.length > 0) findings.push('');
   return [...notes.flatMap((note) => [`> ${markdown(note)}`, '']), ...findings, ...sections];
@@ -141,13 +142,12 @@ function levelText({ metric }: Row, value: number | null): string {
 
 /** Each cause once, with the number of cells whose likeliest cause it is. */
 function causesOf(rows: readonly Row[]): string[] {
-  const byTitle = Map.groupBy(
-    rows.flatMap(({ cause }) => cause ?? []),
-    ({ title }) => title,
-  );
-  const lines = [...byTitle].map(([title, same]) => {
-    const of = same.length === rows.length ? '' : ` (${count(same.length, 'cell')})`;
-    return `- likeliest cause: ${markdown(title)} (${same[0]?.certainty})${of}`;
+  const texts = rows.flatMap(({ cause, reasonsText, status }) => {
+    if (status === 'incomparable') return reasonsText;
+    return cause === null ? [] : `likeliest cause: ${cause.title} (${cause.certainty})`;
+  });
+  const lines = [...Map.groupBy(texts, (text) => text)].map(([text, same]) => {
+    return `- ${markdown(text)}${same.length === rows.length ? '' : ` (${count(same.length, 'cell')})`}`;
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }

@@ -216,7 +216,8 @@ export class GroupImport {
   private async store(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
     const { artefactsFolder } = this.context;
     const folder = runFolderOf(artefactsFolder, sweepId, runId);
-    const repeatOfRun = run.manifest.repeat ?? this.nextRepeat(run, sweepId);
+    // A build that bench made has no repeat.
+    const repeatOfRun = run.manifest.repeat ?? (run.manifest.runId === null ? this.nextRepeat(run, sweepId) : 1);
     const record = toRunRecord(run, { runId, sweepId, repeat: repeatOfRun, artefactFolder: `${sweepId}/${runId}` });
     const { role, repeat, cell, provenance } = record;
     const logIndex = run.index > 0 || run.manifest.logIndex !== null ? run.index : null;

@@ -1,4 +1,4 @@
-import type { LayerChange } from '../../layers/diff-layers.ts';
+import { type LayerChange, NO_KERNELS } from '../../layers/diff-layers.ts';
 import { printable } from '../../text/printable.ts';
 import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
@@ -103,8 +103,7 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
   if (unknown !== null) {
     const { baseMs, deltaMs, headLayers, headMs } = unknown;
     const times = deltaMs === null ? '' : `${sumText(deltaMs)} ${formatNumber(baseMs)} → ${formatMs(headMs)},`;
-    const why = 'names only: build with --profilingVerbosity=detailed';
-    lines.push(`kernels not known (${why}):${times} ${count(headLayers, 'layer')}`, ...namedEqually(unknown));
+    lines.push(`kernels not known (${NO_KERNELS}):${times} ${count(headLayers, 'layer')}`, ...namedEqually(unknown));
   }
   if (unchanged !== null) {
     lines.push(`same kernels on both sides:${sumText(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`);

@@ -18,6 +18,7 @@ import { onnxOf } from '../../matrix/models/models.ts';
 import type { Placed } from '../../matrix/yaml/yaml-source.ts';
 import type { Conversion } from '../../records/conversion.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { selectCells } from '../../matrix/filter.ts';
@@ -35,7 +36,7 @@ import { onnxInputs, readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { onnxProblem, readingProblem } from '../../selection/find-runs.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
-import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
+import { controlFlowIn, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
 import { isInside } from '../../files/layout.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -119,7 +120,8 @@ export async function prepare(
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked = set === null ? await checkModels(loaded, io) : { mistakes: [], lacking: [], notes: [] };
+  const checked =
+    set === null ? await checkModels(loaded, io) : { mistakes: [], lacking: [], notes: [], controlFlow: {} };
   const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   throwMistakes([
@@ -138,7 +140,7 @@ export async function prepare(
     ...(planned.length < cells.length ? ['coldStart: left out, as recordings have none'] : []),
   ];
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
-  return { matrix, plan: { ...plan, notes, tensorrt }, program };
+  return { matrix, plan: { ...plan, notes, tensorrt }, program, controlFlow: checked.controlFlow };
 }
 
 export type Prepared = Awaited<ReturnType<typeof prepare>>;
@@ -170,7 +172,7 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
   ]);
   return [...new Map(stated)].flatMap(([flag, { at }]) =>
     findFlag(flag) === undefined && !helpFlags.has(flag)
-      ? [{ at, problem: `neither bench nor the help of this trtexec knows ${flag}` }]
+      ? [{ at, problem: `neither bench nor the help of this trtexec knows ${flag}${didYouMean(flag, [...helpFlags])}` }]
       : [],
   );
 }
@@ -286,7 +288,7 @@ async function checkModels(cells: readonly MatrixCell[], io: Io) {
     }
   }
   notes.push(...modelNotes(cells, models), ...(await fp8Notes(cells, io)));
-  return { mistakes: modelMistakes(cells, models), lacking, notes };
+  return { mistakes: modelMistakes(cells, models), lacking, notes, controlFlow: controlFlowIn(cells, models) };
 }
 
 /** Folders in which a matrix file may lie that the command line does not name. */

@@ -9,7 +9,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf as rulesOf } from '../../store/sweeps/sweeps.ts';
-import { importNotes } from '../../store/sweeps/overview.ts';
+import { sweepNotes } from '../../store/sweeps/overview.ts';
 import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -132,7 +132,7 @@ export function gatherReport(
     shift: compared?.output.shift ?? null,
     // The mean over all cells does not describe a selection.
     geometricMean: isWhole && checked !== null ? checked.series.geometricMean : otherMetrics.length === 0 ? mean : null,
-    notes: [...first, ...importNotes(db, sweepIds), ...notes],
+    notes: [...first, ...sweepNotes(db, sweepIds), ...notes],
     sweeps: [newest, ...others],
     ref: head.ref,
     baseRef: base?.ref ?? null,
@@ -158,8 +158,9 @@ function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<stri
     const reported = newFirst([...one.standing.slower, ...one.standing.limits]);
     const shown = reported.filter(({ cells }) => kept === null || cells.some((key) => kept.has(key)));
     const findings = shown.map((finding) => {
-      const { about, title } = sentences(finding, one.judged.evidence);
-      return { id: finding.id, state: finding.state, text: `${one === checked ? '' : begin}${about}: ${title}` };
+      const { about, causes, title } = sentences(finding, one.judged.evidence);
+      const text = [`${about}: ${title}`, ...causes.map(([term, says]) => `${term}: ${says}`)].join('; ');
+      return { id: finding.id, state: finding.state, text: `${one === checked ? '' : begin}${text}` };
     });
     return { headline: `${begin}${one.series.headline}`, findings };
   };

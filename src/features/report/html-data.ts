@@ -9,7 +9,7 @@ import { judgementsOf, checkedNewest, type Subject } from './gather.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { importNotes } from '../../store/sweeps/overview.ts';
+import { sweepNotes } from '../../store/sweeps/overview.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -85,7 +85,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    notes: [...importNotes(db, [newest.sweepId]), ...(subject.checked === null && compared === null ? notes : [])],
+    notes: [...sweepNotes(db, [newest.sweepId]), ...(subject.checked === null && compared === null ? notes : [])],
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,

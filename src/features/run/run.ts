@@ -147,6 +147,7 @@ export async function startSweep(
       gate: confirmedBy(made.matrix.gate, options),
       leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
+      controlFlow: made.controlFlow,
     });
     const stored = { ...begun, program: { ...begun.program, trtexecSha256: hashed?.sha256 ?? null } };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);

@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
@@ -9,6 +11,7 @@ import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { matrixFileOf } from '../../store/sweeps/sweeps.ts';
 import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs/show-run.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, formatShare } from '../../terminal/numbers.ts';
@@ -25,18 +28,18 @@ import { namedRun, storedRun } from '../../selection/cell-points.ts';
 /** `bench show RUN --next`: the findings of a run, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) =>
-    printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText),
+    printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name)), io.cwd), explainText),
   );
 }
 
-function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
+function explainedRun(db: StoreDatabase, stored: ShownRun, cwd: string): ExplainOutput {
   const { cell, outcome, provenance, role, runId, sweepId } = stored;
   const run = { ...stored, bound: remediedBound(db, sweepId, cell, stored.bound) };
   const engine = profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId));
   const layers = engine === null || engine.iterations === null ? [] : layerFactsOf(engine.layers);
   const isProfiled = layers.length > 0;
   const isUnmeasured = outcome.kind === 'failed' || role === 'build' || cell?.harness !== undefined;
-  const ladder = cell === null || isUnmeasured ? [] : ladderOf(db, run, cell, isProfiled);
+  const ladder = cell === null || isUnmeasured ? [] : ladderOf(db, run, cell, isProfiled, cwd);
   const isHelped = cell !== null && cell.harness === undefined && run.measurement !== null;
   const remedies = isHelped ? [...(run.bound?.remedies ?? []), tunedShape(db, run, cell), ...overlap(run, cell)] : [];
   const [label, findings] = [cell === null ? null : cellLabel(cell), findingsOf(run, layers, remedies)];
@@ -51,8 +54,10 @@ const TOOLS: Readonly<Record<ProfilerStep['tool'], { readonly name: string; read
 };
 
 /** Coarse tools first. @param isProfiled whether layer times of this run or of its cell are known */
-function ladderOf(db: StoreDatabase, { bound, provenance }: ShownRun, cell: KeyedCell, isProfiled: boolean) {
-  const key = cell.key.slice(0, 8);
+function ladderOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell, isProfiled: boolean, cwd: string) {
+  const { bound, provenance, sweepId } = run;
+  const [key, file] = [cell.key.slice(0, 8), matrixFileOf(db, sweepId)];
+  const matrix = file === null ? 'MATRIX' : relative(cwd, file);
   const isCaptured = attachmentsOfCell(db, cell.key, 'nsysExport', null).length > 0;
   // If the GPU waits for the host or for copies, its layers do not explain the time.
   const waits = ['host', 'h2d', 'd2h'].includes(bound?.by ?? '');
@@ -60,7 +65,11 @@ function ladderOf(db: StoreDatabase, { bound, provenance }: ShownRun, cell: Keye
   // bench captures runs of this machine; of others it prints the command lines.
   const profile = ['bench', 'profile', key, ...(provenance === 'measured' ? [] : ['--dry-run'])];
   const steps: readonly (readonly [tool: ProfilerStep['tool'], isDone: boolean, bench: readonly string[]])[] = [
-    ['trtexec', isProfiled, isProfiled ? ['bench', 'layers', key] : ['bench', 'run', 'MATRIX', '--profile']],
+    [
+      'trtexec',
+      isProfiled,
+      isProfiled ? ['bench', 'layers', key] : ['bench', 'run', matrix, '--filter', key, '--profile'],
+    ],
     ['nsys', isCaptured, isCaptured ? ['bench', 'layers', key, '--kernels'] : [...profile, '--nsys']],
     ['ncu', false, ['bench', 'profile', key, '--ncu']],
   ];

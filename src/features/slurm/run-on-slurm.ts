@@ -63,6 +63,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       gate: made.matrix.gate,
       leftOut: leftOutOf(made.matrix, plan),
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
+      controlFlow: made.controlFlow,
       coolDown: options.coolDown ?? made.matrix.coolDown,
       numa: options.numa ?? made.matrix.numa,
     });

@@ -29,7 +29,9 @@ const share = z.strictObject({ asked: z.string(), timeShare, layerShare: z.numbe
 
 export const shownSweep = part.output('bench run --json, and bench show SWEEP --json', {
   ...part.sweep.shape,
-  importNotes: z.array(z.string()).describe('What is said of imported numbers (`bench import --note`)'),
+  importNotes: z
+    .array(z.string())
+    .describe('What is said of the numbers: by `bench import --note`, by the matrix, of a conversion'),
   counts: z.strictObject({ ...counts, replaced: part.count.describe('Unfit runs that bench measured again') }),
   graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
   transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),

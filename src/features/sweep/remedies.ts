@@ -12,16 +12,18 @@ import { median } from '../../statistics/order-statistics.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf, newestRunsOf } from '../../store/runs/cell-runs.ts';
+import { controlFlowOf } from '../../store/sweeps/sweeps.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
 
 const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
 /** Batches to look for among left-out cells, of which only the keys are stored. */
-const TIMES_THE_BATCH = [2, 4, 8, 16, 32, 64, 128];
+const TIMES_THE_BATCH = Array.from({ length: 140 }, (_, index) => (index < 127 ? index + 2 : 2 ** (index - 119)));
 
 /**
  * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain; cells
- * that the sweep left out by their newest runs. Drops a CUDA graph that gains nothing or cannot be captured.
+ * that the sweep left out by their newest runs. Drops a CUDA graph that gains nothing or is unlikely to.
  */
 export function remediesIn(db: StoreDatabase, sweepId: SweepId, ofSweep: readonly CellRun[]) {
   const { leftOut, planned } = matrixCellsOf(db, sweepId);
@@ -30,34 +32,41 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, ofSweep: readonl
   // Most sweeps have no such bottleneck, and need not read the runs of cells that they left out.
   const read = () => {
     const runs = [...ofSweep, ...[...newestRunsOf(db, [...(leftOut ?? [])]).values()].flat()];
-    return { runs, rates: ratesOf(known, runs) };
+    return { runs, rates: ratesOf(known, runs), controlFlow: controlFlowOf(db, sweepId) };
   };
   let found: ReturnType<typeof read> | undefined;
   return (cell: KeyedCell, bound: CellBound | null): CellBound | null => {
     if (bound === null || !IS_OF_LAUNCHES.test(bound.advice)) return bound;
-    const { rates, runs } = (found ??= read());
+    const { controlFlow, rates, runs } = (found ??= read());
     const [own, batch] = [rates.get(cell.key), batchOf(cell.shapes) ?? 0];
     if (!own) return bound;
     const gainOf = ({ key }: KeyedCell): number => ((rates.get(key) ?? 0) / own - 1) * 100;
     const remedy = (twins: readonly KeyedCell[]): string[] => {
-      const [best] = twins.filter(({ key }) => matrix.has(key)).toSorted((a, b) => gainOf(b) - gainOf(a));
+      // A cell that was measured to gain nothing is no remedy.
+      const helps = (twin: KeyedCell): boolean => gainOf(twin) > 0 || gainOf(twin) <= -100;
+      const [best] = twins
+        .filter((twin) => matrix.has(twin.key) && helps(twin))
+        .toSorted((a, b) => gainOf(b) - gainOf(a));
       if (best === undefined) return [];
       const [gain, name] = [gainOf(best), best.key.slice(0, 8)];
       const isLeftOut = leftOut?.has(best.key) === true;
       // A cell without a result here needs something else than another run.
       if (gain <= -100 && !isLeftOut) return [];
-      const gained = `${formatPercent(gain)} items/s in ${isLeftOut ? 'its newest runs' : 'this sweep'}: cell ${name}`;
+      const gained = `${formatPercent(gain)} ${batch > 0 ? 'items' : 'queries'}/s in ${isLeftOut ? 'its newest runs' : 'this sweep'}: cell ${name}`;
       const run = `not measured in this sweep: \`bench run MATRIX --filter ${name}\``;
       return [`${cellDifference(cell, best)}: ${gain > -100 ? gained : run}`];
     };
     const graph = keyedCell({ ...cell, cudaGraph: true });
     const ofGraph = runs.filter(({ cellKey }) => cellKey === graph.key);
     const isCaptured = ofGraph.every(({ outcome }) => outcomeReason(outcome) !== 'graphNotCaptured');
-    const proven = withGraphGain(bound, !isCaptured ? null : rates.get(graph.key) ? gainOf(graph) : Infinity);
+    const ops = controlFlow[cell.model];
+    const expected = ops === undefined ? Infinity : `is unlikely to help: the host evaluates ${printable(ops)}`;
+    const measured = rates.get(graph.key) ? gainOf(graph) : expected;
+    const proven = withGraphGain(bound, isCaptured ? measured : 'cannot be captured here');
     const twinKey = axisTwinKey('batch', cell);
     const larger = () => [
       ...known.filter((one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === twinKey),
-      ...TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch)),
+      ...(leftOut === null ? [] : TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch))),
     ];
     const isBatch = batch > 0 && proven.advice.includes('larger batch');
     const remedies = [

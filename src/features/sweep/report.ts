@@ -16,7 +16,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findOutcome } from '../../store/runs/runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { importNotes, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
+import { NO_SWEEP_NUMBERS, sweepNotes, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { captionLines, cellTable } from '../../terminal/cell-columns.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
@@ -76,7 +76,7 @@ export function sweepReport(
   const output: ShownSweep = {
     schemaVersion: 1,
     ...sweep,
-    importNotes: importNotes(db, [sweepId]),
+    importNotes: sweepNotes(db, [sweepId]),
     counts: counted ?? countsOf(db, sweep, plan, runs, failures),
     graphGains: gainsOf('cudaGraph'),
     transferCosts: gainsOf('dataTransfers'),

@@ -97,7 +97,7 @@ const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]
   ['newLayers', ['new', 'gone']],
   ['precision', ['precision']],
   ['tactics', ['tactic', 'otherHash']],
-  ['sameKernel', ['same']],
+  ['sameKernel', ['same', 'unknown']],
 ];
 
 /** Least share of the end-to-end change that a profile must show. */
@@ -196,7 +196,7 @@ function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
   if (first === undefined) return kind;
   if (kind === 'fusion') return fusionTitle(first);
   const [baseMs, headMs] = [sum(rows, (row) => row.baseMs), sum(rows, (row) => row.headMs)];
-  const slower = `${formatPercent((headMs / baseMs - 1) * 100)} with the same kernel`;
+  const slower = `${formatPercent((headMs / baseMs - 1) * 100)} with ${first.change === 'unknown' ? 'unknown kernels' : 'the same kernel'}`;
   const what = kind === 'precision' ? 'other precision' : kind === 'tactics' ? 'other tactics' : slower;
   // The scope of the largest part, such as `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);

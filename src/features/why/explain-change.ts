@@ -1,3 +1,4 @@
+import { NO_KERNELS } from '../../layers/diff-layers.ts';
 import { EXPLAINED_METRICS, explainedMetricOf } from '../../records/cause.ts';
 import type { Cause, ExplainedMetric, FirstCause, ValueChange } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
@@ -87,8 +88,6 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
-const NAMES_ONLY = 'which kernels ran (names only: build with --profilingVerbosity=detailed)';
-
 /** Facts that would help to explain the change. Layers of the same engine matter little. */
 function unknownThings({ base, head, layers }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
@@ -98,7 +97,7 @@ function unknownThings({ base, head, layers }: WhySides): string[] {
     [[...base, ...head].some(({ telemetry }) => telemetry === null), 'clocks and power during the runs'],
     [!isProfiled && isSame !== true, 'layer times of both sides (bench run --profile)'],
     [isSame === null, 'whether the engines are the same'],
-    [(layers?.rows.unknown ?? null) !== null, NAMES_ONLY],
+    [(layers?.rows.unknown ?? null) !== null, `which kernels ran (${NO_KERNELS})`],
   ];
   return facts.flatMap(([isUnknown, what]) => (isUnknown ? [what] : []));
 }

@@ -35,10 +35,14 @@ export const ENVIRONMENT_FIELDS = [
 
 const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
 
+/** Without a lock or a limit, the clocks of a GPU that nvidia-smi described are floating. */
+const stated = (environment: Environment, field: (typeof ENVIRONMENT_FIELDS)[number][0]) =>
+  environment[field] ?? (field === 'clockPolicy' && environment.maxSmClockMhz !== null ? 'floating' : null);
+
 /** Known differences between two machines in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
   return ENVIRONMENT_FIELDS.flatMap(([field, name, unit]) => {
-    const [was, is] = [before[field], after[field]];
+    const [was, is] = [stated(before, field), stated(after, field)];
     if (was === is || was === null || is === null || OF_GPU_NAME.includes(field)) return [];
     return [`${field === 'gpuUuid' ? 'GPU' : name} ${was}${unit} → ${is}${unit}`];
   });
@@ -96,11 +100,16 @@ export function differencesOf(
   const build = buildDifferences(was, is);
   if (a === null || b === null) return { machine: [], build, open: [], overridden: [] };
   const found: Difference[] = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
-    ([option, label, field]) => [option, `${label} ${a[field] ?? 'unknown'} → ${b[field] ?? 'unknown'}`],
+    ([option, label, field]) => [
+      option,
+      `${label} ${stated(a, field) ?? 'unknown'} → ${stated(b, field) ?? 'unknown'}`,
+    ],
   );
   if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid))
     found.push(['acrossGpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
+  const open = found.filter(([option]) => !across[option]);
+  const obstacles = new Set(open.map(([, text]) => text));
   const overridden = found.filter(([option]) => across[option]).map(([, text]) => text);
-  const machine = [...new Set([...overridden, ...environmentDifferences(a, b)])];
-  return { machine, build, open: found.filter(([option]) => !across[option]), overridden };
+  const machine = [...new Set([...overridden, ...environmentDifferences(a, b)])].filter((one) => !obstacles.has(one));
+  return { machine, build, open, overridden };
 }

@@ -104,6 +104,12 @@ function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
   return /^int(?:32|64)$/.test(elementType) && shape !== null && shape.length <= 1;
 }
 
+/** Operators of each model that the host evaluates, such as `Loop (1)`. */
+export function controlFlowIn(cells: readonly MatrixCell[], models: FactsByModel): Record<string, string> {
+  const named = cells.map((one) => [one.cell.model, opCountsText(factsOf(one, models)?.controlFlowOps ?? [])] as const);
+  return Object.fromEntries(named.filter(([, ops]) => ops !== ''));
+}
+
 export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): string[] {
   const notes = cells.flatMap((entry): Mistake[] => {
     const { at, cell } = entry;

@@ -11,6 +11,7 @@ import { isColdStart } from '../../records/harness.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { outdatedText } from '../../trtexec/flags/flag-table.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';
 import { inRounds, seededRandom, shuffled } from './order.ts';
 
@@ -133,7 +134,12 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     variants: [...variants.values()],
     builds: [...builds.values()],
     runs,
-    notes: [...matrix.notes, ...(options.profile ? notProfiled(cells) : []), ...coarselyTimed(cells)],
+    notes: [
+      ...matrix.notes,
+      ...(options.profile ? notProfiled(cells) : []),
+      ...coarselyTimed(cells),
+      ...withoutEffect(cells, dialect),
+    ],
     retries: matrix.retries,
   };
 }
@@ -161,6 +167,17 @@ function coarselyTimed(cells: readonly MatrixCell[]): string[] {
   if (length === 0) return [];
   const what = `${length === 1 ? '1 cell has' : `${length} cells have`} durationS above ${FINE_S}`;
   return [`${what}: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer`];
+}
+
+/** Flags for builds that no cell makes, and flags that trtexec no longer needs. */
+function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect): string[] {
+  const ofBuilds = cells.flatMap(({ build }) => Object.keys(build.flags));
+  const isNothingBuilt = cells.every(({ build, harness }) => harness !== null || build.source.kind === 'engine');
+  const stated = new Set([...ofBuilds, ...cells.flatMap(({ method }) => Object.keys(method.flags))]);
+  return [
+    ...(isNothingBuilt && ofBuilds.length > 0 ? ['build.flags have no effect: all engines are given'] : []),
+    ...[...stated].flatMap((flag) => outdatedText(flag, version) ?? []),
+  ];
 }
 
 /** Items measured consecutively: both sides of an experiment with the same build. */

@@ -85,7 +85,8 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   if (flag === '--help' || flag === '-h') return `${flag} is not a benchmark`;
   const known = findFlag(flag);
   if (known === undefined) {
-    const advice = place === 'axis' ? '' : '; if yours is newer, write allowUnknownFlags: true';
+    const where = place === 'axis' ? 'state it under build.flags or run.flags, and ' : '';
+    const advice = `; if yours is newer, ${where}write allowUnknownFlags: true`;
     return `no trtexec from 8.4 to 11.1 has ${flag}${didYouMean(flag, flagNames()) || advice}`;
   }
   const owner = OWNED_FLAGS.get(flag);
@@ -102,7 +103,7 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
 }
 
 /** Run options that change the numbers of an engine, so that they must be on an axis. */
-const CHANGES_NUMBERS = ['--exposeDMA', '--idleTime', '--sleepTime', '--threads', '--useManagedMemory'];
+const CHANGES_NUMBERS = '--exposeDMA --idleTime --sleepTime --threads --useManagedMemory --useRuntime'.split(' ');
 
 function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
   if (place !== 'axis' && CHANGES_NUMBERS.includes(flag)) {

@@ -84,6 +84,11 @@ function checkNeighbors(places: readonly Place[], models: readonly MatrixModel[]
 /** Facts that a model of another harness may state even if its settings do not use them. */
 const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
 
+/** False for options of the builder, which have no effect on a given engine. */
+export function actsOnEngine(name: string): boolean {
+  return (namedAxis(name)?.flags ?? [name]).some(actsInRun);
+}
+
 /**
  * Drops axes that do not apply to the model: foreign dimensions, and for a given engine its precision and build
  * options.
@@ -93,9 +98,7 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const { engine, harness } = model;
   const isRelevant = (name: string): boolean => {
     if (harness === null) {
-      // Some options have no effect on a built engine.
-      const acts = engine === null || namedAxis(name)?.flags.some(actsInRun) !== false;
-      return acts && (!isDimensionAxis(name) || symbols.has(name));
+      return (engine === null || actsOnEngine(name)) && (!isDimensionAxis(name) || symbols.has(name));
     }
     const isFact = model.axes.has(name) && HARNESS_AXES.includes(name);
     return name.startsWith(ENV_AXIS) || symbols.has(name) || harness.parameters.has(name) || isFact;

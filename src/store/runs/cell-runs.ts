@@ -70,7 +70,7 @@ export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): M
         `SELECT e.value AS cellKey, last.sweep_id AS sweepId FROM json_each(?) e JOIN runs last ON last.run_id = (
            SELECT r.run_id FROM runs r INDEXED BY runs_by_cell WHERE r.cell_key = e.value AND r.role = 'timed'
            ORDER BY EXISTS (SELECT 1 FROM run_flags f WHERE f.run_id = r.run_id AND f.effect = 'barred'),
-             r.started_at DESC LIMIT 1)`,
+             r.started_at DESC, r.rowid DESC LIMIT 1)`,
       )
       .all(JSON.stringify(cellKeys))
       .map(({ cellKey, sweepId }) => [cellKey, sweepId]),

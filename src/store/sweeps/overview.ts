@@ -1,6 +1,6 @@
-import { and, countDistinct, eq, max, sql } from 'drizzle-orm';
+import { and, countDistinct, eq, max, ne, sql } from 'drizzle-orm';
 
-import { PROVENANCES } from '../../records/sweep.ts';
+import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
 import { isAmong, ofSweep, ON } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs, sweeps } from '../schema.ts';
@@ -51,13 +51,21 @@ export function withReused({ runs: all, measured, builds, built, engines: used }
   return { runs: all, measured, builds: used + builds - built, built: used };
 }
 
-/** What was said of imported numbers, such as what is inside them (`bench import --note`), as one line. */
-export function importNotes(db: StoreDatabase, sweepIds: readonly SweepId[]): string[] {
-  const which = and(isAmong(runs.sweepId, sweepIds), ofSweep, eq(runs.provenance, 'imported'));
-  const rows = db.selectDistinct({ notes: runs.notes }).from(runs).where(which).all();
-  // Notes of bench on the files of a run come after the stated one.
-  const stated = new Set(rows.flatMap(({ notes }) => notes.slice(0, 1).map(printable)));
-  return stated.size === 0 ? [] : [`note of the import: ${shortList([...stated], 3, '; ')}`];
+/** What was said of imported numbers (`bench import --note`), and of measured ones: by their matrix, and of a conversion. */
+export function sweepNotes(db: StoreDatabase, sweepIds: readonly SweepId[]): string[] {
+  const lineOf = (what: string, provenance: Provenance, most?: number): string[] => {
+    const which = and(
+      isAmong(runs.sweepId, sweepIds),
+      ofSweep,
+      eq(runs.provenance, provenance),
+      ne(runs.role, 'build'),
+    );
+    const rows = db.selectDistinct({ notes: runs.notes }).from(runs).where(which).all();
+    const notes = new Set(rows.flatMap((row) => row.notes.slice(0, most).map(printable)));
+    return notes.size === 0 ? [] : [`${what}: ${shortList([...notes], 12, '; ')}`];
+  };
+  // Notes of bench on the files of an imported run come after the stated one.
+  return [...lineOf('note of the import', 'imported', 1), ...lineOf('note', 'measured')];
 }
 
 /** The number of measurements of each cell, the time of the last one, and the kinds of its results; omits cells without runs. */

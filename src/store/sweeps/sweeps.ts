@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { orNull } from '../../process/process-identity.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } from '../../records/gated-metric.ts';
-import type { RunId, SweepId, CellKey } from '../../records/scalars.ts';
+import { type RunId, type SweepId, type CellKey, textByName } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
 import { idBegins, ofSweep } from '../conditions.ts';
@@ -97,6 +97,11 @@ export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number
 
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
+}
+
+/** Operators that the host evaluates, by the name of the model. */
+export function controlFlowOf(db: StoreDatabase, sweepId: SweepId): Record<string, string> {
+  return inPlan(db, sweepId, sql`'$.controlFlow'`, textByName) ?? {};
 }
 
 /** Cells of its matrix that `--filter` or `--budget` left out of a sweep; null if unknown. */

@@ -108,6 +108,20 @@ export function findFlag(flag: string): TrtexecFlag | undefined {
   return FLAGS.get(flag);
 }
 
+/** Flags that trtexec accepts without effect, or calls deprecated, from a version on. */
+const OUTDATED: Readonly<Record<string, readonly [since: string, what: string]>> = {
+  '--directIO': ['10.7', 'is deprecated'],
+  '--explicitBatch': ['8.0', 'has no effect'],
+  '--explicitPrecision': ['8.0', 'has no effect'],
+  '--plugins': ['8.6', 'is deprecated: --staticPlugins replaces it'],
+};
+
+/** What trtexec of `version` no longer does with a flag; null if it acts. */
+export function outdatedText(flag: string, version: TensorrtVersion): string | null {
+  const [since, what] = OUTDATED[flag] ?? [];
+  return since === undefined || compareTensorrtVersions(version, versionOf(since)) < 0 ? null : `${flag} ${what}`;
+}
+
 /** True if trtexec of `version` accepts the flag; false for an unknown flag. */
 export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   const known = FLAGS.get(flag);

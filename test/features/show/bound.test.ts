@@ -42,9 +42,9 @@ test('advice names its cell, and a CUDA graph that gains nothing there is not ad
   expect(await shown('vit no-graph')).toContain(`→ ${helps}`);
   expect(await shown('resnet no-graph')).toContain(`→ ${gainsNothing}`);
   // Of cells that --filter left out, the plan has the keys.
-  const { key } = imageCell({ model: 'vit', precision: 'fp16', batch: 8, cudaGraph: false });
+  const { key } = imageCell({ model: 'vit', precision: 'fp16', batch: 12, cudaGraph: false });
   change(db, `UPDATE sweeps SET plan = '${JSON.stringify({ leftOut: [key] })}'`);
-  const run = `1x3x224x224 → 8x3x224x224: not measured in this sweep: \`bench run MATRIX --filter ${key.slice(0, 8)}\``;
+  const run = `1x3x224x224 → 12x3x224x224: not measured in this sweep: \`bench run MATRIX --filter ${key.slice(0, 8)}\``;
   expect(await shown('vit no-graph')).toContain(`${graph} → ${run}`);
 });
 
@@ -60,6 +60,10 @@ test('a CUDA graph that cannot be captured is not advised', async () => {
     [0, null],
     [2, 'host'],
   ]);
+  const plan = JSON.stringify({ controlFlow: { vit: 'Loop (1)' } });
+  change(db, `UPDATE sweeps SET plan = '${plan}'; DELETE FROM runs WHERE cell_key = '${cells[0]?.key}'`);
+  const { stdout: planned } = await bench(['show', 'vit no-graph', '--db', db], { env: { COLUMNS: '200' } });
+  expect(planned).toContain('→ use a larger batch: a CUDA graph is unlikely to help: the host evaluates Loop (1)');
 });
 
 test('the gain of a cell that the sweep left out is that of its newest runs', async () => {
