@@ -8,7 +8,6 @@ import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
 import { LONGEST_NOTE, foldedNote } from '../text/printable.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import { readInstant } from '../text/utc-instant.ts';
 import type { CommonOptions } from './define-command.ts';
 import { DEFAULT_FAIL_ON, EARLIER_WORDS, type EarlierWord, FAIL_ON_WORDS, type FailOnWord } from '../errors.ts';
 
@@ -39,19 +38,6 @@ export const wholeNumber = parser((text) => {
 }, 'must be a whole number, 0 or more.');
 
 export const positiveNumber = numberParser((value) => value > 0, 'must be a number above 0.');
-
-const MS_UNITS = new Map([
-  ['', 1],
-  ['us', 0.001],
-  ['ms', 1],
-  ['s', 1000],
-]);
-
-/** `5`, `5ms`, `800us`, `0.1s`: in milliseconds. */
-export const milliseconds = parser(
-  (text) => readQuantity(text, MS_UNITS) || null,
-  'must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms.',
-);
 
 function percentUpTo(most: number): (text: string) => number {
   return parser((text) => {
@@ -160,25 +146,11 @@ export function metricOption(says = 'the metric to compare') {
   );
 }
 
-export const instant = parser(
-  readInstant,
-  'It is not a date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
-);
-
 /** Null when the name does not say its unit. */
 export function customMetricOf(text: string): CustomMetricId | null {
   const unit = /^[A-Za-z][\w.-]*(?<!per)_(ms|us|ns|s)$/.exec(text)?.[1];
   const id = unit === undefined ? text : `${text}:lower:${unit}`;
   return isCustomMetric(id) ? id : null;
-}
-
-/** A custom metric. A suffix gives the unit of a time; rates (`images_per_s`) have none. */
-export function ownMetric(text: string): CustomMetricId {
-  const id = customMetricOf(text);
-  if (id !== null) return id;
-  throw new InvalidArgumentError(
-    `"${text}" does not say which way is better, and in which unit: write NAME:lower:UNIT or NAME:higher:UNIT.`,
-  );
 }
 
 export const noteText = parser((text) => {

@@ -5,13 +5,14 @@ import {
   branchOption,
   filterOption,
   flagOf,
-  milliseconds,
+  parser,
   positiveInteger,
   positiveNumber,
   positivePercent,
   PYTHON_HELP,
 } from '../../cli/options.ts';
 import { SEARCH_AXES } from '../../judge/latency-search.ts';
+import { readQuantity } from '../../text/units.ts';
 
 /** 50 % is a guess, and no number of runs gives 100 %. */
 function surePercent(text: string): number {
@@ -83,3 +84,16 @@ export const chooseCommand = defineCommand({
     return (await import('./pareto.ts')).pareto(options, io);
   },
 });
+
+const MS_UNITS = new Map([
+  ['', 1],
+  ['us', 0.001],
+  ['ms', 1],
+  ['s', 1000],
+]);
+
+/** `5`, `5ms`, `800us`, `0.1s`: in milliseconds. */
+const milliseconds = parser(
+  (text) => readQuantity(text, MS_UNITS) || null,
+  'must be a time above 0, such as 5, 5ms, 800us or 0.1s; without a unit it is in ms.',
+);

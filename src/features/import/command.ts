@@ -1,9 +1,11 @@
-import { Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { instant, notEmpty, noteText, ownMetric, positiveInteger, statedShapes, parser } from '../../cli/options.ts';
+import { notEmpty, noteText, positiveInteger, statedShapes, parser, customMetricOf } from '../../cli/options.ts';
 import { TIMERS } from '../../records/harness.ts';
 import { PRECISIONS } from '../../records/cell.ts';
 import { patternName } from '../../harnesses/number-pattern.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+import { readInstant } from '../../text/utc-instant.ts';
 
 const define = (command: PlainCommand) =>
   command
@@ -67,4 +69,18 @@ const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on
 const numberPattern = parser(
   (text) => (patternName(text) === null ? null : text),
   'must be text with one name in braces, such as "latency: {ms} ms".',
+);
+
+/** A custom metric. A suffix gives the unit of a time; rates (`images_per_s`) have none. */
+function ownMetric(text: string): CustomMetricId {
+  const id = customMetricOf(text);
+  if (id !== null) return id;
+  throw new InvalidArgumentError(
+    `"${text}" does not say which way is better, and in which unit: write NAME:lower:UNIT or NAME:higher:UNIT.`,
+  );
+}
+
+const instant = parser(
+  readInstant,
+  'It is not a date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
 );
