@@ -11,7 +11,8 @@ import { attachmentsOf, saveAttachment } from '../store/runs/show-run.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 import type { RunId } from '../records/scalars.ts';
-import { type Attachment, attachedPathOf, attachmentKind, nameProblem } from '../files/attachments.ts';
+import { attachedPathOf, attachmentKind, nameProblem } from '../files/attachments.ts';
+import type { Attachment } from '../records/attachment.ts';
 
 /** Hash of the stored bytes: attachments, unlike the files of a run, are never compressed. */
 export function digestOfAttached(path: string): Promise<Digest> {

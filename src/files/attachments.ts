@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import * as z from 'zod';
 
 import { StoreError } from '../errors.ts';
-import { count, id, instant } from '../records/output-parts.ts';
+import type { Attachment } from '../records/attachment.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
-import { runFolderOf, ATTACHED, ATTACHMENT_KINDS } from './layout.ts';
+import { runFolderOf, ATTACHED } from './layout.ts';
 
 /** The folder of a run's attachments, next to the folder of its own files. */
 export function attachedFolderOf(artefactsFolder: string, sweepId: SweepId, runId: RunId): string {
@@ -22,22 +21,7 @@ export function attachedPathOf(
   return join(attachedFolderOf(artefactsFolder, sweepId, runId), name);
 }
 
-type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
-
-/** A file that somebody attached to a run. It does not affect the numbers of the run, and no statistic uses it. */
-export const attachment = z.strictObject({
-  runId: id,
-  name: z.string(),
-  kind: z.enum(ATTACHMENT_KINDS),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  bytes: count,
-  attachedAt: instant,
-  prunedAt: instant.nullable().describe('Null while the file is there'),
-});
-
-export type Attachment = Readonly<z.infer<typeof attachment>>;
-
-const KIND_OF_ENDING: Readonly<Record<string, AttachmentKind>> = {
+const KIND_OF_ENDING: Readonly<Record<string, Attachment['kind']>> = {
   'nsys-rep': 'nsysReport',
   qdrep: 'nsysReport',
   sqlite: 'nsysExport',
@@ -50,7 +34,7 @@ const KIND_OF_ENDING: Readonly<Record<string, AttachmentKind>> = {
   csv: 'text',
 };
 
-export function attachmentKind(name: string): AttachmentKind {
+export function attachmentKind(name: string): Attachment['kind'] {
   const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   return KIND_OF_ENDING[ending] ?? 'other';
 }

@@ -71,5 +71,3 @@ function checkedId(text: string): string {
   if (isId(text)) return text;
   throw new StoreError(`${printable(text.slice(0, 80))} is not an id, so bench keeps nothing under it`);
 }
-
-export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json', 'text', 'other'] as const;

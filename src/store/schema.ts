@@ -2,7 +2,7 @@ import type { NotNull } from 'drizzle-orm';
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import * as z from 'zod';
 
-import { attachment } from '../files/attachments.ts';
+import { attachment } from '../records/attachment.ts';
 import { StoreError } from '../errors.ts';
 import type { BoundBy } from '../records/bound.ts';
 import { cellInputsSchema, cellSchema, shapesSchema } from '../records/cell.ts';

@@ -4,7 +4,7 @@ import { count, id, instant, output, type OutputOf } from '../../records/output-
 import { mergedRows } from '../../store/merge/merge-store.ts';
 import { mergeConflict } from '../../store/merge/tables.ts';
 import { comparedTable, storeDamage } from '../../store/verify/verify-store.ts';
-import { attachment } from '../../files/attachments.ts';
+import { attachment } from '../../records/attachment.ts';
 
 const bytes = count;
 

@@ -5,7 +5,7 @@ import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import * as part from '../../records/output-parts.ts';
 import { numberOrNull } from '../../records/scalars.ts';
-import { attachment } from '../../files/attachments.ts';
+import { attachment } from '../../records/attachment.ts';
 
 const reasoned = { reason: part.reason.optional(), evidence: z.array(part.evidence) };
 const outcome = z.strictObject({ kind: z.enum(OUTCOME_KINDS), ...reasoned });

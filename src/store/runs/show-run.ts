@@ -24,7 +24,7 @@ import {
 } from '../schema.ts';
 import { decodeSamples } from './blob-codecs.ts';
 import { attemptsOf, outcomeFrom } from './runs.ts';
-import type { Attachment } from '../../files/attachments.ts';
+import type { Attachment } from '../../records/attachment.ts';
 import { blobOf, hintsOf, flagsOfRun, telemetryOf, methodOf } from './run-details.ts';
 
 /** All stored data of a run, except its samples. */
