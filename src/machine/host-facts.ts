@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism, cpus, freemem, hostname, loadavg, release, totalmem, type } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { cpus, hostname, loadavg, release, type } from 'node:os';
 import { basename } from 'node:path';
 
-import { namesIn } from '../files/folders.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { orNull } from '../process/process-identity.ts';
 import type { Environment } from '../records/environment.ts';
@@ -57,24 +56,6 @@ export function hostLoad(): number | null {
 /** Null for a missing, unreadable or empty file. */
 function textOf(path: string): string | null {
   return orNull(() => readFileSync(path, 'utf8').trim() || null);
-}
-
-export type HostState = Readonly<ReturnType<typeof hostState>>;
-
-export function hostState(env: EnvironmentVariables) {
-  const platform: string = process.platform;
-  return {
-    node: process.versions.node,
-    platform,
-    cpuCount: availableParallelism(),
-    loadPerCpu: hostLoad(),
-    freeMemoryBytes: freemem(),
-    memoryBytes: totalmem(),
-    cpuGovernor: hostFacts(env).cpuGovernor ?? null,
-    numaNodes: namesIn('/sys/devices/system/node').filter((name) => /^node\d+$/.test(name)).length || null,
-    /** On a Jetson, nvidia-smi reports little or does not exist. */
-    isJetson: existsSync('/etc/nv_tegra_release'),
-  };
 }
 
 /** Host memory of a builder, whatever the model. Source: Torch-TensorRT, Resource Management: about 2 GB. */

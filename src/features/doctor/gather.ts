@@ -10,9 +10,9 @@ import { onnxFilesOf } from '../../matrix/models/check-model.ts';
 import type { Matrix } from '../../matrix/load.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { ask } from '../../process/ask.ts';
-import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
+import { hostFacts, hostLoad, numaNodeOf } from '../../machine/host-facts.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
-import { storeHealth } from '../../store/file/store-file.ts';
+import { storeHealth } from '../../store/verify/verify-store.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { devicesOfReport, visibleDevices } from '../../tools/nvidia-smi/gpu-report.ts';
@@ -20,6 +20,8 @@ import { askForReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { clockLockOf } from '../../machine/clock-lock.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { availableParallelism, freemem, totalmem } from 'os';
+import { namesIn } from '../../files/folders.ts';
 
 export type MachineFacts = Immutable<Awaited<ReturnType<typeof gatherFacts>>>;
 
@@ -143,5 +145,23 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number) {
     })),
     /** Number of GPUs that `CUDA_VISIBLE_DEVICES` hides. */
     hidden: gpus.length - seen.length,
+  };
+}
+
+export type HostState = Readonly<ReturnType<typeof hostState>>;
+
+export function hostState(env: EnvironmentVariables) {
+  const platform: string = process.platform;
+  return {
+    node: process.versions.node,
+    platform,
+    cpuCount: availableParallelism(),
+    loadPerCpu: hostLoad(),
+    freeMemoryBytes: freemem(),
+    memoryBytes: totalmem(),
+    cpuGovernor: hostFacts(env).cpuGovernor ?? null,
+    numaNodes: namesIn('/sys/devices/system/node').filter((name) => /^node\d+$/.test(name)).length || null,
+    /** On a Jetson, nvidia-smi reports little or does not exist. */
+    isJetson: existsSync('/etc/nv_tegra_release'),
   };
 }

@@ -1,7 +1,8 @@
-import { buildMemoryBytes, type HostState } from '../../machine/host-facts.ts';
+import { buildMemoryBytes } from '../../machine/host-facts.ts';
+import { type HostState } from './gather.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { type Answer, problemOf } from '../../process/ask.ts';
-import type { StoreHealth } from '../../store/file/store-file.ts';
+import type { StoreHealth } from '../../store/verify/verify-store.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';

@@ -1,11 +1,6 @@
-import { existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { openSync, readSync, rmSync, statSync } from 'node:fs';
 
-import type Database from 'better-sqlite3';
-
-import { sizeOf } from '../../files/folders.ts';
 import { errorCode } from '../../errors.ts';
-import { appliedMigration, newestMigration } from './migrations.ts';
-import { readFrom } from './open-to-read.ts';
 
 /** The first bytes of every file of SQLite (https://www.sqlite.org/fileformat.html, section 1.3). */
 export const SQLITE_MAGIC = 'SQLite format 3\0';
@@ -90,31 +85,4 @@ export function sqliteProblem(error: unknown): string | null {
 function sqliteCode(error: unknown): string | null {
   const code = errorCode(error);
   return code.startsWith('SQLITE_') ? code : null;
-}
-
-export type StoreHealth = Readonly<ReturnType<typeof storeHealth>>;
-
-export function storeHealth(path: string, migrationsFolder: string) {
-  if (!existsSync(path)) return { kind: 'none' as const, path };
-  if (statSync(path).isDirectory()) return { kind: 'refused' as const, path, problem: 'is a folder' };
-  try {
-    return readFrom(path, (client) => healthOf(client, path, migrationsFolder));
-  } catch (error) {
-    const problem = sqliteRefusal(error);
-    if (problem === null) throw error;
-    return { kind: 'refused' as const, path, problem };
-  }
-}
-
-function healthOf(client: Database.Database, path: string, migrationsFolder: string) {
-  const applied = appliedMigration(client);
-  return {
-    kind: 'opened' as const,
-    path,
-    bytes: sizeOf(path),
-    sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
-    /** `ok`, or SQLite's first error. */
-    quickCheck: String(client.pragma('quick_check(1)', { simple: true })),
-    isNewer: applied > newestMigration(migrationsFolder),
-  };
 }

@@ -1,4 +1,3 @@
-import type Database from 'better-sqlite3';
 import * as z from 'zod';
 
 import { StoreError, errorCode } from '../../errors.ts';
@@ -8,6 +7,11 @@ import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openUnchanged } from '../file/open.ts';
 import { brokenReferences, differencesIn, MERGED_TABLES, sameKeys, shapeOf } from '../merge/tables.ts';
 import type { MergeConflict } from '../merge/tables.ts';
+import type Database from 'better-sqlite3';
+import { existsSync, statSync } from 'node:fs';
+import { sizeOf } from '../../files/folders.ts';
+import { readFrom } from '../file/open-to-read.ts';
+import { sqliteRefusal } from '../file/store-file.ts';
 
 /** A defect: the problem, its place (the file, folder, table or run), and what to do. */
 export const storeDamage = z.strictObject({
@@ -178,4 +182,31 @@ function compared(client: VerifiedStore, table: string, sweepIds: readonly Sweep
     .get({ ids: JSON.stringify(sweepIds) });
   const { rows, here } = row ?? { rows: 0, here: 0 };
   return { table, rows, notComparable: here - rows };
+}
+
+export type StoreHealth = Readonly<ReturnType<typeof storeHealth>>;
+
+export function storeHealth(path: string, migrationsFolder: string) {
+  if (!existsSync(path)) return { kind: 'none' as const, path };
+  if (statSync(path).isDirectory()) return { kind: 'refused' as const, path, problem: 'is a folder' };
+  try {
+    return readFrom(path, (client) => healthOf(client, path, migrationsFolder));
+  } catch (error) {
+    const problem = sqliteRefusal(error);
+    if (problem === null) throw error;
+    return { kind: 'refused' as const, path, problem };
+  }
+}
+
+function healthOf(client: Database.Database, path: string, migrationsFolder: string) {
+  const applied = appliedMigration(client);
+  return {
+    kind: 'opened' as const,
+    path,
+    bytes: sizeOf(path),
+    sweeps: applied === 0 ? null : Number(client.prepare('SELECT count(*) FROM sweeps').pluck().get()),
+    /** `ok`, or SQLite's first error. */
+    quickCheck: String(client.pragma('quick_check(1)', { simple: true })),
+    isNewer: applied > newestMigration(migrationsFolder),
+  };
 }
