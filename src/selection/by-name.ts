@@ -9,7 +9,6 @@ import { cellLabel } from '../records/cell-label.ts';
 import { ensure, UsageError } from '../errors.ts';
 import { printable, shortList } from '../text/printable.ts';
 import { cellFields, type CellFields, type FieldValue } from '../matrix/matrix.ts';
-import { isColdStart } from '../records/harness.ts';
 import { type FieldWords, readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
 import { shellQuote } from '../text/shell-quote.ts';
@@ -110,35 +109,7 @@ export function namedCells(cells: readonly KeyedCell[], names: readonly string[]
   return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
 }
 
-/**
- * @param others other valid words, for a suggestion
- * @throws UsageError unless the name matches exactly one cell
- */
-export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
-  const found = namedCells(cells, [name], others);
-  // The words of a cell may be some of another one's.
-  const nameOf = found.length > 1 ? shortNames(cells) : null;
-  const whole = found.filter((cell) => nameOf?.(cell) === name);
-  return onlyCell(whole.length === 1 ? whole : found, `${printable(name)} is`, cells);
-}
-
-const LISTED = 5;
-
-/**
- * The only cell, apart from its cold starts.
- * @param what start of the error message: `b8 is`
- * @param all all cells from which these were chosen
- * @throws UsageError that lists the first few cells as they can be typed
- */
-export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonly KeyedCell[]): KeyedCell {
-  const steady = cells.filter((cell) => !isColdStart(cell));
-  const [cell, ...others] = steady.length === 0 ? cells : steady;
-  if (cell !== undefined && others.length === 0) return cell;
-  const more = cells.length > LISTED ? ', …' : '';
-  throw new UsageError(`${what} ${cells.length} cells: name one, as in ${typed(cells.slice(0, LISTED), all)}${more}`);
-}
-
-function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
+export function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   const nameOf = shortNames(all);
   const names = all.map(nameOf);
   // Cells with a common name are listed by key.

@@ -7,13 +7,15 @@ import { sweepsOfCell } from '../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
-import { chooseCells, namedCells, onlyCell, namedCell, onlyOne } from './by-name.ts';
+import { chooseCells, namedCells, onlyOne, typed } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides, type Side } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
 import { profiledRun, profiledCell } from './profiled-engine.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
 import { findRunsByPrefix, type ShownRun, showRun } from '../store/runs/show-run.ts';
+import { isColdStart } from '../records/harness.ts';
+import { shortNames } from '../terminal/cell-columns.ts';
 
 /** One cell in some sweeps, or a single run of it. */
 export interface CellPoint extends Side {
@@ -162,4 +164,32 @@ export function namedRun(db: StoreDatabase, name: string): string {
   const [fastest] = measuredRunIds(db, namedCell(allCells(db), name).key);
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
+}
+
+/**
+ * @param others other valid words, for a suggestion
+ * @throws UsageError unless the name matches exactly one cell
+ */
+export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
+  const found = namedCells(cells, [name], others);
+  // The words of a cell may be some of another one's.
+  const nameOf = found.length > 1 ? shortNames(cells) : null;
+  const whole = found.filter((cell) => nameOf?.(cell) === name);
+  return onlyCell(whole.length === 1 ? whole : found, `${printable(name)} is`, cells);
+}
+
+const LISTED = 5;
+
+/**
+ * The only cell, apart from its cold starts.
+ * @param what start of the error message: `b8 is`
+ * @param all all cells from which these were chosen
+ * @throws UsageError that lists the first few cells as they can be typed
+ */
+export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonly KeyedCell[]): KeyedCell {
+  const steady = cells.filter((cell) => !isColdStart(cell));
+  const [cell, ...others] = steady.length === 0 ? cells : steady;
+  if (cell !== undefined && others.length === 0) return cell;
+  const more = cells.length > LISTED ? ', …' : '';
+  throw new UsageError(`${what} ${cells.length} cells: name one, as in ${typed(cells.slice(0, LISTED), all)}${more}`);
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 
-import { namedCell } from '../../src/selection/by-name.ts';
+import { namedCell } from '../../src/selection/cell-points.ts';
 import { shortNames } from '../../src/terminal/cell-columns.ts';
 import { bench } from '../support/bench.ts';
 import { imageCell } from '../support/image-cell.ts';

@@ -4,7 +4,7 @@ import type { Io } from '../../cli/io.ts';
 import { BenchError, UsageError, EXIT_CODES } from '../../errors.ts';
 import { gateMetric, isMetric, metricOf } from '../../records/metric.ts';
 import { textOrNull } from '../../records/scalars.ts';
-import { namedCell, onlyCell } from '../../selection/by-name.ts';
+import { namedCell, onlyCell } from '../../selection/cell-points.ts';
 import { printable } from '../../text/printable.ts';
 import { defined, isOneOf, keysOf } from '../../text/unknown-values.ts';
 import { contains, git, subjectOf } from '../../tools/git/git.ts';

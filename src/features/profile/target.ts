@@ -8,7 +8,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { type OutputOf, count, id, output } from '../../records/output-parts.ts';
 import type { PlannedBuild } from '../../records/plan.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { namedCell, onlyCell } from '../../selection/by-name.ts';
+import { namedCell, onlyCell } from '../../selection/cell-points.ts';
 import { allCells } from '../../store/cells.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
