@@ -3,14 +3,15 @@ import type { HarnessReading } from '../records/harness.ts';
 import { metricOf } from '../records/metric.ts';
 import type { ParsedRun } from '../trtexec/log/derived.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
-import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
-import { type Look, dotted, truncate } from './look.ts';
+import { adviceOf, boundLines, flagLines, outcomeText } from './words.ts';
+import { type Look, dotted, truncate, wrapHanging } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent, formatShare } from './numbers.ts';
 import { type JoinedLayer, layersOf, overheadOf, type ProfiledEngine, profileOf } from '../layers/profiled-engine.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { renderTable, numberColumn } from './table.ts';
+import type { Outcome } from '../records/outcome.ts';
 
 const MAX_EVIDENCE_LINES = 5;
 
@@ -121,4 +122,18 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: 
 
 function sumMs(layers: readonly JoinedLayer[]): number {
   return layers.reduce((sum, { averageMs }) => sum + (averageMs ?? 0), 0);
+}
+
+const LONGEST_EVIDENCE_LINES = 4;
+
+/** A line of a log may be a megabyte long. */
+const LONGEST_EVIDENCE = 1000;
+
+/** Lines of evidence. The first one, which gives the reason, is wrapped; the others are truncated. */
+export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look): string[] {
+  return evidence.flatMap(({ line, text }, index) => {
+    const shown = `    ${line > 0 ? `line ${line}: ` : ''}${printable(text.slice(0, LONGEST_EVIDENCE))}`;
+    if (index > 0) return [truncate(shown, columns)];
+    return wrapHanging(shown, columns, 6).slice(0, LONGEST_EVIDENCE_LINES);
+  });
 }

@@ -88,19 +88,6 @@ export function outcomeText(outcome: Outcome, style: Style): string {
   return outcome.kind === 'failed' ? style.bad(`failed: ${why}`) : style.warn(`not a measurement: ${why}`);
 }
 
-const LONGEST_EVIDENCE_LINES = 4;
-/** A line of a log may be a megabyte long. */
-const LONGEST_EVIDENCE = 1000;
-
-/** Lines of evidence. The first one, which gives the reason, is wrapped; the others are truncated. */
-export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look): string[] {
-  return evidence.flatMap(({ line, text }, index) => {
-    const shown = `    ${line > 0 ? `line ${line}: ` : ''}${printable(text.slice(0, LONGEST_EVIDENCE))}`;
-    if (index > 0) return [truncate(shown, columns)];
-    return wrapHanging(shown, columns, 6).slice(0, LONGEST_EVIDENCE_LINES);
-  });
-}
-
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
   powerLimited: BOUND_ADVICE.power,
   thermalSlowdown: 'let it cool down, check its fan or airflow, and run again',

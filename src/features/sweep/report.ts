@@ -1,6 +1,12 @@
 import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
-import { type Switch, summarizeCells, switchGains, type SwitchPair } from '../../judge/summarize-cells.ts';
+import {
+  type Switch,
+  summarizeCells,
+  switchGains,
+  type SwitchPair,
+  type SwitchedCell,
+} from '../../judge/summarize-cells.ts';
 import { batchOf } from '../../records/cell.ts';
 import { cellLabel } from '../../records/cell-label.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -30,8 +36,9 @@ import {
   formatPercent,
   formatShare,
   runsAndBuilds,
+  intervalText,
+  count,
 } from '../../terminal/numbers.ts';
-import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
@@ -269,4 +276,31 @@ function flagSection(cells: readonly CellRow[], look: Look): string[] {
 
 function onePerKind<Item>(items: readonly Item[], kindOf: (item: Item) => string) {
   return [...Map.groupBy(items, kindOf).values()].flatMap((same) => same.slice(0, 1).map((first) => ({ first, same })));
+}
+
+interface GainRow extends SwitchedCell {
+  readonly throughputFrom: 'counted' | 'medianLatency';
+}
+
+const SWITCH_WORDS = {
+  cudaGraph: 'a CUDA graph gains',
+  dataTransfers: 'transfers:',
+  neighbor: 'a neighbor on the GPU:',
+} as const satisfies Readonly<Record<Switch, string>>;
+
+/** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
+function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
+  const isCounted = ({ throughputFrom }: GainRow): boolean => throughputFrom === 'counted';
+  const gains = switchGains(cells.filter(isCounted), by);
+  const [most] = gains?.pairs ?? [];
+  if (gains === null || most === undefined) return [];
+  const { ciPercent, gainPercent, latencyChangePercent, verdict } = most;
+  const [middle, pairs] = [formatPercent(gains.medianPercent), count(gains.pairs.length, 'pair')];
+  const typical = gains.pairs.length > 1 ? `${middle} queries/s in the middle of ${pairs}, most ` : '';
+  const sure = ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
+  const isShown = by !== 'cudaGraph' && latencyChangePercent !== null;
+  const latency = isShown ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
+  const gain = `${formatPercent(gainPercent)} queries/s (${sure})${latency}`;
+  const text = `  ${SWITCH_WORDS[by]} ${typical}${gain}: ${printable(cellLabel(most.with.cell))}`;
+  return wrapHanging(text, columns, 4).map(style.dim);
 }
