@@ -8,13 +8,26 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreMerge } from '../store/merge/merge-store.ts';
 import { runFoldersOf } from '../store/prune.ts';
 import { keptAttachments } from '../store/runs/show-run.ts';
-import { importTimeOf } from '../store/sweeps/sweep-order.ts';
+import { importTimeOf } from '../store/sweeps/imports.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 import { copyAttached } from './attached.ts';
 import { folderSize, isLink, makeOwnFolder, namesIn, putInPlace, refuseLink } from '../files/folders.ts';
-import { isTemporary, removedFolderOf, runOfAttached, SWEEP_MANIFEST, sweepFolderOf } from '../files/layout.ts';
+import {
+  isTemporary,
+  removedFolderOf,
+  RUN_MANIFEST,
+  runOfAttached,
+  SWEEP_MANIFEST,
+  sweepFolderOf,
+} from '../files/layout.ts';
 import { writeSweepManifest } from './sweep-notes.ts';
 import { attachedPathOf } from '../files/attachments.ts';
+import { copyFile, writeFile, readFile } from 'fs/promises';
+import { errorCode, UsageError } from '../errors.ts';
+import { plainName, writeAtomically } from '../files/files.ts';
+import { printable } from '../text/printable.ts';
+import { compressTo, manifestText } from './keep.ts';
+import { type RunManifest, parseRunManifest } from './run-manifest.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Existing folders stay. A kill leaves only
@@ -128,4 +141,60 @@ export function moveToRemoved(artefactsFolder: string, sweepId: SweepId, shared:
   for (const name of notes) copyFileSync(join(from, name), join(target, name));
   for (const name of names) renameSync(join(from, name), join(target, name));
   return target;
+}
+
+/**
+ * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
+ * atomically.
+ * @param files target name by source path
+ * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
+ * @throws UsageError if another run has this id; a run may state its own id
+ */
+export async function keepRun(
+  target: string,
+  files: ReadonlyMap<string, string>,
+  manifest: RunManifest,
+  isContentHash: boolean,
+): Promise<void> {
+  refuseLink(dirname(target));
+  try {
+    await putInPlace(target, async (temporary) => {
+      await mkdir(temporary, { recursive: true });
+      for (const [source, name] of files) {
+        const path = join(temporary, name);
+        if (plainName(source) === source) await compressTo(source, `${path}.zst`);
+        else await copyFile(source, path + source.slice(plainName(source).length));
+      }
+      await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
+    });
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
+    if (!existsSync(join(target, RUN_MANIFEST))) throw error;
+    if (!isContentHash) await refuseOther(target, manifest);
+  }
+}
+
+/** @throws UsageError if another run is stored in this folder */
+async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
+  const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
+  if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
+  const artefacts = printable(dirname(dirname(target)));
+  throw new UsageError(
+    `${printable(target)}: already exists and belongs to a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
+  );
+}
+
+function startOf(text: string): string | null {
+  const { manifest } = parseRunManifest(text);
+  if (manifest === null) return null;
+  const { argv, startedAt, exitCode, wallS, logIndex } = manifest;
+  return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
+}
+
+/** Corrects the stated facts in `run.json` of a kept run. */
+export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
+  for (const own of [dirname(folder), folder]) refuseLink(own);
+  const path = join(folder, RUN_MANIFEST);
+  const { manifest } = parseRunManifest(await readFile(path, 'utf8').catch(() => ''));
+  if (manifest !== null) await writeAtomically(path, manifestText({ ...manifest, ...stated }));
 }

@@ -1,17 +1,14 @@
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 
-import { UsageError, errorCode } from '../errors.ts';
-import { printable } from '../text/printable.ts';
 import { secretsIn } from '../text/redact.ts';
-import { plainName, writeAtomically } from '../files/files.ts';
-import { putInPlace, refuseLink } from '../files/folders.ts';
+import { putInPlace } from '../files/folders.ts';
 import { RUN_MANIFEST, isTemporary, temporaryPath } from '../files/layout.ts';
 import { folderFiles } from './run-files.ts';
-import { RUN_MANIFEST_VERSION, type RunManifest, parseRunManifest } from './run-manifest.ts';
+import { RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 /** Below this size a stream costs more time than it saves memory. */
@@ -40,63 +37,7 @@ export async function compressFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
- * atomically.
- * @param files target name by source path
- * @param isContentHash true if the ID is the hash of the content, so that a folder with this ID has the same content
- * @throws UsageError if another run has this id; a run may state its own id
- */
-export async function keepRun(
-  target: string,
-  files: ReadonlyMap<string, string>,
-  manifest: RunManifest,
-  isContentHash: boolean,
-): Promise<void> {
-  refuseLink(dirname(target));
-  try {
-    await putInPlace(target, async (temporary) => {
-      await mkdir(temporary, { recursive: true });
-      for (const [source, name] of files) {
-        const path = join(temporary, name);
-        if (plainName(source) === source) await compressTo(source, `${path}.zst`);
-        else await copyFile(source, path + source.slice(plainName(source).length));
-      }
-      await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
-    });
-  } catch (error) {
-    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
-    if (!existsSync(join(target, RUN_MANIFEST))) throw error;
-    if (!isContentHash) await refuseOther(target, manifest);
-  }
-}
-
-/** @throws UsageError if another run is stored in this folder */
-async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
-  const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
-  if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
-  const artefacts = printable(dirname(dirname(target)));
-  throw new UsageError(
-    `${printable(target)}: already exists and belongs to a run that the store does not know: \`bench import ${artefacts}\` into this store, then import again`,
-  );
-}
-
-function startOf(text: string): string | null {
-  const { manifest } = parseRunManifest(text);
-  if (manifest === null) return null;
-  const { argv, startedAt, exitCode, wallS, logIndex } = manifest;
-  return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
-}
-
-/** Corrects the stated facts in `run.json` of a kept run. */
-export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
-  for (const own of [dirname(folder), folder]) refuseLink(own);
-  const path = join(folder, RUN_MANIFEST);
-  const { manifest } = parseRunManifest(await readFile(path, 'utf8').catch(() => ''));
-  if (manifest !== null) await writeAtomically(path, manifestText({ ...manifest, ...stated }));
-}
-
-async function compressTo(source: string, target: string): Promise<void> {
+export async function compressTo(source: string, target: string): Promise<void> {
   const { size } = await stat(source);
   if (size <= SMALL_BYTES) await writeFile(target, zstdCompressSync(await readFile(source), ZSTD));
   else await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(target));

@@ -6,7 +6,7 @@ import type { BoundBy } from '../../src/records/bound.ts';
 import { itemsPerS, type KeyedCell } from '../../src/records/cell.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { openStore, type StoreDatabase } from '../../src/store/file/open.ts';
-import { saveAccuracy } from '../../src/store/runs/accuracies.ts';
+import { saveAccuracy } from '../../src/store/runs/model-accuracies.ts';
 import { encodeLayers } from '../../src/store/runs/blob-codecs.ts';
 import { RunWriter } from '../../src/store/runs/save-run.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';

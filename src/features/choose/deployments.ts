@@ -12,7 +12,7 @@ import { ensure } from '../../errors.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { allCells } from '../../store/cells.ts';
-import { accuracyOfCells } from '../../store/runs/accuracies.ts';
+import { accuracyOfCells } from '../../store/runs/model-accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';

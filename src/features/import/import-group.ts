@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../../files/files.ts';
-import { keepRun, restateKept } from '../../artefacts/keep.ts';
+import { keepRun, restateKept } from '../../artefacts/copy-artefacts.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
@@ -12,9 +12,11 @@ import { writeSweepManifest } from '../../artefacts/sweep-notes.ts';
 import type { RunRecord } from '../../records/run.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 import { type DateSource, type GitState, type Sweep, newSweep } from '../../records/sweep.ts';
-import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
-import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
-import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
+import { highestRepeat } from '../../store/runs/runs.ts';
+import { redateRun } from '../../store/sweeps/imports.ts';
+import { importTimeOf } from '../../store/sweeps/imports.ts';
+import { findSweep, saveSweep, sweepOfRun } from '../../store/sweeps/sweeps.ts';
+import { sweepSpan } from '../../store/sweeps/imports.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { type RestoreContext, otherSweep, refuseOtherSweep, restoreSweep, readSweepManifest } from './restore-sweep.ts';

@@ -10,7 +10,7 @@ import type { AccuracyOutput, AccuracyRow, ComparedRow } from './output.ts';
 import { type Look, truncate } from '../../terminal/look.ts';
 import { formatDecibels, formatNumber } from '../../terminal/numbers.ts';
 import { type Column, numberColumn, renderTable } from '../../terminal/table.ts';
-import { accuracyHistory, saveAccuracy } from '../../store/runs/accuracies.ts';
+import { accuracyHistory, saveAccuracy } from '../../store/runs/model-accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
 import { comparePair, filesOfCells, isExport, pairsOfMatrix } from './compare-pair.ts';

@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, isNull, max, ne, or, type SQL } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, max, type SQL } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
@@ -39,14 +39,6 @@ export function enginesOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellK
 
 export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
   return new Set(textsIn(db, runs.cellKey, and(isAmong(runs.sweepId, sweepIds), ofSweep)));
-}
-
-/** Sets the date of a run; false if nothing changed. `instead` replaces an existing date. */
-export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
-  const undated = isNull(runs.startedAt);
-  const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
-  const which = and(eq(runs.runId, runId), isOther);
-  return db.update(runs).set({ startedAt }).where(which).run().changes > 0;
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */

@@ -1,13 +1,11 @@
 import { and, desc, eq, getTableColumns, lte, or, type SQL, sql, isNull } from 'drizzle-orm';
 
-import type { Acknowledgement, Finding, FindingsFile, JudgedSweep } from '../../records/finding.ts';
+import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { findCells } from '../cells.ts';
 import { equalOrNull, idBegins, isAmong, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
-import { findSweep } from './sweeps.ts';
 
 /** Findings of a series, ordered by ID. @param series its matrix may have had other names before */
 export function findingsOf(
@@ -127,29 +125,6 @@ export function acknowledge(db: StoreDatabase, rows: readonly Acknowledgement[])
 /** @returns the number of findings that were acknowledged */
 export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly string[]): number {
   return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
-}
-
-/** Restores findings. Existing rows stay. Omits findings whose sweeps or cells are missing. */
-export function restoreFindings(
-  db: StoreDatabase,
-  { judged, findings: kept, acknowledgements: all }: FindingsFile,
-): void {
-  const isHere = (sweepId: SweepId): boolean => findSweep(db, sweepId) !== null;
-  immediately(db, () => {
-    if (judged !== null && isHere(judged.sweepId)) {
-      db.insert(judgedSweeps).values(judged).onConflictDoNothing().run();
-    }
-    const ids = kept.map(({ findingId }) => findingId);
-    const here = new Set(textsIn(db, findings.findingId, isAmong(findings.findingId, ids)));
-    for (const finding of kept) {
-      if (here.has(finding.findingId) || ![finding.firstBadSweepId, finding.reportedSweepId].every(isHere)) continue;
-      const stored = finding.cells.filter(({ cellKey }) => findCells(db, [cellKey]).has(cellKey));
-      saveFinding(db, { ...finding, cells: stored });
-      here.add(finding.findingId);
-    }
-    const marks = all.filter(({ findingId }) => here.has(findingId));
-    for (const mark of marks) db.insert(acknowledgements).values(mark).onConflictDoNothing().run();
-  });
 }
 
 /** IDs of the findings for which no program was started, or only one that failed. */

@@ -1,7 +1,5 @@
-import { eq, max, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 
-import type { StoreDatabase } from '../file/open.ts';
-import { sweepImports } from '../schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 /** The time of a sweep; without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
@@ -33,22 +31,4 @@ function placeSql(sweep: string): string {
 export function notAfter(sweepId: SweepId): SQL {
   const [here, there] = ['sweeps', 'other'].map((name) => sql.raw(placeSql(name)));
   return sql`(${here}) <= (select ${there} from sweeps as other where other.sweep_id = ${sweepId})`;
-}
-
-export function importTimeOf(db: StoreDatabase, sweepId: SweepId): string | null {
-  const row = db.select().from(sweepImports).where(eq(sweepImports.sweepId, sweepId)).get();
-  return row?.importedAt ?? null;
-}
-
-/** A time later than all others, even if several sweeps are imported within a millisecond. */
-export function nextImportTime(db: StoreDatabase, now: Date): string {
-  const newest = max(sweepImports.importedAt);
-  const row = db.select({ newest }).from(sweepImports).get();
-  const newestMs = Date.parse(row?.newest ?? '');
-  const ms = Number.isNaN(newestMs) ? now.getTime() : Math.max(now.getTime(), newestMs + 1);
-  return new Date(ms).toISOString();
-}
-
-export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: string): void {
-  db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, max, min, ne, sql, type SQL } from 'drizzle-orm';
+import { asc, desc, eq, getTableColumns, ne, sql, type SQL } from 'drizzle-orm';
 import * as z from 'zod';
 
 import { orNull } from '../../process/process-identity.ts';
@@ -7,7 +7,7 @@ import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } fr
 import { type RunId, type SweepId, type CellKey, textByName } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
-import { idBegins, ofSweep } from '../conditions.ts';
+import { idBegins } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
@@ -52,14 +52,6 @@ export function planOf(db: StoreDatabase, sweepId: SweepId): string | null {
 
 export function sweepOfRun(db: StoreDatabase, runId: RunId): string | null {
   return db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get()?.sweepId ?? null;
-}
-
-/** Start and end of the runs of a sweep. */
-export function sweepSpan(db: StoreDatabase, sweepId: SweepId) {
-  const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
-  const which = and(eq(runs.sweepId, sweepId), ofSweep);
-  const span = { startedAt: min(runs.startedAt), finishedAt: max(end) };
-  return db.select(span).from(runs).where(which).get() ?? { startedAt: null, finishedAt: null };
 }
 
 const { plan: _plan, ...columns } = getTableColumns(sweeps);

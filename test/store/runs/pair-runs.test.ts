@@ -10,7 +10,7 @@ import { enginesOf, engineKeysOf, failedRunsOf } from '../../../src/store/runs/r
 import { lastGpusOf, pastRunsOf } from '../../../src/store/runs/time-estimates.ts';
 import { environmentsOf } from '../../../src/store/sweeps/environments.ts';
 import { cellNumbers, sweepNumbers } from '../../../src/store/sweeps/overview.ts';
-import { sweepSpan } from '../../../src/store/sweeps/sweeps.ts';
+import { sweepSpan } from '../../../src/store/sweeps/imports.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { ROOT, sharedFolder } from '../../support/bench.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { hashModel } from '../../../src/files/hashes.ts';
 import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/accuracies.ts';
+import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/model-accuracies.ts';
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { hashOf } from '../../../src/text/canonical-json.ts';
 import { QUERY_TIME_COLUMNS } from '../../../src/trtexec/run-facts.ts';
