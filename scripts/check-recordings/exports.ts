@@ -44,7 +44,7 @@ export async function checkExports(
   const layers = await fileOf('--exportLayerInfo', 'layers.json');
   if (layers !== null && layers.text !== null) {
     const names = layerNames(layers.text);
-    const read = run.exports.layerInfo?.layers.map(({ name }) => name) ?? null;
+    const read = run.exports.layerInfo?.map(({ name }) => name) ?? null;
     if (names !== null && JSON.stringify(names) !== JSON.stringify(read)) {
       problems.push({ path: layers.path, what: differs('names of layers', names.join(), read?.join()) });
     }

@@ -139,7 +139,7 @@ export function storedDifferences(stored: StoredRun, run: ReadRun): string[] {
     value === null ? [] : [`${id} ${value}`],
   );
   const read = exports.profile ?? log.profile;
-  const layers = exports.layerInfo?.layers ?? [];
+  const layers = exports.layerInfo ?? [];
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['outcome', outcome.kind, row['outcome']],
     ['reason', outcomeReason(outcome), row['reason']],

@@ -47,7 +47,7 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
   const profile = profileOf({ log, exports });
   const info = exports.layerInfo ?? log.layerInfo;
   if (profile === null && info === null) return null;
-  return joinLayers(profile?.layers ?? null, info?.layers ?? []);
+  return joinLayers(profile?.layers ?? null, info ?? []);
 }
 
 /**

@@ -25,14 +25,6 @@ export interface EngineLayer {
   readonly origins: readonly string[];
 }
 
-/**
- * Content of `--exportLayerInfo`. The kind is `names` if the engine was not built with `--profilingVerbosity=detailed`.
- */
-export interface LayerInfo {
-  readonly detail: 'names' | 'detailed';
-  readonly layers: readonly EngineLayer[];
-}
-
 export interface LayerTime {
   readonly index: number;
   readonly name: string;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { LayerInfo, LayerProfile } from '../records/layer-info.ts';
+import type { EngineLayer, LayerProfile } from '../records/layer-info.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { Immutable } from '../records/scalars.ts';
 import type { ProcessResult } from '../process/spawn.ts';
@@ -51,7 +51,7 @@ export interface ExportProblem {
 export interface RunExports {
   readonly times: QueryTimes | null;
   readonly profile: LayerProfile | null;
-  readonly layerInfo: LayerInfo | null;
+  readonly layerInfo: readonly EngineLayer[] | null;
   readonly missing: readonly ExportProblem[];
   /** Files left out of this copy on purpose, which is no fault of the run. */
   readonly omitted: readonly string[];

@@ -78,7 +78,7 @@ test("TensorRT's guide, listing 24: a fused FP8 attention as text", () => {
 
 test("TensorRT's guide, listing 27: the FP16 attention in Torch-TensorRT's schema gives the same fields", () => {
   const info = parseLayerInfo(readFileSync(join(GUIDE, 'listing-27-layer-info.json'), 'utf8'));
-  const [attention] = layerFactsOf(joinLayers(null, info.layers));
+  const [attention] = layerFactsOf(joinLayers(null, info));
   expect(attention).toMatchObject({
     stableName: '_gemm_mha_v2',
     type: 'kgen',

@@ -13,5 +13,5 @@ export function recordedLayers(folder: string): LayerFacts[] {
     ? parseProfile(readFixture(join(folder, 'profile.json.br')).toString('utf8')).layers
     : null;
   const info = parseLayerInfo(readFixture(join(folder, 'layers.json.br')).toString('utf8'));
-  return layerFactsOf(joinLayers(profile, info.layers));
+  return layerFactsOf(joinLayers(profile, info));
 }

@@ -150,7 +150,7 @@ export class RunWriter {
 
   private insertLayers({ runId, log, exports }: RunRecord): void {
     const profile = exports.profile ?? log.profile;
-    const layers = (exports.layerInfo ?? log.layerInfo)?.layers ?? [];
+    const layers = exports.layerInfo ?? log.layerInfo ?? [];
     if (profile === null && layers.length === 0) return;
     const data = encodeLayers({ profile: profile?.layers ?? null, layers, total: profile?.total });
     const layerCount = profile?.layers.length ?? layers.length;

@@ -53,7 +53,7 @@ export function parseLayerCsv(text: string): Pick<RunExports, 'profile' | 'layer
     outputs: tensor(cell(row, 'outputs'), cell(row, 'precision')),
     origins: [],
   }));
-  return { profile: summedProfile(times, 1), layerInfo: { detail: 'detailed', layers } };
+  return { profile: summedProfile(times, 1), layerInfo: layers };
 }
 
 function rowsOf(text: string): string[][] {

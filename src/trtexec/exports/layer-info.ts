@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { ExportFormatError } from '../../errors.ts';
-import type { EngineLayer, LayerInfo, LayerTensor } from '../../records/layer-info.ts';
+import type { EngineLayer, LayerTensor } from '../../records/layer-info.ts';
 import { type UnknownRecord, isRecord, stringOrNull } from '../../text/unknown-values.ts';
 import { effectiveOptions } from '../log/printed-facts.ts';
 import { parseJson, parseTensorrtJson } from './json-repair.ts';
@@ -11,13 +11,13 @@ import { parseJson, parseTensorrtJson } from './json-repair.ts';
  * `Format/Datatype` in one string, or `Datatype` and `Format` separately.
  * @throws ExportFormatError for any other file
  */
-export function parseLayerInfo(text: string): LayerInfo {
+export function parseLayerInfo(text: string): EngineLayer[] {
   const parsed = parseTensorrtJson(text);
   const entries = layerEntries(parsed);
   if (entries === null) {
     throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
   }
-  return { detail: entries.some(isRecord) ? 'detailed' : 'names', layers: entries.map(engineLayer) };
+  return entries.map(engineLayer);
 }
 
 /** Torch-TensorRT's `get_layer_info()` may be cut down to one layer, or to the bare list. */
@@ -129,9 +129,8 @@ export class LayerTextReader {
     this.reading = false;
   }
 
-  finish(): LayerInfo | null {
-    if (this.lines.length === 0) return null;
-    return { detail: this.lines.some(isDetailed) ? 'detailed' : 'names', layers: this.lines.map(layerOfLine) };
+  finish(): EngineLayer[] | null {
+    return this.lines.length === 0 ? null : this.lines.map(layerOfLine);
   }
 }
 

@@ -20,7 +20,7 @@ test('columns are known by the words of their header; others are ignored', () =>
   ]);
   const inputs = [{ dimensions: [1, 3, 224, 224], type: 'fp16' }];
   const outputs = [{ dimensions: [1, 64, 112, 112] }];
-  expect(layerInfo?.layers[0]).toMatchObject({ type: 'Convolution', inputs, outputs });
+  expect(layerInfo?.[0]).toMatchObject({ type: 'Convolution', inputs, outputs });
 });
 
 test('a unit may stand in the fields; without one the table is refused', () => {
