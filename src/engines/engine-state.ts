@@ -2,7 +2,7 @@ import type { CachedEngine } from './engine-cache.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { isFine, type Outcome } from '../records/outcome.ts';
 import { type Plan, type PlannedBuild, buildRefsOf } from '../records/plan.ts';
-import { cellLabel } from '../records/cell-label.ts';
+import { cellLabel } from '../records/cell.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { findCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';

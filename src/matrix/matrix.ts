@@ -1,11 +1,10 @@
 import type { SourcePosition } from '../errors.ts';
 import type { AbExperiment } from '../judge/experiment.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
-import { type Cell, type KeyedCell, batchOf, keyedCell } from '../records/cell.ts';
+import { type Cell, type KeyedCell, batchOf, keyedCell, cellLabel, precisionName } from '../records/cell.ts';
 import { COLD_START } from '../records/harness.ts';
 import type { NamedShapes, PlannedHarness } from '../records/plan.ts';
 import type { RunMark } from '../records/run-flag.ts';
-import { cellLabel, precisionName } from '../records/cell-label.ts';
 import type { BuildRequest, RunMethod } from './schema/settings.ts';
 import type { Placed } from './yaml/yaml-source.ts';
 

@@ -1,7 +1,6 @@
 import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
 import { joinLayers } from '../layers/profiled-engine.ts';
-import { type KeyedCell, batchOf, profileFor, profilesIn } from '../records/cell.ts';
-import { cellLabel } from '../records/cell-label.ts';
+import { type KeyedCell, batchOf, profileFor, profilesIn, cellLabel } from '../records/cell.ts';
 import type { CellRun } from '../records/run.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 import { loadedEngines } from '../store/builds/builds.ts';

@@ -1,6 +1,5 @@
 import { isMeasured } from '../records/run.ts';
-import { type Cell, keyedCell, type KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../records/cell-label.ts';
+import { type Cell, keyedCell, type KeyedCell, cellLabel } from '../records/cell.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { joinLayers, type ProfiledEngine } from '../layers/profiled-engine.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';

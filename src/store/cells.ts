@@ -1,7 +1,6 @@
 import { and, notInArray, sql } from 'drizzle-orm';
 
-import type { KeyedCell } from '../records/cell.ts';
-import { inLabelOrder } from '../records/cell-label.ts';
+import { type KeyedCell, inLabelOrder } from '../records/cell.ts';
 import { isAmong, textsIn } from './conditions.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';

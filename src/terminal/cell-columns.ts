@@ -1,7 +1,6 @@
 import { flagWords } from '../records/axis.ts';
-import type { Cell, KeyedCell } from '../records/cell.ts';
+import { type Cell, type KeyedCell, harnessWords, optionWords, precisionName } from '../records/cell.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
-import { harnessWords, optionWords, precisionName } from '../records/cell-label.ts';
 import { printable } from '../text/printable.ts';
 import { type Look, wrapWords } from './look.ts';
 import { formatMs, formatNumber, intervalText } from './numbers.ts';

@@ -1,6 +1,5 @@
-import type { Precision } from '../../src/records/cell.ts';
+import { type Precision, cellLabel } from '../../src/records/cell.ts';
 import { imageCell } from './image-cell.ts';
-import { cellLabel } from '../../src/records/cell-label.ts';
 import { type Plan, planSchema } from '../../src/records/plan.ts';
 
 export interface WantedCell {

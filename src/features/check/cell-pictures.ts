@@ -1,7 +1,7 @@
 import type { CellEvidence, CellVerdict, JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import { type GatedMetricId, gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
@@ -10,7 +10,6 @@ import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain, textWidth, wrapHanging } from '../../terminal/look.ts';
 import { dayText, directionWord, formatPercent, meanChangeText, meanText } from '../../terminal/numbers.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
-import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
 import { levelText } from './sentences.ts';

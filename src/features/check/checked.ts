@@ -8,7 +8,7 @@ import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
-import { labelIn } from '../../records/cell-label.ts';
+import { labelIn } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { keysOf } from '../../text/unknown-values.ts';
 import type { Said } from './cell-pictures.ts';

@@ -1,6 +1,6 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, labelIn } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
@@ -8,7 +8,6 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
-import { labelIn } from '../../records/cell-label.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
 import type { JudgedSeries } from './gather.ts';
 import type { CheckedFinding } from './output.ts';

@@ -6,7 +6,7 @@ import { dotted } from '../../terminal/look.ts';
 import { provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, deploymentsOf } from '../../judge/deployment.ts';
-import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { ensure } from '../../errors.ts';
 import type { CellRun } from '../../records/run.ts';

@@ -1,12 +1,11 @@
 import { ensure } from '../../errors.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
-import type { Cell, KeyedCell } from '../../records/cell.ts';
+import { type Cell, type KeyedCell, cellLabel } from '../../records/cell.ts';
 import { isOwnMetric, metricOf, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
-import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { methodOf } from '../../store/runs/run-details.ts';
 

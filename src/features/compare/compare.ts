@@ -5,14 +5,13 @@ import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/comp
 import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
 import { valueKind } from '../../judge/value-rule.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, aboutCell } from '../../records/cell.ts';
 import { UsageError, failOn } from '../../errors.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { countsOf, isCalled, VERDICTS } from '../../records/verdict.ts';
-import { aboutCell } from '../../records/cell-label.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { compareText, type ComparisonDetails } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';

@@ -6,7 +6,7 @@ import { storePath } from '../../cli/store-location.ts';
 import { ensure, EXIT_CODES, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { peekIntoStore } from '../../store/file/open.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';

@@ -15,7 +15,7 @@ import { findingsOf } from '../../store/sweeps/findings.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatPercent } from '../../terminal/numbers.ts';
-import { labelIn } from '../../records/cell-label.ts';
+import { labelIn } from '../../records/cell.ts';
 import { judgedSweep } from '../check/index.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';

@@ -16,7 +16,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { sweepEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { cellLabel, inLabelOrder } from '../../records/cell-label.ts';
+import { cellLabel, inLabelOrder } from '../../records/cell.ts';
 import { startSweep } from '../run/index.ts';
 import { checksOf, type Judged } from './gpu-checks.ts';
 import type { DoctorOptions } from './command.ts';

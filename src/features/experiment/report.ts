@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { abJudgementSchema, abSides, experimentSchema, judgeExperiment } from '../../judge/experiment.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, aboutCell } from '../../records/cell.ts';
 import * as parts from '../../records/output-parts.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import { type Sweep, sweepSchema } from '../../records/sweep.ts';
@@ -15,7 +15,6 @@ import { cellTable, sideColumns, withCells } from '../../terminal/cell-columns.t
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { estimateWords } from '../../terminal/words.ts';
-import { aboutCell } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 
 export function abReport(db: StoreDatabase, { sweepId, matrix, provenance }: Sweep, experiment: AbExperiment) {

@@ -1,7 +1,6 @@
 import type { JudgedCell } from '../../judge/gate/evidence.ts';
 import type { CellRun } from '../../records/run.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';

@@ -13,7 +13,7 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
 import { type ShownRun, runSamples } from '../../store/runs/show-run.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { jsonLine, jsonText, printable } from '../../text/printable.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 import type { ExportOptions } from './command.ts';

@@ -14,7 +14,7 @@ import { attachmentsOfCell } from '../../store/runs/show-run.ts';
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatShare } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { readNsysExport } from '../../tools/nsys/read-export.ts';
 import type { LayersOptions } from './command.ts';

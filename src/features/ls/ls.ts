@@ -16,7 +16,7 @@ import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, wrapHanging, wrapWords } from '../../terminal/look.ts';
 import { count, runsAndBuilds } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
-import { cellLabel, labelIn } from '../../records/cell-label.ts';
+import { cellLabel, labelIn } from '../../records/cell.ts';
 import { describeCommit, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
 import { groupText, newestBatch } from '../check/index.ts';

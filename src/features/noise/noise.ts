@@ -5,7 +5,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
 import { HISTORY, NEWEST_SWEEPS, noiseOf } from '../../judge/history/noise.ts';
 import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, aboutCell, inLabelOrder } from '../../records/cell.ts';
 import { type MetricId, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
 import * as parts from '../../records/output-parts.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -22,7 +22,6 @@ import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapWords } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { numberColumn } from '../../terminal/table.ts';
-import { aboutCell, inLabelOrder } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { NoiseOptions } from './command.ts';
 

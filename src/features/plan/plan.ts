@@ -12,7 +12,7 @@ import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';

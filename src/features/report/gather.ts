@@ -1,6 +1,6 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
-import { inLabelOrder } from '../../records/cell-label.ts';
+import { inLabelOrder } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, isMetric, type MetricId } from '../../records/metric.ts';
 import type { ReportOptions } from './command.ts';

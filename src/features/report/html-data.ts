@@ -1,5 +1,5 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
-import { inLabelOrder } from '../../records/cell-label.ts';
+import { inLabelOrder } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';

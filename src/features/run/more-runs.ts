@@ -8,8 +8,7 @@ import {
   timeBudget,
   undecided,
 } from '../../judge/adaptive-repeats.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Provenance, Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';

@@ -5,7 +5,7 @@ import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../errors.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { BOUND_WORDS } from '../../records/bound.ts';
-import { type KeyedCell, batchOf } from '../../records/cell.ts';
+import { type KeyedCell, batchOf, cellLabel } from '../../records/cell.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { tunedBatch } from '../../selection/engines-of-cells.ts';
@@ -16,7 +16,6 @@ import { type ShownRun, attachmentsOfCell, buildFlagsOf } from '../../store/runs
 import { type Look, wrapHanging } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, formatShare } from '../../terminal/numbers.ts';
 import { REASON_TEXT } from '../../terminal/words.ts';
-import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { ratesOf, remediedBound, withBatch } from '../sweep/index.ts';

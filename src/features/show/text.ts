@@ -1,7 +1,7 @@
 import { type KnownNoise, LEAST_PERCENT, runsThatShow } from '../../judge/run-noise.ts';
 import { methodWords } from '../../judge/method.ts';
 import type { JoinedLayer } from '../../layers/profiled-engine.ts';
-import { type KeyedCell, itemsPerS } from '../../records/cell.ts';
+import { type KeyedCell, itemsPerS, cellLabel } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -15,7 +15,6 @@ import { layersTable } from '../../terminal/run-text.ts';
 import { statisticsTable } from '../../terminal/statistics-table.ts';
 import { adviceOf, boundLines, flagLines, outcomeText } from '../../terminal/words.ts';
 import { evidenceLines } from '../../terminal/run-text.ts';
-import { cellLabel } from '../../records/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { driftOf } from '../../trtexec/fitness/find-flags.ts';

@@ -7,8 +7,7 @@ import {
   type SwitchPair,
   type SwitchedCell,
 } from '../../judge/summarize-cells.ts';
-import { batchOf } from '../../records/cell.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { batchOf, cellLabel } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { buildRefsOf, type Plan } from '../../records/plan.ts';
 import type { CellRun } from '../../records/run.ts';

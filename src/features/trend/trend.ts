@@ -2,11 +2,10 @@ import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge
 import { valueRule } from '../../judge/value-rule.ts';
 import { ensure, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, aboutCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { aboutCell } from '../../records/cell-label.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';

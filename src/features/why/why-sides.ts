@@ -1,8 +1,7 @@
 import { valueRule } from '../../judge/value-rule.ts';
 import { changeRows, diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
-import type { KeyedCell } from '../../records/cell.ts';
-import { cellDifference } from '../../records/cell-label.ts';
+import { type KeyedCell, cellDifference } from '../../records/cell.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';

@@ -7,7 +7,7 @@ import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { allCells } from '../../store/cells.ts';
 import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
 import type { Finding } from '../../records/finding.ts';
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type WhyOutput, whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

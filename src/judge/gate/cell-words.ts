@@ -1,5 +1,5 @@
 import { flagWords } from '../../records/axis.ts';
-import { harnessWords, optionWords } from '../../records/cell-label.ts';
+import { harnessWords, optionWords } from '../../records/cell.ts';
 import type { SweepEvidence } from './evidence.ts';
 
 export const ALL_CELLS = 'all cells';

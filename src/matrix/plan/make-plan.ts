@@ -1,4 +1,4 @@
-import { cellLabel } from '../../records/cell-label.ts';
+import { cellLabel } from '../../records/cell.ts';
 import { type Mistake, throwMistakes } from '../../errors.ts';
 import type { Matrix } from '../load.ts';
 import type { MatrixCell, MatrixHarness } from '../matrix.ts';

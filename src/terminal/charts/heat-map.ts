@@ -1,7 +1,6 @@
 import { UsageError } from '../../errors.ts';
 import { axisWords, namedAxis } from '../../records/axis.ts';
-import { batchOf, type KeyedCell, PRECISIONS } from '../../records/cell.ts';
-import { byNumber } from '../../records/cell-label.ts';
+import { batchOf, type KeyedCell, PRECISIONS, byNumber } from '../../records/cell.ts';
 import type { NamedShapes } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { numberColumn, renderTable } from '../table.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { cellLabel } from '../../../src/records/cell-label.ts';
+import { cellLabel } from '../../../src/records/cell.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { simulatedStore } from '../../support/made-stores.ts';
 import { benchJson, OUTPUTS } from '../../support/outputs.ts';

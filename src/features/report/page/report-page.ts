@@ -9,7 +9,7 @@ import { identity } from '../../../terminal/machine-text.ts';
 import { wholeOf } from '../../../records/gated-metric.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { dotted } from '../../../terminal/look.ts';
-import { cellLabel } from '../../../records/cell-label.ts';
+import { cellLabel } from '../../../records/cell.ts';
 import { cellsView } from './cells-view.ts';
 import { type PageModel, pageModel } from './cell-rows.ts';
 import { findingsView } from './findings-view.ts';

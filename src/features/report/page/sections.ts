@@ -3,7 +3,7 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { withCells } from '../../../terminal/cell-columns.ts';
 import { formatNumber, formatPercent, overlapNote } from '../../../terminal/numbers.ts';
-import { byNumber, cellLabel } from '../../../records/cell-label.ts';
+import { byNumber, cellLabel } from '../../../records/cell.ts';
 import { choiceColumns, tallyText } from '../../choose/index.ts';
 import { type PageModel, type Row, cellLink, factList, isChange } from './cell-rows.ts';
 
