@@ -5,7 +5,7 @@ import { cellSchema, shapesSchema } from '../records/cell.ts';
 import { environmentSchema } from '../records/environment.ts';
 import { cellHarnessSchema, TIMERS } from '../records/harness.ts';
 import { isCustomMetric, isMetric } from '../records/metric.ts';
-import { RUN_MARKS } from '../records/run-flag.ts';
+import { RUN_MARKS } from '../records/outcome.ts';
 import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';

@@ -3,7 +3,7 @@ import type { Cell } from '../records/cell.ts';
 import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { CellRun } from '../records/run.ts';
-import type { RunFlagId } from '../records/run-flag.ts';
+import type { RunFlagId } from '../records/outcome.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { mayWaitForLaunches } from '../trtexec/fitness/host-bound.ts';
 import { shortMs } from '../trtexec/fitness/facts.ts';

@@ -11,7 +11,7 @@ import { throughputsOf, valuesOf } from './value-rule.ts';
 import { engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
-import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
+import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/outcome.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 

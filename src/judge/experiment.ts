@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { RUN_MARKS } from '../records/run-flag.ts';
+import { RUN_MARKS } from '../records/outcome.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import type { CellRun } from '../records/run.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';

@@ -1,5 +1,5 @@
 import { isOfBuild, metricOf, type MetricId } from '../records/metric.ts';
-import type { RunFlag } from '../records/run-flag.ts';
+import type { RunFlag } from '../records/outcome.ts';
 import { median } from '../statistics/order-statistics.ts';
 import type { CellRun } from '../records/run.ts';
 

@@ -1,5 +1,5 @@
 import type { MetricId } from '../records/metric.ts';
-import type { RunFlag } from '../records/run-flag.ts';
+import type { RunFlag } from '../records/outcome.ts';
 import type { CellRun } from '../records/run.ts';
 
 /** The center of the samples of a run, or the printed statistic. */

@@ -4,7 +4,7 @@ import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 import { type Cell, type KeyedCell, batchOf, keyedCell, cellLabel, precisionName } from '../records/cell.ts';
 import { COLD_START } from '../records/harness.ts';
 import type { NamedShapes, PlannedHarness } from '../records/plan.ts';
-import type { RunMark } from '../records/run-flag.ts';
+import type { RunMark } from '../records/outcome.ts';
 import type { BuildRequest, RunMethod } from './schema/settings.ts';
 import type { Placed } from './yaml/yaml-source.ts';
 

@@ -1,4 +1,4 @@
-import type { RunFlagId } from '../records/run-flag.ts';
+import type { RunFlagId } from '../records/outcome.ts';
 
 /** An environment variable that changes what a number means. */
 interface KnownVariable {

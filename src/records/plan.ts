@@ -4,7 +4,7 @@ import { cellSchema, PRECISIONS, shapesSchema } from './cell.ts';
 import { CONVERTERS } from './conversion.ts';
 import { MATRIX_DEFAULTS } from './matrix-defaults.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
-import { RUN_MARKS } from './run-flag.ts';
+import { RUN_MARKS } from './outcome.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
 import { NO_PHASE_LIMITS, phaseLimitsSchema } from './time-limit.ts';
 

@@ -28,7 +28,7 @@ import type { SweepId } from '../records/scalars.ts';
 import { usualBound } from '../judge/bound.ts';
 import { valuesOf } from '../judge/value-rule.ts';
 import { BOUNDS } from '../records/bound.ts';
-import { FLAG_LABELS, RUN_FLAGS, type RunFlagId } from '../records/run-flag.ts';
+import { FLAG_LABELS, RUN_FLAGS, type RunFlagId } from '../records/outcome.ts';
 import { isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { type NewestRun, newestRunsOf } from '../store/runs/cell-runs.ts';

@@ -2,8 +2,14 @@ import { BOUND_ADVICE, FLAG_OF_BOUND } from '../judge/bound.ts';
 import type { LayerKind } from '../layers/layer-facts.ts';
 import { BOUND_WORDS, type CellBound } from '../records/bound.ts';
 import { type MetricId, isOfBuild, metricOf } from '../records/metric.ts';
-import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
-import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
+import {
+  type FailureReason,
+  type Outcome,
+  type UnfitReason,
+  FLAG_LABELS,
+  type RunFlag,
+  type RunFlagId,
+} from '../records/outcome.ts';
 import { COMPARE_BRANCH, type Sweep } from '../records/sweep.ts';
 import type { Verdict } from '../records/verdict.ts';
 import { printable } from '../text/printable.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { boundOf, boundReasons, usualBound, withGraphGain } from '../../src/judge/bound.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
-import type { RunFlag } from '../../src/records/run-flag.ts';
+import type { RunFlag } from '../../src/records/outcome.ts';
 import { NO_VALUES } from '../support/no-values.ts';
 
 const GRAPH = { cudaGraph: true, spinWait: true };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { flagReasons, sideOf } from '../../src/judge/compare/assemble-sides.ts';
-import type { RunFlag } from '../../src/records/run-flag.ts';
+import type { RunFlag } from '../../src/records/outcome.ts';
 import { NO_VALUES } from '../support/no-values.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({

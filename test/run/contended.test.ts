@@ -2,8 +2,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import type { UnfitReason } from '../../src/records/outcome.ts';
-import type { RunFlag } from '../../src/records/run-flag.ts';
+import type { UnfitReason, RunFlag } from '../../src/records/outcome.ts';
 import { UnfitRounds } from '../../src/run/unfit-rounds.ts';
 import { temporaryStore } from '../support/bench.ts';
 import { simulatedStore } from '../support/made-stores.ts';

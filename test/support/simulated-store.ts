@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 import { itemsPerS, type KeyedCell } from '../../src/records/cell.ts';
-import type { RunFlag } from '../../src/records/run-flag.ts';
+import type { RunFlag } from '../../src/records/outcome.ts';
 import { openStore, type StoreDatabase } from '../../src/store/file/open.ts';
 import { saveAccuracy } from '../../src/store/runs/model-accuracies.ts';
 import { encodeLayers } from '../../src/store/runs/blob-codecs.ts';

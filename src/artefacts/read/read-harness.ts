@@ -1,8 +1,7 @@
 import { findDriver } from '../../harnesses/registry.ts';
 import type { HarnessResult } from '../../records/harness.ts';
 import { type MetricId, isCustomMetric, metricOf } from '../../records/metric.ts';
-import type { Evidence, Outcome } from '../../records/outcome.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { Evidence, Outcome, RunFlag } from '../../records/outcome.ts';
 import { disturbed, endedByOthers, failed, signalOf } from '../../trtexec/log/judge.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';

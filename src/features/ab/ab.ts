@@ -9,7 +9,7 @@ import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell, cellLabel } from '../../records/cell.ts';
 import { METRIC_WORDS, metricOfWord } from '../../records/metric.ts';
-import type { RunMark } from '../../records/run-flag.ts';
+import type { RunMark } from '../../records/outcome.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { printable, shortList } from '../../text/printable.ts';
-import { isIneligible } from '../../records/run-flag.ts';
+import { isIneligible } from '../../records/outcome.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import type { Sweep } from '../../records/sweep.ts';

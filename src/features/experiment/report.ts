@@ -4,7 +4,7 @@ import { abJudgementSchema, abSides, experimentSchema, judgeExperiment } from '.
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { type KeyedCell, aboutCell } from '../../records/cell.ts';
 import * as parts from '../../records/output-parts.ts';
-import { FLAG_LABELS } from '../../records/run-flag.ts';
+import { FLAG_LABELS } from '../../records/outcome.ts';
 import { type Sweep, sweepSchema } from '../../records/sweep.ts';
 import { metricNamed } from '../../selection/by-name.ts';
 import { median } from '../../statistics/order-statistics.ts';

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
 import { cellBoundSchema } from '../../records/bound.ts';
-import { OUTCOME_KINDS } from '../../records/outcome.ts';
-import { RUN_FLAGS } from '../../records/run-flag.ts';
+import { OUTCOME_KINDS, RUN_FLAGS } from '../../records/outcome.ts';
 import * as part from '../../records/output-parts.ts';
 import { numberOrNull } from '../../records/scalars.ts';
 import { attachment } from '../../records/attachment.ts';

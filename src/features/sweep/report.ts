@@ -11,7 +11,7 @@ import { batchOf, cellLabel } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { buildRefsOf, type Plan } from '../../records/plan.ts';
 import type { CellRun } from '../../records/run.ts';
-import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
+import { FLAG_LABELS, isIneligible } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { realPrecisions, tunedBatches } from '../../selection/engines-of-cells.ts';
 import { disturbedCells } from '../../judge/run-trust.ts';

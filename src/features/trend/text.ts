@@ -6,7 +6,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { aboutCell, outputOfVersion, provenance as provenanceSchema } from '../../records/output-parts.ts';
 import type { OutputOf } from '../../records/output-parts.ts';
-import { FLAG_LABELS, RUN_FLAGS } from '../../records/run-flag.ts';
+import { FLAG_LABELS, RUN_FLAGS } from '../../records/outcome.ts';
 import { withCells } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, dayText, directionWord, formatPercent } from '../../terminal/numbers.ts';

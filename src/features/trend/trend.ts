@@ -7,7 +7,7 @@ import type { SweepId } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import type { Provenance } from '../../records/sweep.ts';
-import { ineligibleFlags } from '../../records/run-flag.ts';
+import { ineligibleFlags } from '../../records/outcome.ts';
 import { type CheckedSweep, checkedSweep } from '../check/index.ts';
 import { type TrendOutput, type TrendSeries, trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';

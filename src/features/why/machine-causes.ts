@@ -2,8 +2,7 @@ import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { formatPercent, intervalText } from '../../terminal/numbers.ts';
 import type { ExplainedRun } from '../../store/runs/layer-runs.ts';
 import { type ValueChange, explainedMetricOf } from '../../records/cause.ts';
-import { outcomeReason } from '../../records/outcome.ts';
-import type { RunFlagId } from '../../records/run-flag.ts';
+import { outcomeReason, type RunFlagId } from '../../records/outcome.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import { type CauseDetector, type WhyContext, cause, medianOf, newest, round } from './context.ts';
 

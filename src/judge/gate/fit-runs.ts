@@ -1,6 +1,6 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
-import { FLAG_LABELS, ineligibleFlags } from '../../records/run-flag.ts';
+import { FLAG_LABELS, ineligibleFlags } from '../../records/outcome.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/order-statistics.ts';

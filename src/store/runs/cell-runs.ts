@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag } from '../../records/outcome.ts';
 import type { CellRun } from '../../records/run.ts';
 import { isAmong, ofSweep } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';

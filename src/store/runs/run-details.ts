@@ -19,7 +19,7 @@ import {
 import { type StoredLayers, decodeLayers } from './blob-codecs.ts';
 import { trtexecMethod } from '../../judge/method.ts';
 import type { Cell } from '../../records/cell.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag } from '../../records/outcome.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 

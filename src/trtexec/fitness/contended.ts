@@ -1,4 +1,4 @@
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag } from '../../records/outcome.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, isAlone, percent, shortMs } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';

@@ -1,5 +1,5 @@
 import type { Environment } from '../../records/environment.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag } from '../../records/outcome.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { TrtexecRun } from '../log/run-builder.ts';
 import { type DerivedValues, twoLevels } from '../log/derived.ts';

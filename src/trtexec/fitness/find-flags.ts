@@ -1,6 +1,6 @@
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import type { HarnessReading, TimeStatistics } from '../../records/harness.ts';
-import type { RunFlag, RunFlagId, RunMark } from '../../records/run-flag.ts';
+import type { RunFlag, RunFlagId, RunMark } from '../../records/outcome.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { contended } from './contended.ts';
 import type { ComputeTimes, FitnessFacts } from './facts.ts';

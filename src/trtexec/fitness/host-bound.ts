@@ -1,5 +1,5 @@
 import type { BoundBy } from '../../records/bound.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag } from '../../records/outcome.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent, timedUnderProfiler } from './facts.ts';
 

@@ -1,8 +1,7 @@
 import { itemsPerS } from '../../records/cell.ts';
 import type { BoundBy } from '../../records/bound.ts';
 import type { HarnessReading, Measurement } from '../../records/harness.ts';
-import type { Outcome } from '../../records/outcome.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { Outcome, RunFlag } from '../../records/outcome.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import type { QueryTimes, RunExports } from '../run-facts.ts';

@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
 
-import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { Evidence, FailureReason, Outcome, UnfitReason, RunFlag } from '../../records/outcome.ts';
 import { timeLimitText } from '../../records/time-limit.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';

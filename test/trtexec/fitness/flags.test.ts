@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt.ts';
 import { KNOWN_VARIABLES, storedVariables } from '../../../src/process/environment-variables.ts';
-import type { RunFlag } from '../../../src/records/run-flag.ts';
+import type { RunFlag } from '../../../src/records/outcome.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { isSecretName } from '../../../src/text/redact.ts';
 import { findFlags, marked, singleOutlier } from '../../../src/trtexec/fitness/find-flags.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
-import type { RunFlag } from '../../../src/records/run-flag.ts';
+import type { RunFlag } from '../../../src/records/outcome.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import { boundBy } from '../../../src/trtexec/fitness/host-bound.ts';
 import { derive } from '../../../src/trtexec/log/derived.ts';

@@ -5,7 +5,7 @@ import { isColdStart } from '../../../records/harness.ts';
 import { noiseKindOf } from '../../../records/cell.ts';
 import type { CellKey, SweepId } from '../../../records/scalars.ts';
 import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
-import { isIneligible } from '../../../records/run-flag.ts';
+import { isIneligible } from '../../../records/outcome.ts';
 import { SEARCH_AXES, axisTwinKey, judgePoints, placeOn, searchStep } from '../../../judge/latency-search.ts';
 import type { LatencySearch, SearchPoint } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
