@@ -1,7 +1,7 @@
 import { NEIGHBOR } from '../records/axis.ts';
 import { type KeyedCell, itemsPerS } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import { isFine, type Outcome, outcomeReason, type RunFlag } from '../records/outcome.ts';
+import { type Outcome, outcomeReason } from '../records/outcome.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/last-good-engine.ts';
+import { chooseSuspects, confirmBudgetS } from '../../../../src/features/run/suspects/suspect-pairs.ts';
 import type { Candidate } from '../../../../src/judge/gate/judge-sweep.ts';
 
 function candidate(cellKeys: readonly string[], stated: Partial<Candidate> = {}): Candidate {
