@@ -262,8 +262,11 @@ function boundSection(cells: readonly CellRow[], look: Look): string[] {
 
 /** One flag of each kind, with evidence and advice. */
 function flagSection(cells: readonly CellRow[], look: Look): string[] {
-  const all = cells.flatMap(({ bound, flags, label }) =>
-    flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
+  const all = cells.flatMap(({ bound, flags, label, measured }) =>
+    // What explains a time says nothing where no run counts.
+    flags
+      .filter(({ effect }) => measured > 0 || effect !== 'explained')
+      .map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
   );
   return onePerKind(all, ({ advice, effect, id }) => `${id} ${effect} ${advice[0]}`).flatMap(({ first, same }) => {
     const runs = same.reduce((sum, { times }) => sum + times, 0);

@@ -175,7 +175,7 @@ function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect): stri
   const isNothingBuilt = cells.every(({ build, harness }) => harness !== null || build.source.kind === 'engine');
   const stated = new Set([...ofBuilds, ...cells.flatMap(({ method }) => Object.keys(method.flags))]);
   return [
-    ...(isNothingBuilt && ofBuilds.length > 0 ? ['build.flags have no effect: all engines are given'] : []),
+    ...(isNothingBuilt && ofBuilds.length > 0 ? ['options of builds have no effect: all engines are given'] : []),
     ...[...stated].flatMap((flag) => outdatedText(flag, version) ?? []),
   ];
 }

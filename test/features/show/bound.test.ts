@@ -60,8 +60,7 @@ test('a CUDA graph that cannot be captured is not advised', async () => {
     [0, null],
     [2, 'host'],
   ]);
-  const plan = JSON.stringify({ controlFlow: { vit: 'Loop (1)' } });
-  change(db, `UPDATE sweeps SET plan = '${plan}'; DELETE FROM runs WHERE cell_key = '${cells[0]?.key}'`);
+  change(db, `UPDATE sweeps SET plan = '{"controlFlow":{"vit":"Loop (1)"}}'; DELETE FROM runs WHERE reason <> ''`);
   const { stdout: planned } = await bench(['show', 'vit no-graph', '--db', db], { env: { COLUMNS: '200' } });
   expect(planned).toContain('→ use a larger batch: a CUDA graph is unlikely to help: the host evaluates Loop (1)');
 });
