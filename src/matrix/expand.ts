@@ -262,7 +262,9 @@ function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: rea
   const precisions = [axes?.precision ?? []].flat();
   const words = cells.flatMap(({ cell }) => namedWords(cell.axisFlags));
   const idle = keysOf(axes ?? {}).filter((name) => !actsOnEngine(name));
-  const given = models.flatMap(({ engine, name }) => (engine === null ? [] : [`"${name}"`]));
+  const given = models.flatMap(({ engine, harness, name }) =>
+    engine === null || harness !== null ? [] : [`"${name}"`],
+  );
   const devices = new Set(words.flatMap(({ name, word }) => (name === 'device' ? [word] : [])));
   return [
     devices.size > 0 ? `device ${[...devices].join(', ')}: CUDA graphs are off there, whatever cudaGraph says` : null,

@@ -140,7 +140,7 @@ function levelText({ metric }: Row, value: number | null): string {
   return value === null ? '–' : `${formatNumber(value)} ${metric.unit}`;
 }
 
-/** Each cause once, with the number of cells whose likeliest cause it is. */
+/** Each likeliest cause, and each reason why cells cannot be compared, with its number of cells. */
 function causesOf(rows: readonly Row[]): string[] {
   const texts = rows.flatMap(({ cause, reasonsText, status }) => {
     if (status === 'incomparable') return reasonsText;
