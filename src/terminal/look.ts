@@ -99,6 +99,10 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+export function wrapLines({ columns }: Look, indent: number, lines: readonly string[]): string[] {
+  return lines.flatMap((line) => wrapHanging(line, columns, indent));
+}
+
 /** Like `wrapWords`, with the lines after the first indented by this many columns. */
 export function wrapHanging(text: string, width: number, indent: number): string[] {
   const lead = /^ */.exec(text)?.[0] ?? '';

@@ -67,11 +67,9 @@ export function isUnnamed(run: ReadRun): boolean {
 }
 
 /** A run folder and standard input have no file name. */
-function fileNameOf({ artefacts, harness, path, sources }: ReadRun): string | undefined {
-  const name = plainName(basename(path));
-  const isAlone = artefacts.length === 1 && artefacts[0]?.name === name;
-  const isLog = harness === null && (isAlone || sources?.get(path) === 'stdout.log');
-  return isLog ? name.replace(/\.(?:log|txt|out|err)$/, '') : undefined;
+function fileNameOf({ harness, path, sources }: ReadRun): string | undefined {
+  const isLog = harness === null && sources?.get(path) === 'stdout.log';
+  return isLog ? plainName(basename(path)).replace(/\.(?:log|txt|out|err)$/, '') : undefined;
 }
 
 function environmentOf({ harness, manifest, log }: ReadRun): Environment {

@@ -30,7 +30,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
       if (requested === null) continue;
       if (isOmitted(requested, name, manifest)) {
         omitted.push(name);
-        notes.push(`${name} is not in this copy of the run`);
+        if (manifest.argv !== null) notes.push(`${name} is not in this copy of the run`);
       } else missing.push({ flag, problem: `${requested} was not written` });
       continue;
     }
@@ -47,7 +47,17 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
   return { exports: Object.assign({}, NO_EXPORTS, { missing, omitted, engineBytes }, ...read), notes };
 }
 
-function requestedPath(flag: keyof typeof USUAL_NAMES, { argv }: RunManifest, log: TrtexecRun): string | null {
+/** The exports of a standalone log: those that it names are no part of it. */
+export function exportsOfLog(log: TrtexecRun): RunExports {
+  const named = keysOf(USUAL_NAMES).flatMap((flag) => requestedPath(flag, { argv: null }, log) ?? []);
+  return { ...NO_EXPORTS, omitted: named.map((path) => basename(path)) };
+}
+
+function requestedPath(
+  flag: keyof typeof USUAL_NAMES,
+  { argv }: Pick<RunManifest, 'argv'>,
+  log: TrtexecRun,
+): string | null {
   if (argv !== null) return flagValue(argv, flag);
   if (flag === '--exportTimes') return log.options.exportTimes;
   return flag === '--exportProfile' ? log.options.exportProfile : null;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 
 import { errorText, TooLargeError } from '../../errors.ts';
-import { feed, plainName, readChunks } from '../../files/files.ts';
+import { feed, readChunks } from '../../files/files.ts';
 import { RUN_MANIFEST } from '../../files/layout.ts';
 import { NEIGHBOR } from '../../records/axis.ts';
 import { COLD_START, isColdStart } from '../../records/harness.ts';
@@ -19,7 +19,7 @@ import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
 import { folderFiles, type RunFiles, runFilesIn } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
-import { readExports, readStandaloneLayers } from './read-exports.ts';
+import { exportsOfLog, readExports, readStandaloneLayers } from './read-exports.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
 import { isTelemetryName, readTelemetry, telemetryNextTo } from './read-telemetry.ts';
 
@@ -177,7 +177,7 @@ export async function readBareLog(
   const parser = new TrtexecLogParser();
   const { sha256, bytes, error, problem } = await feed(chunks, (chunk) => parser.push(chunk));
   if (options.isForeign === true && error instanceof TooLargeError) throw error;
-  const artefact = { name: plainName(basename(path)), sha256, bytes };
+  const artefact = { name: STDOUT_LOG, sha256, bytes };
   const { runs } = parser.end();
   const logs = runs.length > 0 || problem === null ? runs : [silentRun()];
   const [first] = logs;
@@ -185,13 +185,12 @@ export async function readBareLog(
   const { artefact: samples, telemetry, notes } = near ? await telemetryNextTo(watched, first) : NOT_NEAR;
   const said = problem === null ? notes : [`${basename(path)} ${problem}`, ...notes];
   if (watched !== undefined && !near) said.push(`${basename(watched)} left out: ${logs.length} runs are in this log`);
-  const about = { path, manifest: emptyManifest(), exports: NO_EXPORTS, artefacts: [artefact], telemetry, notes: said };
-  const read = logs.map((log, index) => judged({ ...about, log, index }, options));
-  if (watched === undefined || samples === null) return read;
+  const about = { path, manifest: emptyManifest(), artefacts: [artefact], telemetry, notes: said };
+  const read = logs.map((log, index) => judged({ ...about, exports: exportsOfLog(log), log, index }, options));
+  const sources = new Map([[path, STDOUT_LOG]]);
+  if (watched !== undefined && samples !== null) sources.set(watched, samples.name);
   // The same log without the samples is the same run.
-  const artefacts = inOrder([{ ...artefact, name: STDOUT_LOG }, samples]);
-  const sources = new Map([[path, STDOUT_LOG]]).set(watched, samples.name);
-  return read.map((run) => ({ ...run, artefacts, sources }));
+  return read.map((run) => ({ ...run, artefacts: inOrder([artefact, samples ?? []].flat()), sources }));
 }
 
 const NOT_NEAR = { artefact: null, telemetry: null, notes: [] };

@@ -1,6 +1,5 @@
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 
-import { plainName } from '../../files/files.ts';
 import { keepRun, restateKept } from '../../artefacts/copy-artefacts.ts';
 import { RUN_MANIFEST, SWEEP_MANIFEST, isInside, runFolderOf } from '../../files/layout.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
@@ -312,9 +311,6 @@ function dateSourceOf(run: ReadRun, date: string | null): DateSource | null {
 
 async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   if (run.sources !== undefined) return run.sources;
-  const [only] = run.artefacts;
-  const isBareLog = run.artefacts.length === 1 && only?.name === plainName(basename(run.path));
-  if (isBareLog) return new Map([[run.path, 'stdout.log']]);
   const files = await folderFiles(run.path);
   files.delete(RUN_MANIFEST);
   return new Map([...files].map(([name, file]) => [join(run.path, file), name]));

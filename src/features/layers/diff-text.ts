@@ -2,7 +2,7 @@ import { type LayerChange, NO_KERNELS } from '../../layers/diff-layers.ts';
 import { printable } from '../../text/printable.ts';
 import { stableName } from '../../layers/layer-name.ts';
 import type { LayersDiffOutput } from './output.ts';
-import { type Look, wrapHanging } from '../../terminal/look.ts';
+import { type Look, wrapLines } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
 
@@ -24,17 +24,15 @@ export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
 /** @param top number of rows; the rest is summed */
 export function layersDiffText(diff: LayersDiffOutput, top: number, look: Look): string[] {
   const { base, head, rows } = diff;
-  const { style, columns } = look;
-  const wrapped = (indent: number, lines: readonly string[]): string[] =>
-    lines.flatMap((line) => wrapHanging(line, columns, indent));
+  const { style } = look;
   const notes = [...new Set([...base.notes, ...head.notes])].map((note) => `note: ${printable(note)}`);
   return [
-    ...wrapped(2, [headline(diff)]).map(style.strong),
-    ...wrapped(6, [sideLine('base', base), sideLine('head', head)]),
-    ...wrapped(2, notes).map(style.warn),
+    ...wrapLines(look, 2, [headline(diff)]).map(style.strong),
+    ...wrapLines(look, 6, [sideLine('base', base), sideLine('head', head)]),
+    ...wrapLines(look, 2, notes).map(style.warn),
     ...(rows.length > 0 && top > 0 ? ['', ...rowTable(rows.slice(0, top), diff, look)] : []),
     '',
-    ...wrapped(2, sumLines(rows.slice(top), diff)),
+    ...wrapLines(look, 2, sumLines(rows.slice(top), diff)),
   ];
 }
 

@@ -11,7 +11,7 @@ import { isPath } from '../../selection/by-name.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { profiledPath } from '../../selection/runs-of-paths.ts';
 import { attachmentsOfCell } from '../../store/runs/show-run.ts';
-import { type Look, wrapHanging } from '../../terminal/look.ts';
+import { type Look, wrapLines } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatShare } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell.ts';
@@ -83,10 +83,8 @@ const SHOWN_CALLS = 4;
 /** @param top lines of the table; the rest is summed */
 export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, top: number, look: Look): string[] {
   const { busyMs, calls, copies, file, kernels, label, nsysVersion, notes, spanMs } = report;
-  const { columns, style } = look;
+  const { style } = look;
   const noted = notes.map((note) => `note: ${printable(note)}`);
-  const wrapped = (indent: number, lines: readonly string[]): string[] =>
-    lines.flatMap((line) => wrapHanging(line, columns, indent));
   const all = sumOf(kernels);
   const rest = kernels.slice(top);
   const more = { name: `${rest.length} more (--top, --all)`, nodes: [], ...sumOf(rest) };
@@ -98,9 +96,9 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
   const left = calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : '';
   const busy = spanMs === 0 ? '' : ` (${formatShare(busyMs / spanMs)})`;
   return [
-    ...wrapped(2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
-    ...wrapped(2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
-    ...wrapped(2, noted).map(style.warn),
+    ...wrapLines(look, 2, [`kernels of ${printable(label ?? file)}`]).map(style.strong),
+    ...wrapLines(look, 2, [`${count(all.count, 'kernel')} · captured by Nsight Systems${version}: ${printable(file)}`]),
+    ...wrapLines(look, 2, noted).map(style.warn),
     '',
     ...renderTable<Pick<Captured['kernels'][number], 'count' | 'ms' | 'name' | 'nodes'>>(
       [
@@ -115,7 +113,7 @@ export function kernelsText(report: Omit<LayersKernelsOutput, 'schemaVersion'>, 
       look,
     ),
     '',
-    ...wrapped(4, [
+    ...wrapLines(look, 4, [
       `GPU      busy ${formatMs(busyMs)} of ${formatMs(spanMs)}${busy}`,
       `copies   ${copied.join('; ') || 'none'}`,
       `calls    ${called.slice(0, SHOWN_CALLS).join('; ')}${left}`,

@@ -1,6 +1,6 @@
 import { type LayerFacts, layerLabel } from '../../layers/layer-facts.ts';
 import { type LayerGroup, channelMultiple, groupLayers } from '../../layers/summarize-layers.ts';
-import { type Look, wrapHanging } from '../../terminal/look.ts';
+import { type Look, wrapLines } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, formatShare } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable } from '../../terminal/table.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
@@ -20,10 +20,8 @@ export interface LayersDetails {
 
 export function layersText(report: LayersOutput, { unaligned, islands, top }: LayersDetails, look: Look): string[] {
   const { aggregate, groups, iterations, layers, notes, provenance, runId, summary, totalMs } = report;
-  const { style, columns } = look;
+  const { style } = look;
   const noted = notes.map((note) => `note: ${printable(note)}`);
-  const wrapped = (indent: number, lines: readonly string[]): string[] =>
-    lines.flatMap((line) => wrapHanging(line, columns, indent));
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
   const profile = iterations === null ? 'no profile: names and kernels only' : `mean of ${iterations} profiled queries`;
   const about = `${count(summary.layers, 'layer')}${time} · ${provenance}, run ${runId.slice(0, 8)}, ${profile}`;
@@ -34,15 +32,15 @@ export function layersText(report: LayersOutput, { unaligned, islands, top }: La
   const sum = aggregate === null ? null : [{ key, ...aggregate }];
   const rows = groups?.map((group) => ({ ...group, layers: group.layers.length })) ?? sum;
   return [
-    ...wrapped(2, [`layers of ${printable(report.label ?? report.ref)}`]).map(style.strong),
-    ...wrapped(2, [about]),
-    ...wrapped(2, noted).map(style.warn),
+    ...wrapLines(look, 2, [`layers of ${printable(report.label ?? report.ref)}`]).map(style.strong),
+    ...wrapLines(look, 2, [about]),
+    ...wrapLines(look, 2, noted).map(style.warn),
     '',
     ...(rows === null ? layerTable(report, top, look) : groupTable(rows, report, top, look)),
     ...(isSelected ? [style.dim(`${count(layers.length, 'layer')} of ${summary.layers} chosen${chosen}`)] : []),
     '',
-    ...wrapped(4, [...summaryLines(report, islands), ...alignmentLines(report, unaligned)]),
-    ...wrapped(4, efficiencyLines(report.efficiency)),
+    ...wrapLines(look, 4, [...summaryLines(report, islands), ...alignmentLines(report, unaligned)]),
+    ...wrapLines(look, 4, efficiencyLines(report.efficiency)),
   ];
 }
 

@@ -120,8 +120,7 @@ export async function prepare(
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked =
-    set === null ? await checkModels(loaded, io) : { mistakes: [], lacking: [], notes: [], controlFlow: {} };
+  const checked = await checkModels(set === null ? loaded : [], io);
   const lacking = set === null ? [...missingFiles(loaded), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   throwMistakes([

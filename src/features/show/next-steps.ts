@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -55,8 +55,8 @@ const TOOLS: Readonly<Record<ProfilerStep['tool'], { readonly name: string; read
 /** Coarse tools first. @param isProfiled whether layer times of this run or of its cell are known */
 function ladderOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell, isProfiled: boolean, cwd: string) {
   const { bound, provenance, sweepId } = run;
-  const [key, file] = [cell.key.slice(0, 8), matrixFileOf(db, sweepId)];
-  const matrix = file === null ? 'MATRIX' : relative(cwd, file);
+  const key = cell.key.slice(0, 8);
+  const matrix = relative(cwd, matrixFileOf(db, sweepId) ?? join(cwd, 'MATRIX'));
   const isCaptured = attachmentsOfCell(db, cell.key, 'nsysExport', null).length > 0;
   // If the GPU waits for the host or for copies, its layers do not explain the time.
   const waits = ['host', 'h2d', 'd2h'].includes(bound?.by ?? '');

@@ -108,8 +108,7 @@ export function differencesOf(
   if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid))
     found.push(['acrossGpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
   const open = found.filter(([option]) => !across[option]);
-  const obstacles = new Set(open.map(([, text]) => text));
   const overridden = found.filter(([option]) => across[option]).map(([, text]) => text);
-  const machine = [...new Set([...overridden, ...environmentDifferences(a, b)])].filter((one) => !obstacles.has(one));
-  return { machine, build, open, overridden };
+  const others = environmentDifferences(a, b).filter((one) => !open.some(([, text]) => text === one));
+  return { machine: [...new Set([...overridden, ...others])], build, open, overridden };
 }
