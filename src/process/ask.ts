@@ -50,7 +50,7 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
       else if (error.killed === true && timeoutMs > 0) resolve({ kind: 'silent', afterS: timeoutMs / 1000 });
       else {
         const exitCode = typeof error.code === 'number' ? error.code : null;
-        const problem = lastLine(text, stderr) ?? error.message;
+        const problem = lastLine(text, stderr) ?? error.message.trim();
         resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
       }
     });

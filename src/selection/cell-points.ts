@@ -131,8 +131,8 @@ function pointOf({ cells, ...place }: Place, name: string | null, all: readonly 
 }
 
 function notMeasured({ ref }: Pick<Place, 'ref'>, name: string | null, where: string): UsageError {
-  const which = name === null ? 'no cell' : printable(name);
-  return new UsageError(`${printable(ref)}: ${which} was not measured ${where}; see \`bench ls cells\``);
+  const what = name === null ? 'no cell was' : `${printable(name)} was not`;
+  return new UsageError(`${printable(ref)}: ${what} measured ${where}; see \`bench ls cells\``);
 }
 
 /** A side that names a cell alone may have its newest profile in another sweep. */
