@@ -60,6 +60,13 @@ describe('which cells get one more run', () => {
     expect(repeated([cell('a', [], [1])], 1, goal)).toEqual(['a']);
   });
 
+  test('runs of cells without a base steady those with one, as there is one estimate of noise', () => {
+    const few = cell('a', [1, 1.004], [1.001, 1.005]);
+    const others = Array.from({ length: 8 }, (_, i) => cell(`b${i}`, [], [1, 1.003, 0.997, 1.001, 0.999]));
+    const open = [[few], [few, ...others]].map((cells) => repeated(cells, 1, { percent: 1.3, deviations: 0 }));
+    expect(open).toEqual([['a'], []]);
+  });
+
   test('cells that nights limit are named and not repeated', () => {
     const normal = normals(12);
     const cells = Array.from({ length: 40 }, (_, i) => {

@@ -56,10 +56,7 @@ test('a CUDA graph that cannot be captured is not advised', async () => {
   const { stdout } = await bench(['show', 'latest', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('no-graph: use a larger batch: a CUDA graph cannot be captured here');
   const rows = (await jsonOf(OUTPUTS.run, ['show', 'latest', '--db', db])).cells;
-  expect(rows.map(({ bound, measured }) => [measured, bound?.by ?? null])).toEqual([
-    [0, null],
-    [2, 'host'],
-  ]);
+  expect(rows.map(({ bound, measured }) => `${measured} ${bound?.by}`)).toEqual(['0 undefined', '2 host']);
   change(db, `UPDATE sweeps SET plan = '{"controlFlow":{"vit":"Loop (1)"}}'; DELETE FROM runs WHERE reason <> ''`);
   const { stdout: planned } = await bench(['show', 'vit no-graph', '--db', db], { env: { COLUMNS: '200' } });
   expect(planned).toContain('→ use a larger batch: a CUDA graph is unlikely to help: the host evaluates Loop (1)');
