@@ -44,6 +44,11 @@ export interface MatrixCell {
   readonly neighbor?: MatrixCell;
 }
 
+/** The flags of a cell for builds and for runs. */
+export function statedFlags({ build, method }: MatrixCell) {
+  return [...Object.entries(build.flags), ...Object.entries(method.flags)];
+}
+
 /** The cells with their neighbors, each cell once. */
 export function withNeighborCells(cells: readonly MatrixCell[]): MatrixCell[] {
   const all = [...cells, ...cells.flatMap(({ neighbor }) => neighbor ?? [])];

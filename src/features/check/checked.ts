@@ -1,6 +1,6 @@
 import type { Io } from '../../cli/io.ts';
-import { environmentDifferences } from '../../judge/compare/differences.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
+import { machineChanges } from '../../judge/gate/reduce-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
@@ -73,11 +73,9 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 }
 
 function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedSeries): string[] {
-  const { cells, environments, rules, sweeps } = evidence;
-  const changes = cells.flatMap(({ environmentIds }) => {
-    const [before, after] = environmentIds.slice(-2).map((id) => environments.get(id ?? ''));
-    return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
-  });
+  const { cells, rules, sweeps } = evidence;
+  const newest = [sweeps.length - 2, sweeps.length - 1];
+  const changes = cells.flatMap((cell) => machineChanges(evidence, cell, newest));
   const leftOut = cells.filter(
     ({ isLeftOut, metrics }) => isLeftOut && metrics[0]?.history.places[0] !== undefined,
   ).length;

@@ -22,7 +22,7 @@ import { namedShapesIn } from '../../run/stored-plan.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { acrossMethods, pairsOf } from './compare-across-methods.ts';
+import { acrossMethods, isSharedByMethods, pairsOf } from './compare-across-methods.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -157,7 +157,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods: paired === null && metric !== 'p99Ms' ? pairsOf(chosen, all).length : 0,
+    otherMethods: paired === null && isSharedByMethods(metric) ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map(({ cell, metric: own, comparison: { cellKey, ...numbers } }) => {
       const { betterIs } = metricOf(own);
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause: causes.get(cellKey) ?? null };

@@ -13,7 +13,7 @@ import {
   throwMistakes,
 } from '../../errors.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import { type MatrixCell, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
+import { type MatrixCell, statedFlags, type TwoSidedCells, withNeighborCells } from '../../matrix/matrix.ts';
 import { onnxOf } from '../../matrix/models/models.ts';
 import type { Placed } from '../../matrix/yaml/yaml-source.ts';
 import type { Conversion } from '../../records/conversion.ts';
@@ -165,11 +165,7 @@ async function versionOf({ isWithoutTrtexec, program, set }: Requested, { tensor
 }
 
 function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]): Mistake[] {
-  const stated = cells.flatMap(({ build, method }) => [
-    ...Object.entries(build.flags),
-    ...Object.entries(method.flags),
-  ]);
-  return [...new Map(stated)].flatMap(([flag, { at }]) =>
+  return [...new Map(cells.flatMap(statedFlags))].flatMap(([flag, { at }]) =>
     findFlag(flag) === undefined && !helpFlags.has(flag)
       ? [{ at, problem: `neither bench nor the help of this trtexec knows ${flag}${didYouMean(flag, [...helpFlags])}` }]
       : [],
@@ -194,8 +190,8 @@ function fileProblem(path: string): string | null {
   }
 }
 
-function filesOf({ build, method }: MatrixCell): Placed<string>[] {
-  const { flags, plugins, source, timingCache } = build;
+function filesOf(cell: MatrixCell): Placed<string>[] {
+  const { plugins, source, timingCache } = cell.build;
   const placed = source.kind === 'engine' ? source.engine : onnxOf(source);
   return [
     ...(placed === null ? [] : [placed]),
@@ -203,7 +199,7 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
     ...(timingCache.kind === 'file' ? [timingCache.file] : []),
     ...plugins.static,
     ...plugins.dynamic,
-    ...[...Object.entries(flags), ...Object.entries(method.flags)].flatMap(([flag, { at, value }]) =>
+    ...statedFlags(cell).flatMap(([flag, { at, value }]) =>
       findFlag(flag)?.isPath === true && flag !== '--tempdir' ? value.map((path) => ({ value: path, at })) : [],
     ),
   ];

@@ -18,7 +18,10 @@ import { printable } from '../../text/printable.ts';
 
 const IS_OF_LAUNCHES = /CUDA graph|larger batch/;
 /** Batches to look for among left-out cells, of which only the keys are stored. */
-const TIMES_THE_BATCH = Array.from({ length: 140 }, (_, index) => (index < 127 ? index + 2 : 2 ** (index - 119)));
+const TIMES_THE_BATCH = [
+  ...Array.from({ length: 127 }, (_, index) => index + 2),
+  ...Array.from({ length: 13 }, (_, index) => 256 * 2 ** index),
+];
 
 /**
  * Adds to the bottlenecks of a sweep which cells of its matrix have what the advice says, and what they gain; cells
@@ -65,7 +68,8 @@ export function remediesIn(db: StoreDatabase, sweepId: SweepId, ofSweep: readonl
     const twinKey = axisTwinKey('batch', cell);
     const larger = () => [
       ...known.filter((one) => (batchOf(one.shapes) ?? 0) > batch && axisTwinKey('batch', one) === twinKey),
-      ...(leftOut === null ? [] : TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch))),
+      // Only a cell that was never measured needs to be guessed.
+      ...(known.length === matrix.size ? [] : TIMES_THE_BATCH.map((times) => withBatch(cell, times * batch))),
     ];
     const isBatch = batch > 0 && proven.advice.includes('larger batch');
     const remedies = [

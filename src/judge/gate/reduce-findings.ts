@@ -3,7 +3,7 @@ import { type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/g
 import { hashOf } from '../../text/canonical-json.ts';
 import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS } from './cell-words.ts';
-import type { SweepEvidence } from './evidence.ts';
+import type { CellEvidence, SweepEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
 import { cellIn, isMostlyLeft, sizeOf, marginBetween } from './metric-changes.ts';
 import type { CellChange, FindingCell } from './metric-changes.ts';
@@ -194,17 +194,16 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
   };
 }
 
-/** Machine changes between two sweeps that are recorded for all of these cells, in words: `driver 580.1 → 580.2`. */
-function environmentChanges(
-  { cells, environments }: SweepEvidence,
-  places: readonly number[],
-  keys: readonly string[],
-): string[] {
-  const own = cells.filter(({ cell }) => keys.includes(cell.key));
-  const [first = [], ...others] = own.map(({ environmentIds }) => {
-    const [before, after] = places.map((place) => environments.get(environmentIds[place] ?? ''));
-    return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
-  });
+/** Machine changes of a cell between two sweeps, in words: `driver 580.1 → 580.2`. */
+export function machineChanges(evidence: SweepEvidence, cell: CellEvidence, places: readonly number[]): string[] {
+  const [before, after] = places.map((place) => evidence.environments.get(cell.environmentIds[place] ?? ''));
+  return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
+}
+
+/** Machine changes between two sweeps that are recorded for all of these cells. */
+function environmentChanges(evidence: SweepEvidence, places: readonly number[], keys: readonly string[]): string[] {
+  const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
+  const [first = [], ...others] = own.map((cell) => machineChanges(evidence, cell, places));
   return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 

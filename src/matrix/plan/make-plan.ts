@@ -1,7 +1,7 @@
 import { cellLabel } from '../../records/cell.ts';
 import { type Mistake, throwMistakes } from '../../errors.ts';
 import type { Matrix } from '../load.ts';
-import type { MatrixCell, MatrixHarness } from '../matrix.ts';
+import { type MatrixCell, type MatrixHarness, statedFlags } from '../matrix.ts';
 import { onnxOf } from '../models/models.ts';
 import type { RunMethod } from '../schema/settings.ts';
 import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, PlannedVariant } from '../../records/plan.ts';
@@ -171,12 +171,12 @@ function coarselyTimed(cells: readonly MatrixCell[]): string[] {
 
 /** Flags for builds that no cell makes, and flags that trtexec no longer needs. */
 function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect): string[] {
-  const ofBuilds = cells.flatMap(({ build }) => Object.keys(build.flags));
+  const areStated = cells.some(({ build }) => Object.keys(build.flags).length > 0);
   const isNothingBuilt = cells.every(({ build, harness }) => harness !== null || build.source.kind === 'engine');
-  const stated = new Set([...ofBuilds, ...cells.flatMap(({ method }) => Object.keys(method.flags))]);
+  const stated = new Map(cells.flatMap(statedFlags));
   return [
-    ...(isNothingBuilt && ofBuilds.length > 0 ? ['options of builds have no effect: all engines are given'] : []),
-    ...[...stated].flatMap((flag) => outdatedText(flag, version) ?? []),
+    ...(isNothingBuilt && areStated ? ['options of builds have no effect: all engines are given'] : []),
+    ...[...stated.keys()].flatMap((flag) => outdatedText(flag, version) ?? []),
   ];
 }
 
