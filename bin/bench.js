@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts dist/cli.js. Plain syntax: an old Node must be able to read this file and say what is wrong.
+// Starts dist/cli.cjs. Plain syntax: an old Node must be able to read this file and say what is wrong.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
@@ -21,13 +21,13 @@ if (isNewEnough) {
     process.stdout.write(`${version}\n`);
   } else {
     if (process.env.BENCH_LAUNCHER === 'pipe') endWithLauncher();
-    if (existsSync(join(root, 'dist', 'cli.js'))) {
+    if (existsSync(join(root, 'dist', 'cli.cjs'))) {
       // Node would make a missing temporary folder for it, and try that for ever where nobody can.
       const cache = process.env.NODE_COMPILE_CACHE;
       if (cache || existsSync(tmpdir())) module.enableCompileCache?.(cache);
       // Reading them takes time: only a stack needs them.
       if (process.env.BENCH_DEBUG) process.setSourceMapsEnabled(true);
-      const { ignoreEpipe, main, processIo } = await import('../dist/cli.js');
+      const { ignoreEpipe, main, processIo } = module.createRequire(import.meta.url)('../dist/cli.cjs');
       ignoreEpipe();
       process.exitCode = await main(process.argv.slice(2), processIo());
     } else {

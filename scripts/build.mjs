@@ -9,7 +9,9 @@ await build({
   outdir: 'dist',
   bundle: true,
   platform: 'node',
-  format: 'esm',
+  // Unlike imports of ECMAScript modules, `require` loads Node's own modules when they are needed: an eighth of a start.
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
   target: 'node22.15',
   // Names stay, and maps without the sources: a stack under BENCH_DEBUG=1 says where something is wrong.
   minifyWhitespace: true,
@@ -20,9 +22,8 @@ await build({
   // The messages of zod in other languages are a tenth of the file. esbuild escapes signs outside of ASCII in strings
   // alone, so the source does in regular expressions and tagged templates: with one, V8 takes two bytes for each sign.
   plugins: [{ name: 'english', setup: (b) => b.onLoad({ filter: /v4.locales.index/ }, () => ({ contents: '' })) }],
-  banner: {
-    js: "import { createRequire as bundleRequire } from 'node:module'; const require = bundleRequire(import.meta.url);",
-  },
+  define: { 'import.meta.url': 'bundleUrl' },
+  banner: { js: "'use strict'; const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
 });
 await build({
   entryPoints: { page: 'src/html/browser/main.ts', 'page-style': 'src/html/browser/page.css' },

@@ -29,7 +29,7 @@ export function chooseProgram(
     const set = findSet(replay, io);
     const env = { ...io.env, BENCH_REPLAY_SET: set.folder, BENCH_REPLAY_TIMING: options.replayTiming ?? 'instant' };
     const recordings = { set: set.name, folder: set.folder, enginePool: set.enginePool, environment: set.environment };
-    const prefixArgs = [join(packageFolder(), 'dist', 'replay.js')];
+    const prefixArgs = [join(packageFolder(), 'dist', 'replay.cjs')];
     const program = {
       ...noTrtexec(io),
       file: process.execPath,

@@ -18,7 +18,7 @@ import { spawnProcess } from '../../src/process/spawn-process.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BENCH = join(ROOT, 'bin', 'bench.js');
-const MAIN = pathToFileURL(join(ROOT, 'dist', 'cli.js')).href;
+const MAIN = pathToFileURL(join(ROOT, 'dist', 'cli.cjs')).href;
 
 const LOCKS = join(tmpdir(), `bench-test-locks-${process.pid}`);
 
@@ -162,7 +162,7 @@ export function removeSharedFolders(): void {
   for (const folder of [...folders.splice(0), LOCKS]) rmSync(folder, { recursive: true, force: true });
 }
 
-const REPLAY = join(ROOT, 'dist', 'replay.js');
+const REPLAY = join(ROOT, 'dist', 'replay.cjs');
 
 /** What a program would have left. */
 interface Answered {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-import { main, processIo } from '../../dist/cli.js';
+import { main, processIo } from '../../dist/cli.cjs';
 
 const answers = [];
 for (const { args, cwd } of JSON.parse(readFileSync(0, 'utf8'))) {

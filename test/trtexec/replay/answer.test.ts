@@ -12,7 +12,7 @@ const RECORDINGS = join(ROOT, 'recordings');
 const NIGHT1 = join(RECORDINGS, 'night1');
 
 function replay(args: readonly string[], cwd: string, set = NIGHT1, index = 0) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'dist', 'replay.js'), ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'dist', 'replay.cjs'), ...args], {
     cwd,
     env: { ...process.env, BENCH_REPLAY_SET: set, BENCH_REPLAY_INDEX: String(index) },
     maxBuffer: 1 << 26,
