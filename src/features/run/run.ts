@@ -107,8 +107,9 @@ export async function startSweep(
   const lockClocks = wantedLock(made.matrix, program, options, io);
   const trtexec = trtexecOf(made.plan, program);
   const hashing = trtexec === null ? null : sha256OfFile(trtexec).catch(() => null);
-  // Loading what measures takes a moment, too.
-  const [[machines, git], hashed, { executePlan }] = await Promise.all([asked, hashing, import('./execute-plan.ts')]);
+  // Loading what measures and what starts processes takes a moment, too.
+  const measuring = Promise.all([import('./execute-plan.ts'), import('../../process/spawn-process.ts')]);
+  const [[machines, git], hashed, [{ executePlan }]] = await Promise.all([asked, hashing, measuring]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
