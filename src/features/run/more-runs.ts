@@ -142,12 +142,9 @@ export async function withinBudget(
   const known = await timeEstimates(store, plan, provenance);
   const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
   if (leftOut.length === 0) return { plan: fitted, note: null };
-  const names = shortList(
-    leftOut.map(({ label }) => printable(label)),
-    NAMED_CELLS,
-  );
+  const labels = leftOut.map(({ label }) => printable(label));
   const cells = `${leftOut.length} of ${count(plan.cells.length, 'cell')} (about ${formatDuration(sides * leftOutS)})`;
-  const note = `the budget of ${formatDuration(budgetS)} leaves out ${cells}; they come first next time: ${names}`;
+  const note = `the budget of ${formatDuration(budgetS)} leaves out ${cells}; they come first next time: ${shortList(labels, NAMED_CELLS)}`;
   return { plan: fitted, note };
 }
 
