@@ -8,9 +8,7 @@ import { compressFolder, scrubFolder } from '../../src/artefacts/keep.ts';
 import { runFilesOf, runFilesIn } from '../../src/artefacts/run-files.ts';
 import { readWhole } from '../../src/files/files.ts';
 import { isInside } from '../../src/files/layout.ts';
-import { zipped } from '../../src/files/zip.ts';
 import { temporaryFolder } from '../support/bench.ts';
-import { unzipped } from '../support/zip.ts';
 
 const FORMATS = [
   ['gz', gzipSync],
@@ -65,24 +63,6 @@ test('values of secrets go from files in the folder of a run and below it; other
   await scrubFolder(folder, { OPENAI_API_KEY: 'sk-made-up-0123456789', HOME: '/home' });
   expect(readFileSync(join(folder, 'stdout.log'), 'utf8')).toBe('key ***, path /home\n');
   expect(readFileSync(join(folder, 'logs', 'aiperf.log'), 'utf8')).toBe('Bearer ***\n');
-});
-
-const FILES = [
-  { name: 'a.txt', content: Buffer.from(`${'a'.repeat(1000)}b`) },
-  { name: 'empty', content: Buffer.alloc(0) },
-  { name: 'ü/b', content: Buffer.from([0, 1, 2]) },
-];
-
-test('files come back, and equal files give equal bytes', () => {
-  const zip = Buffer.concat([...zipped(FILES)]);
-  expect(unzipped(zip)).toEqual(new Map(FILES.map(({ name, content }) => [name, content])));
-  expect(zip.length).toBeLessThan(400);
-  expect(Buffer.concat([...zipped(FILES)])).toEqual(zip);
-});
-
-/** By Python: zlib.crc32(b'a' * 1000 + b'b') */
-test('checksums are those of the files as they were', () => {
-  expect(Buffer.concat([...zipped(FILES)]).readUInt32LE(14)).toBe(3_895_297_689);
 });
 
 test('what lies in a folder, also in that of the system', () => {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { zipSync } from 'fflate';
+
 import { artefactsFolderOf, RUN_MANIFEST, runFolderOf } from '../../files/layout.ts';
 import { type RunFiles, runFilesIn } from '../../artefacts/run-files.ts';
 import { parseRunManifest } from '../../artefacts/run-manifest.ts';
-import { zipped } from '../../files/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactedText, redactionFor } from '../../cli/redacted.ts';
@@ -100,6 +101,9 @@ export class BundleFiles {
   }
 }
 
+/** A constant date, the earliest of a zip file, makes equal files give equal bytes. */
+const ZIP_OPTIONS = { level: 9, mtime: new Date(1980, 0, 1) } as const;
+
 /**
  * Writes one zip file for a bug report. It holds only facts and files of an allow-list, up to a limited size. Equal
  * results give equal bytes.
@@ -132,7 +136,8 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
         const content = typeof given === 'string' ? Buffer.from(redactedText(given, redaction)) : given;
         return { name: as, content };
       });
-    const bytes = await writeOutput(file, zipped(files), io);
+    const zip = zipSync(Object.fromEntries(files.map(({ content, name: as }) => [as, content])), ZIP_OPTIONS);
+    const bytes = await writeOutput(file, [zip], io);
     const written = files.map(({ content, name: as }) => ({ name: as, bytes: content.length }));
     const output: ReproBundle = { ...about, file, bytes, files: written, leftOut, reduced };
     return printResult(io, options, output, bundleText);

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
+import { strFromU8, unzipSync } from 'fflate';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { BundleFiles } from '../../../src/features/repro/bundle.ts';
@@ -11,10 +12,9 @@ import { OUTPUTS, jsonOf } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { firstId } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import { unzipped } from '../../support/zip.ts';
 
 const textsOf = (zip: string): Map<string, string> =>
-  new Map([...unzipped(readFileSync(zip))].map(([name, bytes]) => [name, bytes.toString()]));
+  new Map(Object.entries(unzipSync(readFileSync(zip))).map(([name, bytes]) => [name, strFromU8(bytes)]));
 
 describe('the bundle of a measured run', () => {
   let cwd: string;

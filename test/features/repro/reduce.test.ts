@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { unzipSync } from 'fflate';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
@@ -10,7 +11,6 @@ import { OUTPUTS, benchJson } from '../../support/outputs.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
-import { unzipped } from '../../support/zip.ts';
 
 /** Checks a model as onnx does, and prints the names of its nodes and its inputs with their dimensions. */
 const INSPECT = `import json, onnx, sys
@@ -48,7 +48,7 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     const env = { BENCH_PYTHON: TEST_PYTHON ?? '' };
     const { code, stderr, json } = await benchJson(OUTPUTS['repro-bundle'], bundle, { cwd, env });
     expect([code, stderr]).toEqual([0, '']);
-    for (const [name, bytes] of unzipped(readFileSync(join(cwd, 'bug.zip')))) {
+    for (const [name, bytes] of Object.entries(unzipSync(readFileSync(join(cwd, 'bug.zip'))))) {
       mkdirSync(join(cwd, dirname(name)), { recursive: true });
       writeFileSync(join(cwd, name), bytes);
     }
