@@ -5,6 +5,7 @@ import type { LayersDiffOutput } from './output.ts';
 import { type Look, wrapLines } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import { renderTable, numberColumn } from '../../terminal/table.ts';
+import { opaqueLines } from './text.ts';
 
 type DiffRow = LayersDiffOutput['rows'][number];
 
@@ -103,6 +104,7 @@ function sumLines(rest: readonly DiffRow[], diff: LayersDiffOutput): string[] {
     const times = deltaMs === null ? '' : `${sumText(deltaMs)} ${formatNumber(baseMs)} → ${formatMs(headMs)},`;
     lines.push(`kernels not known (${NO_KERNELS}):${times} ${count(headLayers, 'layer')}`, ...namedEqually(unknown));
   }
+  lines.push(...opaqueLines(Math.max(diff.base.opaqueShare, diff.head.opaqueShare)));
   if (unchanged !== null) {
     lines.push(`same kernels on both sides:${sumText(unchanged.deltaMs)} ${count(unchanged.headLayers, 'layer')}`);
   }

@@ -165,10 +165,12 @@ function engineOutput(engine: ProfiledEngine) {
 
 function layersDiffOutput(base: ProfiledEngine, head: ProfiledEngine, diff: LayersDiff): LayersDiffOutput {
   const isTimed = base.iterations !== null && head.iterations !== null;
-  const side = (engine: ProfiledEngine, ms: number): LayersDiffOutput['base'] => {
-    const listedMs = isTimed ? ms : null;
+  const side = (engine: ProfiledEngine): LayersDiffOutput['base'] => {
+    const listed = layerFactsOf(engine.layers);
+    const listedMs = isTimed ? sumMs(listed) : null;
     const totalMs = listedMs === null ? null : (engine.total?.averageMs ?? listedMs);
-    return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs };
+    const { opaqueShare } = summarizeLayers(listed, engine.total?.averageMs);
+    return { ...engineOutput(engine), layers: engine.layers.length, totalMs, listedMs, opaqueShare };
   };
   const times = ({ baseMs, headMs, deltaMs }: Pick<ChangeRow, 'baseMs' | 'headMs' | 'deltaMs'>) =>
     isTimed ? { baseMs, headMs, deltaMs } : { baseMs: null, headMs: null, deltaMs: null };
@@ -186,8 +188,8 @@ function layersDiffOutput(base: ProfiledEngine, head: ProfiledEngine, diff: Laye
   const { rows, unknown, unchanged, unattributed } = changeRows(diff);
   return {
     schemaVersion: 1,
-    base: side(base, diff.baseMs),
-    head: side(head, diff.headMs),
+    base: side(base),
+    head: side(head),
     deltaMs: isTimed && base.total === undefined && head.total === undefined ? diff.deltaMs : null,
     commonPercent: diff.commonPercent,
     rows: rows.map(row),

@@ -51,7 +51,8 @@ export type LayersOutput = OutputOf<typeof layers>;
 const milliseconds = numberOrNull.describe('Null without a profile on both sides');
 const times = { baseMs: milliseconds, headMs: milliseconds, deltaMs: milliseconds };
 const listedMs = milliseconds.describe('Time of the listed layers; less than totalMs if some are not listed');
-const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds, listedMs });
+const { opaqueShare } = layersSummarySchema.shape;
+const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds, listedMs, opaqueShare });
 const row = z.strictObject({
   change: z.enum(LAYER_CHANGES),
   label: z.string(),

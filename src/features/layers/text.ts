@@ -136,14 +136,17 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
     }
     lines.push(...overheadLines(report));
   }
-  if (opaqueShare > 0.5) {
-    lines.push(`${formatShare(opaqueShare)} of the time is in opaque regions: Nsight Systems shows their kernels`);
-  }
+  lines.push(...opaqueLines(opaqueShare));
   if (olderKernelShare > 0) {
     const share = formatShare(olderKernelShare);
     lines.push(`${share} of the time is in kernels for GPUs older than sm${newestArchitecture}`);
   }
   return lines;
+}
+
+export function opaqueLines(share: number): string[] {
+  if (share <= 0.5) return [];
+  return [`${formatShare(share)} of the time is in opaque regions, whose changes no layer shows: use Nsight Systems`];
 }
 
 /** Maximum number of kinds of layers that are named. */
