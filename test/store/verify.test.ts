@@ -171,6 +171,18 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
     expect([code, found]).toEqual(expected);
   });
 
+  test('runs that only the artefacts have are damage; a sweep may belong to another store', async () => {
+    const { db } = storeToDamage();
+    change(db, `PRAGMA foreign_keys = ON; DELETE FROM runs WHERE role = 'timed'`);
+    const { code, found } = await rebuilt(db);
+    expect([code, found.find(({ where }) => where === 'runs')?.what]).toEqual([
+      4,
+      expect.stringMatching(/^lacks \d+ rows that the artefacts give \(/),
+    ]);
+    change(db, 'PRAGMA foreign_keys = ON; DELETE FROM sweeps');
+    expect(await rebuilt(db)).toMatchObject({ code: 0, found: [{ kind: 'notStored' }] });
+  });
+
   test('rows without artefacts are counted, and what another version stored is no damage', async () => {
     const { db, sweepFolder, runId } = storeToDamage();
     change(

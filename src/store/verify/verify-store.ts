@@ -22,6 +22,7 @@ export const storeDamage = z.strictObject({
     'row',
     'otherParser',
     'noArtefacts',
+    'notStored',
     'artefactMissing',
     'artefactDamaged',
     'engine',
@@ -33,9 +34,9 @@ export const storeDamage = z.strictObject({
 
 export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
-/** Whether a problem is not damage: artefacts that never existed, or that another version read differently. */
+/** Not damage: artefacts that never existed, are of another store, or that another version read differently. */
 export function isHarmless({ kind }: StoreDamage): boolean {
-  return kind === 'noArtefacts' || kind === 'otherParser';
+  return kind === 'noArtefacts' || kind === 'notStored' || kind === 'otherParser';
 }
 
 const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
@@ -111,9 +112,9 @@ export function compareRebuilt(
   client.pragma('query_only = OFF');
   client.prepare('ATTACH ? AS other').run(rebuiltPath);
   client.exec('CREATE TEMP TABLE common_runs (run_id TEXT PRIMARY KEY) WITHOUT ROWID');
-  const takeRuns = client.prepare(`INSERT INTO common_runs SELECT m.run_id FROM other.runs o
-    JOIN main.runs m ON m.run_id = o.run_id JOIN main.sweeps s ON s.sweep_id = m.sweep_id
-    WHERE (s.tool_version = ?) = ?`);
+  // Includes runs that only the artefacts have.
+  const takeRuns = client.prepare(`INSERT INTO common_runs SELECT o.run_id FROM other.runs o
+    JOIN main.sweeps s ON s.sweep_id = o.sweep_id WHERE (s.tool_version = ?) = ?`);
   const isOwnBuild = `EXISTS (SELECT 1 FROM main.runs r JOIN main.sweeps s ON s.sweep_id = r.sweep_id
     WHERE r.build_id = m.build_id AND r.role = 'build' AND s.tool_version = '${toolVersion.replaceAll("'", "''")}')`;
   const found: StoreDamage[] = [];
@@ -130,6 +131,11 @@ export function compareRebuilt(
   const others = RESTORED.filter((table) => table !== 'builds');
   const differing = others.flatMap((table) => differencesIn(client, table, NOT_RESTORED[table]));
   found.push(...differing.map((one) => damageOf(one, true)));
+  const elsewhere = 'SELECT sweep_id FROM other.sweeps WHERE sweep_id NOT IN (SELECT sweep_id FROM main.sweeps)';
+  for (const where of client.prepare<[], string>(elsewhere).pluck().all()) {
+    const advice = 'if it is of no other store in this folder, `bench import artefacts/` adds it';
+    found.push({ kind: 'notStored', where, what: 'a sweep with artefacts that is not in this store', advice });
+  }
   const tables = [...RESTORED, ...MERGED_TABLES.run].map((table) => compared(client, table, sweepIds));
   client.exec('DROP TABLE temp.common_runs; DETACH other; PRAGMA query_only = ON');
   return { tables, found };
@@ -157,7 +163,7 @@ function damageOf({ table, columns, rows, examples }: MergeConflict, isOwn: bool
       ? `lacks ${number} that the artefacts give ${named}`
       : columns[0] === '*'
         ? `has ${number} that the artefacts do not give ${named}`
-        : `${number} differ from the artefacts in ${columns.join(', ')} ${named}`;
+        : `${number} ${rows === 1 ? 'differs' : 'differ'} from the artefacts in ${columns.join(', ')} ${named}`;
   const advice = isOwn
     ? 'restore a backup, or make a new store with `bench import artefacts/`'
     : 'stored by another version of bench, whose parser may have read them otherwise';
