@@ -185,24 +185,22 @@ function latencySpeedUpText(speedUp: Choice['speedUp']): string {
   return `${speedUpText(latency)}${range && ` (${range})`}`;
 }
 
-/** @param isOfBatch time of an item over the batch, with `*` at `opt`; else items/s over latency */
+/** Items/s over latency, or over the batch. */
 function chartOf(workload: readonly Row[], look: Look, isOfBatch = false): string[] {
   const marks = marksOf(workload);
   const lines = renderScatter({
     points: workload.flatMap((one) => {
-      const { cell, itemsPerS, key, latencyMs, tunedBatch } = one;
-      const batch = batchOf(cell.shapes);
-      const [x, y] = isOfBatch ? [batch, itemsPerS && 1000 / itemsPerS] : [latencyMs, itemsPerS];
-      const mark = isOfBatch && batch === tunedBatch ? '*' : (marks.get(key) ?? '?');
-      return x === null || y === null ? [] : [{ x, y, mark, style: isFront(one) ? look.style.strong : look.style.dim }];
+      const { cell, itemsPerS: y, key, latencyMs } = one;
+      const x = isOfBatch ? batchOf(cell.shapes) : latencyMs;
+      const style = isFront(one) ? look.style.strong : look.style.dim;
+      return x === null || y === null ? [] : [{ x, y, mark: marks.get(key) ?? '?', style }];
     }),
     height: CHART_HEIGHT,
     xLabel: isOfBatch ? 'batch' : 'median latency, ms',
     format: (value) => formatNumber(value),
     look,
   });
-  const what = isOfBatch ? 'ms per item, * at opt' : 'items/s';
-  const title = `${printable(workload[0]?.model ?? '')}: ${what} (logarithmic scales)`;
+  const title = `${printable(workload[0]?.model ?? '')}: items/s (logarithmic scales)`;
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 

@@ -17,7 +17,7 @@ export interface ScatterChart {
 
 const MAX_COLUMNS = 72;
 
-/** A chart of points on log scales, for values above 0. Of several points in one place, the last one shows. */
+/** A chart of points on log scales, for values above 0. A point whose place is taken goes next to it. */
 export function renderScatter(chart: ScatterChart): string[] {
   const { height, format, look, xLabel } = chart;
   const points = chart.points.filter(({ x, y }) => x > 0 && y > 0);
@@ -30,8 +30,9 @@ export function renderScatter(chart: ScatterChart): string[] {
   for (const { x, y, mark, style } of points) {
     const column = Math.round(xs.place(x) * (width - 1));
     const row = Math.round((1 - ys.place(y)) * (height - 1));
-    const target = canvas[row];
-    if (target !== undefined) target[column] = style(mark);
+    const target = canvas[row] ?? [];
+    const free = [target.indexOf(' ', column), target.lastIndexOf(' ', column)].find((place) => place !== -1);
+    target[free ?? column] = style(mark);
   }
   const lines = canvas.map((row, index) => {
     const label = index === 0 ? format(ys.high) : index === height - 1 ? format(ys.low) : '';

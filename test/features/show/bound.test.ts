@@ -134,7 +134,7 @@ describe('what comes next', () => {
     expect([await about('b32'), await about('b8')]).toEqual([text, undefined]);
     expect(await about('b1')).toContain('(8): another optimization profile');
     const { stdout } = await bench(['choose', '--scaling', ...filter]);
-    expect(stdout).toMatch(/ms per item, \* at opt .*\n +0\.3597 ┤a\n[ ┤\n]+\*\n +┤\n0\.02603 ┤ +c\n/);
+    expect(stdout).toMatch(/items\/s \(logarithmic scales\)\n38423 ┤ +c\n +┤\n +┤ +b\n[ ┤\n]+ 2780 ┤a\n/);
   });
 
   test('whether copies and compute overlap', async () => {
