@@ -33,7 +33,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     const found = statistics[metric] ?? null;
     return found === null ? [] : [{ metric, statistics: found }];
   });
-  const percentiles = [...new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)))];
+  const printed = new Set(rows.flatMap((row) => Object.keys(row.statistics.percentiles)));
+  const percentiles = [...printed].toSorted((a, b) => Number(a) - Number(b));
   const isMaximum = queries !== null && queries <= P99_IS_MAXIMUM;
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [

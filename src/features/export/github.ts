@@ -45,13 +45,17 @@ function bodyLines({ gate, notes }: ReportedSweep, rows: readonly Row[], most: n
   const sections = SECTIONS.flatMap(([status, sign, words, isOpen]) => {
     const of = byStatus.get(status) ?? [];
     if (of.length === 0) return [];
-    const table = tableOf(of, sign, most);
+    const table = tableOf(isOpen ? of.toSorted(bySize) : of, sign, most);
     if (isOpen || isOnlyValues) return [...table, ...causesOf(of), ''];
     const folded = [...table, ...causesOf(of), '', '</details>', ''];
     return [`<details><summary>${count(of.length, 'cell')} ${words}</summary>`, '', ...folded];
   });
   if (findings.length > 0) findings.push('');
   return [...notes.flatMap((note) => [`> ${markdown(note)}`, '']), ...findings, ...sections];
+}
+
+function bySize(a: Row, b: Row): number {
+  return Math.abs(b.changePercent ?? 0) - Math.abs(a.changePercent ?? 0);
 }
 
 function titleOf({ gate, shift }: ReportedSweep, rows: readonly Row[]): string {
@@ -169,12 +173,14 @@ export function githubAnnotations(report: ReportedSweep): string[] {
   const findings = gate?.findings ?? [];
   const ofFindings = findings.map(({ id, text }) => `::error title=finding ${id.slice(0, 8)}::${data(text)}`);
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
-  const ofCells = rowsOf(report).flatMap(({ isRegression, message, name, owner, status }) => {
-    const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
-    if (level === null) return [];
-    const title = data(name).replaceAll(':', '%3A').replaceAll(',', '%2C');
-    return [`::${level} title=${title}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
-  });
+  const ofCells = rowsOf(report)
+    .toSorted(bySize)
+    .flatMap(({ isRegression, message, name, owner, status }) => {
+      const level = isRegression ? 'error' : status === 'failed' ? 'warning' : null;
+      if (level === null) return [];
+      const title = data(name).replaceAll(':', '%3A').replaceAll(',', '%2C');
+      return [`::${level} title=${title}::${data(owner === null ? message : `${message} (owner: ${owner})`)}`];
+    });
   return [...ofFindings, ...shared, ...ofCells];
 }
 

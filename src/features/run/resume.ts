@@ -38,7 +38,9 @@ export function resumable(
 ) {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
   const sweep =
-    requested === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, requested, confirms);
+    requested === true || requested === 'latest'
+      ? newestUnfinished(db, artefactsFolderOf(path), matrix)
+      : namedSweep(db, requested, confirms);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   ensure(stored !== null, `sweep ${sweep.sweepId.slice(0, 8)} has no plan that can be resumed`);
