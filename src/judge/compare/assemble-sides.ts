@@ -58,7 +58,9 @@ export function assembleSides(
     const baseSweeps = [...Map.groupBy(ofBase, ({ sweepId }) => sweepId).values()];
     // With too few sweeps, the runs of the base alone have a level.
     const clocks = [...(past?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborSweeps), ...baseSweeps.map(clockOf)];
-    const levelMhz = clockLevelMhz(clocks) ?? clockLevelMhz(ofBase.map((run) => run.smClockMhz));
+    const locks = [ofBase, ofHead].map((runs) => facts.environments.get(runs.at(-1)?.environmentId ?? '')?.clockPolicy);
+    const isSameLock = lockOf(locks[0] ?? null) === lockOf(locks[1] ?? null);
+    const levelMhz = isSameLock ? (clockLevelMhz(clocks) ?? clockLevelMhz(ofBase.map((run) => run.smClockMhz))) : null;
     const a = sideOf('base', ofBase, metric, valueOf, levelMhz, facts);
     const b = sideOf('head', ofHead, metric, valueOf, levelMhz, facts);
     const [inBase, inHead] = [base, head].map(({ planned }) => planned.has(cell.key));

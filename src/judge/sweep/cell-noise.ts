@@ -138,7 +138,8 @@ export class CellNoise {
 
   /** Recomputes the posterior once a quarter of its data is new, or immediately if `now`. */
   refresh(now = false): void {
-    if (this.sd !== 0 && (this.#stale === 0 || (!now && this.#stale * 4 < this.#learned))) return;
+    const isStale = this.#stale > 0 && (now || this.#stale * 4 >= this.#learned);
+    if (this.sd !== 0 && !isStale && !(now && this.degrees !== this.#judgedDegrees)) return;
     this.#stale = 0;
     this.#judgeRuns();
     const weights = this.#weights;
@@ -195,6 +196,7 @@ export class CellNoise {
   offOf(p: number, scale: number, extra: number): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
+    while (this.tail(high, scale, extra) > p) high *= 2;
     while (high - low > 0.02 * this.sd * Math.min(1, Math.sqrt(scale))) {
       const middle = (low + high) / 2;
       if (this.tail(middle, scale, extra) < p) high = middle;

@@ -102,8 +102,9 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   return phaseProblem(flag, known.phase, place);
 }
 
-/** Run options that change the numbers of an engine, so that they must be on an axis. */
-const CHANGES_NUMBERS = '--exposeDMA --idleTime --sleepTime --threads --useManagedMemory --useRuntime'.split(' ');
+/** Options that change what is measured, so that they must be on an axis. */
+const CHANGES_NUMBERS =
+  '--exposeDMA --idleTime --sleepTime --threads --useDLACore --useManagedMemory --useRuntime'.split(' ');
 
 function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | null {
   if (place !== 'axis' && CHANGES_NUMBERS.includes(flag)) {
