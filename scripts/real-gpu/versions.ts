@@ -5,7 +5,14 @@ import { checkLogs } from './logs.ts';
 import { type MatrixOptions, matrixOf, writeMatrix } from './matrices.ts';
 import { changesText, type Ended, NEWEST_SWEEP, type Visit } from './visit.ts';
 
-const SMALL: MatrixOptions = { name: 'versions', batches: [1, 8], cudaGraph: ['on', 'off'], repeats: 4 };
+// TensorRT 8.6 cannot parse the ViT.
+const SMALL: MatrixOptions = {
+  name: 'versions',
+  models: ['resnet'],
+  batches: [1, 8],
+  cudaGraph: ['on', 'off'],
+  repeats: 4,
+};
 
 /** Two installations of TensorRT: their dialects, engines that are not shared, and what an upgrade changes. */
 export async function visitVersions(visit: Visit): Promise<void> {
@@ -30,21 +37,22 @@ async function checkRun(visit: Visit, name: string, trtexec: string): Promise<vo
 /** An engine of one version, given to the other: one line, and nothing measured. */
 async function checkEngines(visit: Visit, otherTrtexec: string): Promise<void> {
   const builds = visit.count('SELECT count(DISTINCT engine_key) n FROM builds');
-  visit.check('no engine is shared', builds === 4, `${builds} engines of 2 models for 2 versions`);
+  visit.check('no engine is shared', builds === 2, `${builds} engines of a model for 2 versions`);
   const [own] = visit.rows(
     z.object({ key: z.string() }),
-    `SELECT runs.engine_key AS key FROM runs JOIN cells USING (cell_key) WHERE model = 'resnet' AND role = 'timed'
+    `SELECT runs.engine_sha256 AS key FROM runs JOIN cells USING (cell_key) WHERE model = 'resnet' AND role = 'timed'
        ORDER BY runs.started_at DESC LIMIT 1`,
   );
   const engine = visit.engines().find((path) => path.includes(own?.key ?? 'none')) ?? '';
   const small = z
     .looseObject({ models: z.looseObject({ resnet: z.looseObject({}) }) })
-    .parse(matrixOf(visit, { ...SMALL, models: ['resnet'], repeats: 1 }));
+    .parse(matrixOf(visit, { ...SMALL, repeats: 1 }));
   const { onnx: _, precisions: __, ...rest } = small.models.resnet;
   const given = { ...small, name: 'given', build: {}, models: { resnet: { ...rest, engine } } };
   const ended = await visit.bench(['run', visit.file('given.yaml', given), '--trtexec', otherTrtexec]);
   const line = lastLine(ended);
-  visit.check('an engine of the newer version is refused by the older', ended.code !== 0, `${ended.code}: ${line}`);
+  const isRefused = ended.code !== 0 && /another TensorRT|built with TensorRT/.test(ended.stdout + ended.stderr);
+  visit.check('an engine of the newer version is refused by the older', isRefused, `${ended.code}: ${line}`);
 }
 
 async function checkUpgrade(visit: Visit): Promise<void> {

@@ -9,7 +9,7 @@ import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { type Look, plain, dotted, labelled, wrapHanging, wrapWords } from '../../terminal/look.ts';
-import { count, rangeText } from '../../terminal/numbers.ts';
+import { count } from '../../terminal/numbers.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
@@ -152,18 +152,13 @@ function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look
   const alternating = cells.filter(({ notes, verdict }) => verdict === 'same' && notes.length > 0);
   const explained = [
     { own: failed, title: style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`) },
-    { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear because of its runs`) },
+    { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear: another sweep or more runs decide`) },
     { own: alternating, title: `${count(alternating.length, 'cell')} the same, although far from the reference` },
   ].flatMap(({ own, title }) => {
     const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
     return own.length === 0 ? [] : ['', title, ...texts.flatMap((text) => wrapHanging(text, columns, 4))];
   });
-  const tooSmall = cells.flatMap(({ mdePercent, notes, verdict }) =>
-    verdict === 'unclear' && notes.length === 0 ? (mdePercent ?? []) : [],
-  );
-  const decides = `${count(tooSmall.length, 'cell')} unclear: detectable from ${rangeText(tooSmall)}; another sweep or more runs decide (--repeats)`;
-  const undecided = tooSmall.length === 0 ? [] : ['', ...wrapHanging(decides, columns, 2).map(style.warn)];
-  return [...listed, ...undecided, ...explained];
+  return [...listed, ...explained];
 }
 
 /** Number of sweeps for which ended findings are shown. */

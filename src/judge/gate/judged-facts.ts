@@ -217,6 +217,7 @@ export function judgedCell(
   // A cell of an open finding may be back before the others.
   const found = marked !== undefined && isMostlyLeft(marked, now) ? mark?.direction : undefined;
   const said = accepted === undefined ? (found ?? (isCleared ? 'same' : verdict)) : 'same';
+  const mdePercent = 100 * Math.expm1(detectable);
   const both = levels === null ? null : ([Math.exp(sign * levels[0]), Math.exp(sign * levels[1])] as const);
   const isAtOther = both !== null && said === 'same' && Math.abs(change.log) > change.reach;
   const [one, other] = (both ?? []).map((level) => level.toPrecision(4));
@@ -226,10 +227,11 @@ export function judgedCell(
     verdict: verdictOf(said, raw.changePercent),
     before,
     now,
-    mdePercent: 100 * Math.expm1(detectable),
+    mdePercent,
     levels: both,
     referenceSweeps: reference.sweeps,
     notes: [
+      said === 'unclear' && farRuns === 0 && `detectable from ${mdePercent.toPrecision(2)} %`,
       farRuns > 0 && `${farRuns} of ${about.runs} runs far outside the expected range`,
       isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${now.toPrecision(4)}`,
     ].filter((note) => note !== false),

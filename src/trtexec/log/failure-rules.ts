@@ -79,7 +79,7 @@ const STATES_ERROR =
   /^\s*(?:\[[EF]\] |(?:LLVM )?ERROR: |Error\[\d+\]: |terminate called|what\(\): )|: Error Code \d+: |Assertion failed|CHECK\(.*\) failed/;
 
 /** Errors about a timing cache that cannot be used: trtexec goes on without it. */
-export const OF_TIMING_CACHE = /timing cache|magicTagRead|stdArchiveReader/i;
+export const OF_TIMING_CACHE = /timing cache|magicTagRead|stdArchiveReader|myelinCache/i;
 
 /**
  * A cheap filter before the rules for lines without a prefix, because help texts and layer dumps have thousands of

@@ -45,7 +45,7 @@ export const HINT_RULES: readonly { readonly id: string; readonly pattern: RegEx
   { id: 'cache_new', pattern: /Could not read (?:timing )?cache from: / },
   { id: 'cache_loaded', pattern: /Loaded (\d+) bytes of (?:timing )?cache from / },
   { id: 'cache_saved', pattern: /Saved (\d+) bytes of timing cache to / },
-  { id: 'cache_fail', pattern: /Failed to create ITimingCache from file|Detected invalid timing cache/ },
+  { id: 'cache_fail', pattern: /Failed to create ITimingCache from file|Detected invalid timing cache|myelinCache/ },
   { id: 'cache_fail', pattern: /setTimingCache failed with|Could not write timing cache to/ },
   { id: 'cache_fail', pattern: /The timing cache will not be used|Cannot open .*\.cache\.lock/ },
   { id: 'endless', pattern: /--duration=-1 is specified, inference will run in an endless loop/ },

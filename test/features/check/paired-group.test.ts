@@ -115,7 +115,7 @@ test('the finding names the whole group, its sizes, and how many cells were meas
   expect(lines[4]).toMatch(/^▲ \w{8} 5 of 10 cells slower by 1\.4 to 2\.4 %: all resnet, since 2026-01-02$/);
   expect(lines.slice(5, 7)).toEqual([
     '  new in GPU compute time: 5 of 5 pairs with the last good engine in 3 of its 5 cells (median +2.1 %), 95 % interval',
-    '    +1.6 … +3.1 % in the clearest cell',
+    '    +1.3 … +2.4 % in the clearest cell',
   ]);
   expect(lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5))).toEqual([
     ['b2', '0.1785 ms', '+2.4 %'],

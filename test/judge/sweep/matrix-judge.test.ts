@@ -88,6 +88,17 @@ it.each([3, 5, 1])('names two levels and is quiet after two reports of each: %i 
   expect(Math.exp(scene[upper]?.[0]?.levels?.[0] ?? 0)).toBeCloseTo(1.6, 1);
 });
 
+it('reports 10 % in the second sweep of two cells, from two runs each', () => {
+  const judge = new MatrixJudge([[], []]);
+  const first = [
+    [0.336346, 0.336655],
+    [0.337677, 0.33664],
+  ];
+  judge.step(first);
+  const [a, b] = judge.step(first.map((runs) => runs.map((run) => 1.1 * run)));
+  expect([a?.verdict, b?.verdict]).toEqual(['slower', 'slower']);
+});
+
 it('reports a group, also of half of all cells, and not the others', () => {
   const groups = (cell: number) => [cell % 2 === 0 ? 'int8' : 'fp16'];
   for (const seed of seeds) {

@@ -121,6 +121,10 @@ test('a slow model with few warm-up queries is warm when its first queries are n
 
 test('errors in a run that passed are suspect, but not those about an unusable timing cache', () => {
   expect(judge(passed(`${P} [E] Error[9]: Skipping tactic 0x0 due to exception`, SUMMARY))).toBe('unfit:suspectErrors');
+  // TensorRT 8.5 and 8.6 (also lightvector/KataGo#739).
+  const cache =
+    '[E] [TRT] 1: [myelinCache.h::deserializeFromBuffer::52] Error Code 1: Myelin (Myelin error from unknown graph)';
+  expect(judge(passed(`${P} ${cache}`, SUMMARY))).toBe('measured:null');
 });
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
