@@ -6,13 +6,7 @@ import { type MatrixOptions, matrixOf, writeMatrix } from './matrices.ts';
 import { changesText, type Ended, NEWEST_SWEEP, type Visit } from './visit.ts';
 
 // TensorRT 8.6 cannot parse the ViT.
-const SMALL: MatrixOptions = {
-  name: 'versions',
-  models: ['resnet'],
-  batches: [1, 8],
-  cudaGraph: ['on', 'off'],
-  repeats: 4,
-};
+const SMALL: MatrixOptions = { name: 'trt', models: ['resnet'], batches: [1, 8], cudaGraph: ['on', 'off'], repeats: 4 };
 
 /** Two installations of TensorRT: their dialects, engines that are not shared, and what an upgrade changes. */
 export async function visitVersions(visit: Visit): Promise<void> {
@@ -50,9 +44,8 @@ async function checkEngines(visit: Visit, otherTrtexec: string): Promise<void> {
   const { onnx: _, precisions: __, ...rest } = small.models.resnet;
   const given = { ...small, name: 'given', build: {}, models: { resnet: { ...rest, engine } } };
   const ended = await visit.bench(['run', visit.file('given.yaml', given), '--trtexec', otherTrtexec]);
-  const line = lastLine(ended);
   const isRefused = ended.code !== 0 && /another TensorRT|built with TensorRT/.test(ended.stdout + ended.stderr);
-  visit.check('an engine of the newer version is refused by the older', isRefused, `${ended.code}: ${line}`);
+  visit.check('an engine of the newer version is refused by the older', isRefused, `${ended.code}: ${lastLine(ended)}`);
 }
 
 async function checkUpgrade(visit: Visit): Promise<void> {

@@ -248,7 +248,7 @@ async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise
 
 /** Why an engine cannot be loaded; null if unknown. One short process replaces the failure of every run. */
 async function loadProblem(
-  { plan, processFacts, program, signal }: SweepContext,
+  { onNote, plan, processFacts, program, signal }: SweepContext,
   path: string,
 ): Promise<string | null> {
   const version = parseTensorrtVersion(plan.tensorrt);
@@ -257,5 +257,8 @@ async function loadProblem(
   const built = await askPlanVersion(program, signal, path);
   if (built === null) return null;
   const running = processFacts?.libraryVersion ?? plan.tensorrt;
-  return mayLoad(built, running) ? null : `was built with TensorRT ${built}, which ${running} cannot load`;
+  if (!mayLoad(built, running)) return `was built with TensorRT ${built}, which ${running} cannot load`;
+  const how = `was built with TensorRT ${built}: ${running} loads it only if it is version-compatible`;
+  if (!built.startsWith(running)) onNote(`${path} ${how}`);
+  return null;
 }

@@ -271,10 +271,11 @@ function notesOf(cells: readonly MatrixCell[], { axes }: MatrixFile, models: rea
     idle.length > 0 && given.length > 0
       ? `axes ${idle.join(', ')}: no effect on the given engine of ${shortList(given, 3)}`
       : null,
-    ...models.map(({ axes: own, engine, name }) =>
-      engine !== null && (own.get('precision') ?? precisions).length > 1
-        ? `model "${name}": one cell for all precisions, because that of a given engine is not known`
-        : null,
-    ),
+    ...models.map(({ axes: own, engine, name }) => {
+      const isUnstated = cells.some(({ cell }) => cell.model === name && cell.precision === 'unstated');
+      const why = engine === null ? 'its harness takes none' : 'that of a given engine is not known';
+      if (!isUnstated || (own.get('precision') ?? precisions).length < 2) return null;
+      return `model "${name}": one cell for all precisions, because ${why}`;
+    }),
   ].filter((note) => note !== null);
 }

@@ -171,7 +171,10 @@ test('a static model has no shapes, a given engine no build', () => {
   const models = 'models:\n  s: {onnx: s.onnx, shapes: static}\n  e: {engine: e.plan, shapes: {x: [4, 4]}}\n';
   const { cells, notes } = matrixFrom(models);
   const note = 'model "e": one cell for all precisions, because that of a given engine is not known';
-  expect([notes, matrixFrom(`${models}axes: {precision: [fp16, fp32]}\n`).notes]).toEqual([[], [note]]);
+  const driven = 'models: {h: {harness: {kind: command, run: [x], metrics: {m: {better: lower, unit: ms}}}}}\n';
+  const notesOf = (text: string) => matrixFrom(`${text}axes: {precision: [fp16, fp32]}\n`).notes;
+  const ofHarness = 'model "h": one cell for all precisions, because its harness takes none';
+  expect([notes, notesOf(models), notesOf(driven)]).toEqual([[], [note], [ofHarness]]);
   expect(cells.map(({ cell }) => [cell.precision, cell.precisionVia, cell.shapes])).toEqual([
     ['fp32', 'onnx', {}],
     ['unstated', 'engine', { x: [4, 4] }],

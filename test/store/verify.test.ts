@@ -175,10 +175,8 @@ describe('--rebuild compares the rows with a store made from the artefacts', () 
     const { db } = storeToDamage();
     change(db, `PRAGMA foreign_keys = ON; DELETE FROM runs WHERE role = 'timed'`);
     const { code, found } = await rebuilt(db);
-    expect([code, found.find(({ where }) => where === 'runs')?.what]).toEqual([
-      4,
-      expect.stringMatching(/^lacks \d+ rows that the artefacts give \(/),
-    ]);
+    expect(code).toBe(4);
+    expect(found.find(({ where }) => where === 'runs')?.what).toMatch(/^lacks \d+ rows that the artefacts give \(/);
     change(db, 'PRAGMA foreign_keys = ON; DELETE FROM sweeps');
     expect(await rebuilt(db)).toMatchObject({ code: 0, found: [{ kind: 'notStored' }] });
   });

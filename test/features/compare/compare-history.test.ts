@@ -184,12 +184,9 @@ describe('the same engine, with clocks floating and locked', () => {
       if (code !== 0) throw new Error(stderr);
     }
     // A locked clock is the level of its own side.
-    const clock = `iif(sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1), 1980, 1590)`;
-    changeStore(
-      db,
-      `INSERT INTO run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes)
-       SELECT run_id, 9, ${clock}, '[]', '[]' FROM runs WHERE role = 'timed'`,
-    );
+    const clock = 'iif(sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1), 1980, 1590)';
+    const columns = 'run_id, samples, clock_reasons, other_processes, sm_clock_mhz';
+    changeStore(db, `INSERT INTO run_telemetry (${columns}) SELECT run_id, 9, '[]', '[]', ${clock} FROM runs`);
   }, 60_000);
 
   test('they are not compared, and the way to do it is named', async () => {
