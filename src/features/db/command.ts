@@ -86,7 +86,7 @@ const pruneCommand = defineCommand({
     'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ],
   notes:
-    'The newest two sweeps of each matrix and branch always stay, and everything that a baseline or an open finding needs.',
+    'The newest two sweeps of each matrix and branch, and what a baseline or an open finding needs, keep all but old attachments.',
   outputs: { 'db-prune': async () => (await import('./output.ts')).pruneOutput },
   define: pruneOptions,
   run: async (_, options, io) => (await import('./prune.ts')).prune(options, io),
