@@ -46,8 +46,7 @@ export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Loo
 }
 
 function rankOf({ cells, verdict }: CheckedSeries): number {
-  const slower = cells.filter((cell) => cell.verdict === 'slower').length;
-  return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + slower);
+  return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + cells.filter((cell) => cell.verdict === 'slower').length);
 }
 
 /** The name of a series, `nightly · main`, with the provenance if the series have several. */
@@ -90,7 +89,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),
     ...earlierText(earlier, evidence, look),
     ...cellsText(rows, isAll, look),
-    ...reasonText(series, look),
+    ...reasonText(series, isAll ? Infinity : SHOWN_CELLS, look),
     ...(notes.length === 0 ? [] : ['', ...notes.map(look.style.dim)]),
   ];
 }
@@ -140,11 +139,11 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
 }
 
 /** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
-function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
+function reasonText({ cells, judgedBy }: CheckedSeries, most: number, { columns, style }: Look): string[] {
   const byReason = Map.groupBy(cells, ({ reason }) => reason);
   const listed = (judgedBy === 'first' ? [] : (['new', 'missing'] as const)).flatMap((reason) => {
     const names = byReason.get(reason)?.map(({ label }) => printable(label)) ?? [];
-    const text = `${reason}: ${shortList(names, SHOWN_CELLS, ', ', ' and ')}`;
+    const text = `${reason}: ${shortList(names, most, ', ', ' and ')}`;
     return names.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
   });
   const failed = byReason.get('failed') ?? [];
@@ -156,7 +155,8 @@ function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look
     { own: alternating, title: `${count(alternating.length, 'cell')} the same, although far from the reference` },
   ].flatMap(({ own, title }) => {
     const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
-    return own.length === 0 ? [] : ['', title, ...texts.flatMap((text) => wrapHanging(text, columns, 4))];
+    const lines = shortList(texts, most, '\n', '\n  and ').split('\n');
+    return own.length === 0 ? [] : ['', title, ...lines.flatMap((line) => wrapHanging(line, columns, 4))];
   });
   return [...listed, ...explained];
 }

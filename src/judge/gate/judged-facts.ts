@@ -220,7 +220,7 @@ export function judgedCell(
   const mdePercent = 100 * Math.expm1(detectable);
   const both = levels === null ? null : ([Math.exp(sign * levels[0]), Math.exp(sign * levels[1])] as const);
   const isAtOther = both !== null && said === 'same' && Math.abs(change.log) > change.reach;
-  const [one, other] = (both ?? []).map((level) => level.toPrecision(4));
+  const [one, other, at] = [...(both ?? []), now].map((level) => Number(level.toPrecision(4)));
   return {
     ...about,
     ...raw,
@@ -231,9 +231,9 @@ export function judgedCell(
     levels: both,
     referenceSweeps: reference.sweeps,
     notes: [
-      said === 'unclear' && farRuns === 0 && `detectable from ${mdePercent.toPrecision(2)} %`,
+      said === 'unclear' && farRuns === 0 && `detectable from ${Number(mdePercent.toPrecision(2))} %`,
       farRuns > 0 && `${farRuns} of ${about.runs} runs far outside the expected range`,
-      isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${now.toPrecision(4)}`,
+      isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${at}`,
     ].filter((note) => note !== false),
   };
 }

@@ -96,7 +96,7 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   if (levels === null) return null;
   const { share, lower, upper } = levels;
   const [most, other] = share > 0.5 ? [lower, upper] : [upper, lower];
-  const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${most.toPrecision(3)} ms, the others at ${other.toPrecision(3)} ms`;
+  const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${shortMs(most)} ms, the others at ${shortMs(other)} ms`;
   const effect = Math.abs(share - 0.5) >= FIRM_SHARE ? 'explained' : 'widened';
   return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
 }

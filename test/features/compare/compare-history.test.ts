@@ -151,10 +151,10 @@ describe('two levels inside runs', () => {
   }
 
   test.each([
-    [75, 1, 29.8, ': 75 % of queries at 1.30 ms, the others at 1.00 ms'],
+    [75, 1, 29.8, ': 75 % of queries at 1.3 ms, the others at 1 ms'],
     // The next run may have more queries at the other level.
-    [55, 1, 29.5, ', trusted less: 55 % of queries at 1.30 ms, the others at 1.00 ms'],
-    [20, 0, 0.1, ': 80 % of queries at 1.00 ms, the others at 1.30 ms'],
+    [55, 1, 29.5, ', trusted less: 55 % of queries at 1.3 ms, the others at 1 ms'],
+    [20, 0, 0.1, ': 80 % of queries at 1 ms, the others at 1.3 ms'],
   ])(
     '%i of 100 queries of each run at another level: judged by the median, and said',
     async (slow, code, change, says) => {
