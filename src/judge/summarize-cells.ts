@@ -81,12 +81,12 @@ export interface SwitchedCell {
   readonly latencyMs: number | null;
 }
 
-/** A switch of a cell: a CUDA graph, the copies of its inputs and outputs, or a neighbor on the GPU (`with`). */
-export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor';
+/** A CUDA graph, copies of inputs and outputs, a neighbor on the GPU (`with`), or another runtime than the full one. */
+export type Switch = 'cudaGraph' | 'dataTransfers' | keyof typeof FLAGS;
 
-export type SwitchPair<Row extends SwitchedCell> = NonNullable<ReturnType<typeof switchGains<Row>>>['pairs'][number];
+const FLAGS = { neighbor: NEIGHBOR, runtime: '--useRuntime' } as const;
 
-/** The gain of CUDA graphs, or the cost of transfers or a neighbor, from cells that differ in nothing else. */
+/** The gain of CUDA graphs, or the cost of another switch, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
   const twins = [...byTwinKey.values()].flatMap((same) => {
@@ -116,10 +116,10 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
 }
 
 function isOn(cell: KeyedCell, by: Switch): boolean | null {
-  return by === 'neighbor' ? cell.axisFlags[NEIGHBOR] !== undefined : cell[by];
+  return by === 'cudaGraph' || by === 'dataTransfers' ? cell[by] : cell.axisFlags[FLAGS[by]] !== undefined;
 }
 
 function twinKey({ key: _key, axisFlags, ...rest }: KeyedCell, by: Switch): string {
-  const { [NEIGHBOR]: _neighbor, ...others } = axisFlags;
-  return canonicalJson({ ...rest, axisFlags: by === 'neighbor' ? others : axisFlags, [by]: null });
+  const flag = by === 'cudaGraph' || by === 'dataTransfers' ? by : FLAGS[by];
+  return canonicalJson({ ...rest, ...axisFlags, [flag]: null });
 }

@@ -36,6 +36,7 @@ export const shownSweep = part.output('bench run --json, and bench show SWEEP --
   graphGains: switchGains.describe('Throughput gain of a CUDA graph, for cells measured with and without'),
   transferCosts: switchGains.describe('Throughput change by transfers, for cells measured with and without'),
   neighborCosts: switchGains.describe('Throughput change by a neighbor, for cells measured with and without'),
+  runtimeCosts: switchGains.describe('Throughput change by a lean or dispatch runtime in place of the full one'),
   stopped: z
     .strictObject({
       reason: z.enum(SHARED_REASONS),

@@ -1,12 +1,6 @@
 import { cellsWithoutEngine, failedBuilds, sweepFailures } from '../../engines/engine-state.ts';
 import { FLAG_OF_BOUND } from '../../judge/bound.ts';
-import {
-  type Switch,
-  summarizeCells,
-  switchGains,
-  type SwitchPair,
-  type SwitchedCell,
-} from '../../judge/summarize-cells.ts';
+import { type Switch, summarizeCells, switchGains, type SwitchedCell } from '../../judge/summarize-cells.ts';
 import { batchOf, cellLabel } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { buildRefsOf, type Plan } from '../../records/plan.ts';
@@ -41,6 +35,7 @@ import {
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { REASON_TEXT, adviceOf, boundLines, describeCommit, flagLines, provenanceText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
+import { keysOf } from '../../text/unknown-values.ts';
 import type { ShownSweep } from './output.ts';
 import { remediesIn } from './remedies.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
@@ -73,11 +68,10 @@ export function sweepReport(
     findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     tunedBatches(db, cells, runs),
   ).map((row) => ({ key: row.cell.key, label: cellLabel(row.cell), ...row, bound: remedied(row.cell, row.bound) }));
-  type Pair = SwitchPair<(typeof summaries)[number]>;
-  const keyed = ({ without, with: one, ...gain }: Pair) => ({ withoutKey: without.key, withKey: one.key, ...gain });
   const gainsOf = (by: Switch) => {
-    const gains = switchGains(summaries, by);
-    return gains && { ...gains, pairs: gains.pairs.map(keyed) };
+    const { medianPercent, pairs = [] } = switchGains(summaries, by) ?? {};
+    const own = pairs.map(({ without, with: on, ...gain }) => ({ withoutKey: without.key, withKey: on.key, ...gain }));
+    return medianPercent === undefined ? null : { medianPercent, pairs: own };
   };
   const output: ShownSweep = {
     schemaVersion: 1,
@@ -87,6 +81,7 @@ export function sweepReport(
     graphGains: gainsOf('cudaGraph'),
     transferCosts: gainsOf('dataTransfers'),
     neighborCosts: gainsOf('neighbor'),
+    runtimeCosts: gainsOf('runtime'),
     failures,
     cells: summaries.map(({ cell: _cell, runsQps: _runsQps, ...row }) => row),
   };
@@ -148,7 +143,7 @@ export function sweepText(
     ...boundSection(cells, look),
     ...flagSection(cells, look),
     ...failureSection(failures, look),
-    ...(['cudaGraph', 'dataTransfers', 'neighbor'] as const).flatMap((by) => switchGainLines(cells, by, look)),
+    ...keysOf(SWITCH_WORDS).flatMap((by) => switchGainLines(cells, by, look)),
   ];
 }
 
@@ -288,6 +283,7 @@ const SWITCH_WORDS = {
   cudaGraph: 'a CUDA graph gains',
   dataTransfers: 'transfers:',
   neighbor: 'a neighbor on the GPU:',
+  runtime: 'a lean or dispatch runtime:',
 } as const satisfies Readonly<Record<Switch, string>>;
 
 /** Lines about the gain of CUDA graphs or the cost of transfers, for cells measured both ways. */
@@ -297,11 +293,11 @@ function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style
   const [most] = gains?.pairs ?? [];
   if (gains === null || most === undefined) return [];
   const { ciPercent, gainPercent, latencyChangePercent, verdict } = most;
-  const [middle, pairs] = [formatPercent(gains.medianPercent), count(gains.pairs.length, 'pair')];
-  const typical = gains.pairs.length > 1 ? `${middle} queries/s in the middle of ${pairs}, most ` : '';
+  const isCost = by !== 'cudaGraph';
+  const middle = `${formatPercent(gains.medianPercent)} queries/s in the middle of ${count(gains.pairs.length, 'pair')}`;
+  const typical = gains.pairs.length > 1 ? `${middle}, ${isCost ? 'worst' : 'most'} ` : '';
   const sure = ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
-  const isShown = by !== 'cudaGraph' && latencyChangePercent !== null;
-  const latency = isShown ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
+  const latency = isCost && latencyChangePercent !== null ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
   const gain = `${formatPercent(gainPercent)} queries/s (${sure})${latency}`;
   const text = `  ${SWITCH_WORDS[by]} ${typical}${gain}: ${printable(cellLabel(most.with.cell))}`;
   return wrapHanging(text, columns, 4).map(style.dim);
