@@ -202,7 +202,8 @@ const ORDERS = {
 };
 
 function isEqual(actual: FieldValue | undefined, value: string): boolean {
-  if (actual === undefined) return false;
+  // The word of a matrix for a variable that is not set.
+  if (actual === undefined) return value === 'unset';
   if (Array.isArray(actual)) return actual.some((one) => isEqual(one, value));
   if (typeof actual === 'boolean') return TRUE_WORDS.includes(value.toLowerCase()) === actual;
   if (typeof actual === 'number' && value.trim() !== '' && Number(value) === actual) return true;

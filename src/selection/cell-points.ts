@@ -1,5 +1,5 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { UsageError } from '../errors.ts';
+import { ensure, UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { allCells } from '../store/cells.ts';
@@ -161,6 +161,10 @@ export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
 export function namedRun(db: StoreDatabase, name: string): string {
   const runId = onlyOne(name, findRunsByPrefix(db, name), 'ids');
   if (runId !== null) return runId;
+  ensure(
+    !/^latest(?:~\d+)?$/.test(name),
+    `${name} is a sweep: name one of its runs, or a cell (see \`bench show ${name}\`)`,
+  );
   const [fastest] = measuredRunIds(db, namedCell(allCells(db), name).key);
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);

@@ -1,5 +1,6 @@
 export function nearest(word: string, allowed: readonly string[]): string | null {
-  let best: string | null = null;
+  // `spinWait` for `spin`.
+  let best = allowed.find((one) => word.length > 3 && one.toLowerCase().includes(word.toLowerCase())) ?? null;
   // A third of the letters may be wrong, but at least one.
   let limit = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of allowed) {

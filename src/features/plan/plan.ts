@@ -13,7 +13,7 @@ import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, shortList } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
 import { boundTo, type NumaPolicy } from '../../machine/requests.ts';
@@ -123,9 +123,8 @@ function planText(shown: PlanOutput, look: Look): string[] {
     if (run.neighborArgv !== undefined) lines.push(`  next to: ${shellLine(run.neighborArgv)}`);
   }
   lines.push('', ...wrapped(orderLine(shown)));
-  for (const { label, times } of shown.merged) {
-    lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
-  }
+  const merged = shown.merged.map(({ label }) => printable(label));
+  if (merged.length > 0) lines.push(...wrapped(`note: named several times, measured once: ${shortList(merged, 4)}`));
   for (const note of shown.notes) lines.push(`note: ${printable(note)}`);
   return lines;
 }

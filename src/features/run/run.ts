@@ -18,6 +18,7 @@ import { matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { wantedMoreRuns, withinBudget } from './more-runs.ts';
 import { flagOf } from '../../cli/options.ts';
+import { count } from '../../terminal/numbers.ts';
 import type { Io } from '../../cli/io.ts';
 import { machinesFor } from '../../machine/machine.ts';
 import { refuseTooFewGpus, shareOut } from '../../run/gpu-worker.ts';
@@ -101,9 +102,8 @@ export async function startSweep(
   const made = await prepare(path, options, 'models needed', io, requested);
   if (program === null || asked === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
-  for (const { times } of made.matrix.merged) {
-    io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
-  }
+  const { length: merged } = made.matrix.merged;
+  if (merged > 0) io.err(`note: the matrix names ${count(merged, 'cell')} several times: measured once each\n`);
   const lockClocks = wantedLock(made.matrix, program, options, io);
   const trtexec = trtexecOf(made.plan, program);
   const hashing = trtexec === null ? null : sha256OfFile(trtexec).catch(() => null);
