@@ -29,13 +29,12 @@ const USUAL_ITERATIONS = 10;
 function runLimits(method: RunMethod, role: PlannedRun['role']): PlannedLimits {
   const onceS = method.warmUpMs / 1000 + method.durationS;
   const isKnown = method.iterations <= USUAL_ITERATIONS && PAUSES.every((flag) => method.flags[flag] === undefined);
-  const { limits } = method;
   const endS = role === 'profile' ? LOAD_S + SLACK * onceS : END_S;
   return {
-    firstOutputS: limits.firstOutputS ?? FIRST_OUTPUT_S,
-    loadS: limits.loadS ?? LOAD_S,
-    timedPartS: limits.timedPartS ?? (isKnown ? TIMED_PART_S + SLACK * onceS : null),
-    endS: limits.endS ?? (isKnown || role === 'timed' ? endS : null),
+    firstOutputS: method.limits.firstOutputS ?? FIRST_OUTPUT_S,
+    loadS: method.limits.loadS ?? LOAD_S,
+    timedPartS: method.limits.timedPartS ?? (isKnown ? TIMED_PART_S + SLACK * onceS : null),
+    endS: method.limits.endS ?? (isKnown || role === 'timed' ? endS : null),
     wholeS: method.timeoutS,
   };
 }
@@ -99,12 +98,8 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   };
   const ofRepeats = Map.groupBy(engines, ({ entry }) => entry.repeats ?? options.repeats);
   const timed = [...ofRepeats].flatMap(([repeats, same]) => inRounds(same, repeats, options.seed, pairOf));
-  const profiled = options.profile
-    ? shuffled(
-        engines.filter(({ entry }) => hasLayers(entry)),
-        seededRandom(options.seed),
-      ).map((item) => ({ item, repeat: 1 }))
-    : [];
+  const withLayers = options.profile ? engines.filter(({ entry }) => hasLayers(entry)) : [];
+  const profiled = shuffled(withLayers, seededRandom(options.seed)).map((item) => ({ item, repeat: 1 }));
   const runOf =
     (role: PlannedRole) =>
     ({ item, repeat: round }: (typeof timed)[number]): PlannedRun => {
@@ -114,7 +109,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       mistakes.push(...found);
       // Every round runs each build once.
       const repeat = (round - 1) * item.of + item.number;
-      const run = plannedRun(item.entry, item.buildRef, role, repeat, args);
+      const run = { ...plannedRun(item.entry, role, repeat, args), buildRef: item.buildRef };
       const more = neighborOf(item.entry, run.timeoutS);
       return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
@@ -132,7 +127,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       return [{ cell: entry.cell, label: cellLabel(entry.cell), namedShapes: entry.namedShapes, buildRef }];
     }),
     variants: [...variants.values()],
-    builds: [...builds.values()],
+    builds: distinguished([...builds.values()]),
     runs,
     notes: [
       ...matrix.notes,
@@ -144,6 +139,15 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   };
 }
 
+/** Equal labels get flags that not all of these builds have, such as those of an axis. */
+function distinguished(builds: readonly PlannedBuild[]): PlannedBuild[] {
+  return builds.map((build) => {
+    const same = builds.filter(({ label }) => label === build.label);
+    const own = build.flags.filter((flag) => same.some(({ flags }) => !flags.includes(flag)));
+    return { ...build, label: [build.label, ...own].join(' ') };
+  });
+}
+
 function isOfTrtexec({ cell, harness }: MatrixCell): boolean {
   return harness === null && !isColdStart(cell);
 }
@@ -152,11 +156,13 @@ function hasLayers(entry: MatrixCell): boolean {
   return isOfTrtexec(entry) && profilingVerbosity(entry.cell.axisFlags) !== 'none';
 }
 
+function cellsHave(number: number, what: string): string[] {
+  return number === 0 ? [] : [`${number === 1 ? '1 cell has' : `${number} cells have`} ${what}`];
+}
+
 function notProfiled(cells: readonly MatrixCell[]): string[] {
   const { length } = cells.filter((entry) => isOfTrtexec(entry) && !hasLayers(entry));
-  if (length === 0) return [];
-  const which = length === 1 ? '1 cell has' : `${length} cells have`;
-  return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
+  return cellsHave(length, 'profilingVerbosity none: no layer has a name, so none is profiled');
 }
 
 /** From 2^13 ms on, float32 milliseconds since the start, whose differences trtexec reports, are 2^-10 ms apart. */
@@ -164,9 +170,8 @@ const FINE_S = 8;
 
 function coarselyTimed(cells: readonly MatrixCell[]): string[] {
   const { length } = cells.filter((entry) => isOfTrtexec(entry) && entry.method.durationS > FINE_S);
-  if (length === 0) return [];
-  const what = `${length === 1 ? '1 cell has' : `${length} cells have`} durationS above ${FINE_S}`;
-  return [`${what}: trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer`];
+  const steps = "trtexec's times then have steps of 1 µs or more; below 1 ms, more repeats of less time are finer";
+  return cellsHave(length, `durationS above ${FINE_S}: ${steps}`);
 }
 
 /** Flags for builds that no cell makes, and flags that trtexec no longer needs. */
@@ -274,13 +279,7 @@ function harnessRun(entry: MatrixCell, { timeoutS, estimateS, ...harness }: Matr
   };
 }
 
-function plannedRun(
-  entry: MatrixCell,
-  buildRef: string,
-  role: PlannedRole,
-  repeat: number,
-  args: readonly string[],
-): PlannedRun {
+function plannedRun(entry: MatrixCell, role: PlannedRole, repeat: number, args: readonly string[]) {
   const { method } = entry;
   const once = method.warmUpMs / 1000 + method.durationS;
   const timedPartS = role === 'profile' ? 2 * once : once;
@@ -288,7 +287,6 @@ function plannedRun(
   return {
     ...commonOf(entry, repeat),
     role,
-    buildRef,
     harness: null,
     args,
     timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,
