@@ -40,6 +40,14 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy,
   const prefix = numa === 'auto' || numa === 'off' ? [] : boundTo(numa);
   const trtexec = [...prefix, program?.shownAs ?? 'trtexec'];
   const provenance = program?.provenance ?? 'measured';
+  const built = new Map(made.builds.map((build) => [build.buildRef, build]));
+  // Names under which a person could keep the files. A sweep keeps them next to the store.
+  const shownArgs = (args: readonly string[], buildRef: string): string[] => {
+    const { enginePath, variantRef } = built.get(buildRef) ?? {};
+    const engine = enginePath ?? `engines/${buildRef.slice(0, 8)}.plan`;
+    const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
+    return [...trtexec, ...filledArgs(args, { variant, engine, timingCache: 'engines/timing.cache' })];
+  };
   const merged = matrix.merged.flatMap(({ key, times }) => {
     const entry = matrix.cells.find(({ cell }) => cell.key === key);
     return entry === undefined ? [] : [{ label: cellLabel(entry.cell), times }];
@@ -58,29 +66,19 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy,
       argv: ['python3', ...args],
     })),
     builds: made.builds.map(({ args, variantRef, buildRef, label, enginePath, timeoutS }) => {
-      const argv = args.length === 0 ? null : [...trtexec, ...shownArgs(args, buildRef, variantRef)];
+      const argv = args.length === 0 ? null : shownArgs(args, buildRef);
       return { variantRef, buildRef, label, enginePath, timeoutS, argv };
     }),
     runs: made.runs.map(
       ({ args, harness, neighbor, role, cellKey, buildRef, repeat, env, estimateS, timeoutS }, place) => {
-        const argv = harness === null ? [...trtexec, ...shownArgs(args, buildRef)] : [...prefix, ...harness.argv];
+        const argv = harness === null ? shownArgs(args, buildRef) : [...prefix, ...harness.argv];
         const facts = { position: place + 1, role, cellKey, buildRef, repeat, env, estimateS, timeoutS, argv };
-        if (neighbor === undefined) return facts;
-        return { ...facts, neighborArgv: [...trtexec, ...shownArgs(neighbor.args, neighbor.buildRef)] };
+        return neighbor ? { ...facts, neighborArgv: shownArgs(neighbor.args, neighbor.buildRef) } : facts;
       },
     ),
     merged,
     notes: [...made.notes, ...(numa === 'auto' ? [BOUND] : [])],
   };
-}
-
-/** Replaces placeholders by names under which a person could keep the files. A sweep keeps them next to the store. */
-function shownArgs(args: readonly string[], buildRef: string, variantRef: string | null = null): string[] {
-  return filledArgs(args, {
-    variant: `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`,
-    engine: `engines/${buildRef.slice(0, 8)}.plan`,
-    timingCache: 'engines/timing.cache',
-  });
 }
 
 type PlannedCell = PlanOutput['cells'][number];

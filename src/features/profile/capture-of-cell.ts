@@ -38,14 +38,13 @@ import {
   fileName,
   refuseOverwrite,
   runNsys,
-  shownBuildArgs,
 } from '../../tools/nsys/nsys-args.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { variantsOf } from '../../variants/sweep-variants.ts';
 import { readKernels } from '../layers/index.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureTarget, type ProfileOutput, notCaptured, nsysSteps } from './target.ts';
+import { type CaptureTarget, type ProfileOutput, notCaptured, nsysSteps, withBuild } from './target.ts';
 
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
@@ -64,13 +63,11 @@ export async function captureOfCell(target: CaptureTarget, options: ProfileOptio
   };
   const argsFor = (engine: string, program: readonly string[], runArgs: readonly string[]): string[] =>
     captureArgs(request, dialect, program, runArgs, engine);
-  const plan = `${model}.plan`;
-  const built = { kind: 'build' as const, variables: {}, argv: [trtexec, ...shownBuildArgs(build.args, plan)] };
-  const steps = nsysSteps(argsFor(target.engine ?? plan, [trtexec], run.args), run.env, request.output);
+  const steps = nsysSteps(argsFor(target.engine ?? `${model}.plan`, [trtexec], run.args), run.env, request.output);
   const base: ProfileOutput = {
     ...notCaptured(target),
     nsysVersion: dialect.version,
-    steps: target.engine === null ? [built, ...steps] : steps,
+    steps: withBuild(target, steps),
     notes: found === null ? ["no nsys on PATH: its options follow TensorRT's guide"] : [],
   };
   if (options.dryRun === true) return base;

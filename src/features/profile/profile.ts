@@ -17,7 +17,7 @@ import { askNsys, captureWith, fileName, refuseOverwrite, capturedRun, ownArgs }
 import { kernelsText, selectLayers } from '../layers/index.ts';
 import { NO_NSYS, captureOfCell, readCapture } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
-import { type CaptureTarget, type ProfileOutput, captureTarget, notCaptured, nsysSteps } from './target.ts';
+import { type CaptureTarget, type ProfileOutput, captureTarget, notCaptured, nsysSteps, withBuild } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
@@ -60,11 +60,10 @@ function layerLine(target: CaptureTarget, layer: string | true, output?: string)
   const model = fileName(cell.model);
   const chosen = chosenLayer(cell, store, layer);
   const is11 = (parseTensorrtVersion(plan.tensorrt)?.major ?? 0) >= 11;
-  const report = output ?? `${model}_layer`;
-  const argv = layerNcuArgs(chosen, report, is11, [trtexec], run.args, engine ?? `${model}.plan`);
+  const argv = layerNcuArgs(chosen, output ?? `${model}_layer`, is11, [trtexec], run.args, engine ?? `${model}.plan`);
   return {
     ...notCaptured(target),
-    steps: [{ kind: 'capture', variables: run.env, argv: ['ncu', ...argv] }],
+    steps: withBuild(target, [{ kind: 'capture', variables: run.env, argv: ['ncu', ...argv] }]),
     notes: [`Nsight Compute replays the kernels of ${chosen}; bench does not run it`],
   };
 }

@@ -16,7 +16,7 @@ import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { defined } from '../../text/unknown-values.ts';
-import { exportArgs } from '../../tools/nsys/nsys-args.ts';
+import { exportArgs, fileName, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
 import { captured } from '../layers/index.ts';
 import { prepare, readMatrix } from '../plan/index.ts';
 import type { ProfileOptions } from './command.ts';
@@ -145,6 +145,12 @@ export function notCaptured(target?: CaptureTarget): Omit<ProfileOutput, 'steps'
     runId: null,
     kernels: null,
   };
+}
+
+/** The steps of a capture, after the build of the engine if none was found. */
+export function withBuild({ build, cell, engine, trtexec }: CaptureTarget, steps: ProfileOutput['steps']) {
+  const built = [trtexec, ...shownBuildArgs(build.args, `${fileName(cell.model)}.plan`)];
+  return engine === null ? [{ kind: 'build' as const, variables: {}, argv: built }, ...steps] : steps;
 }
 
 /** The steps of nsys, in order. @param args of the capture, with the variables of its environment */

@@ -90,6 +90,9 @@ interface ExplainedCell {
   readonly runId: RunId | null;
 }
 
+/** Fields of a cell, which TensorRT 11 spells differently. */
+const SWITCH = /^--(?:(?:use|no)(?:CudaGraph|SpinWait)|(?:include|no)DataTransfers)$/;
+
 type StoredRun = Immutable<ReturnType<typeof explainedRuns>[number]>;
 
 /** One timed run with everything that may explain its number. Null: unknown. */
@@ -143,7 +146,7 @@ export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }
       telemetry: telemetry.get(run.runId) ?? null,
       environment: environments.get(run.environmentId) ?? UNKNOWN_ENVIRONMENT,
       engine,
-      runFlags: flagsIn(parts, ['inference', 'both']),
+      runFlags: flagsIn(parts, ['inference', 'both']).filter((flag) => !SWITCH.test(flag)),
       inputs: cell.inputs,
       importNotes: row.provenance === 'imported' ? row.notes : [],
     };

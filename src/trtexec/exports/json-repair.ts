@@ -1,9 +1,9 @@
 import { ExportFormatError } from '../../errors.ts';
 
 // oxlint-disable-next-line no-control-regex -- TensorRT joins names with U+001E and U+001F and does not escape them
-const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+const RAW_CONTROL = /^([ \t]+)|[\0-\t\v\f\x0e-\x1f]|\r(?!\n)|(?<="name" : "[^\n]*)\r?\n(?! *[,\]])/gm;
 /** `nan` and `inf` as C++ prints them, in the place of a value. */
-const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
+const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?:\(\w*\))?(?=\s*[,}\]])/gi;
 /** The part of a line before its last string, with the opening quote. Only punctuation follows the closing quote. */
 const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
 const AFTER_STRING = /^"[\s,}\]]*$/;
@@ -40,7 +40,7 @@ export function parseTensorrtJson(marked: string): unknown {
 
 function mendValues(text: string): string {
   return text
-    .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(RAW_CONTROL, (raw, indent?: string) => indent ?? JSON.stringify(raw).slice(1, -1))
     .replace(BARE_NUMBER, '$1null');
 }
 

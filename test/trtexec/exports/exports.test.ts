@@ -25,14 +25,14 @@ describe('--exportProfile', () => {
 
   test('names with quotes, backslashes and control characters, which trtexec does not escape', () => {
     const text = [
-      '[',
-      '  { "count" : 5 }',
+      '[ { "count" : 5 }',
       ', { "name" : "a\u001eb", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : 50 }',
       ', { "name" : "say "hi" \\ there", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : 50 }',
       ', { "name" : "tricky", "timeMs" : 7", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : nan }',
+      ', { "name" : "a\tb\nc", "timeMs" : 1, "averageMs" : 0.2, "medianMs" : 0.2, "percentage" : -nan(ind) }',
       ']',
     ].join('\n');
-    const expected = ['a\u001eb', 'say "hi" \\ there', 'tricky", "timeMs" : 7'];
+    const expected = ['a\u001eb', 'say "hi" \\ there', 'tricky", "timeMs" : 7', 'a\tb\nc'];
     expect(parseProfile(text).layers.map(({ name }) => name)).toEqual(expected);
   });
 });
