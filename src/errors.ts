@@ -18,7 +18,6 @@ export abstract class ProgramError extends BenchError {
 }
 
 export class UsageError extends BenchError {
-  override readonly name = 'UsageError';
   readonly exitCode = EXIT_CODES.wrongUse;
 }
 
@@ -32,7 +31,6 @@ export class TooLargeError extends UsageError {}
 
 /** This machine lacks something that the work needs: trtexec, a GPU, a newer Node. */
 export class EnvironmentLackingError extends BenchError {
-  override readonly name = 'EnvironmentLackingError';
   readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
@@ -41,7 +39,6 @@ export class DiskFullError extends EnvironmentLackingError {}
 
 /** The machine disturbs every run, so the sweep stopped. It can be resumed. */
 export class UnfitSweepError extends BenchError {
-  override readonly name = 'UnfitSweepError';
   readonly exitCode = EXIT_CODES.incomplete;
 }
 
@@ -49,19 +46,16 @@ export class UnfitSweepError extends BenchError {
 export class StoreLostError extends EnvironmentLackingError {}
 
 export class StoreError extends BenchError {
-  override readonly name: string = 'StoreError';
   readonly exitCode: ExitCode = EXIT_CODES.wrongUse;
 }
 
 /** Permissions or the disk refuse access to the store. */
 export class StoreAccessError extends StoreError {
-  override readonly name = 'StoreAccessError';
   override readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
 /** Ctrl-C, or a termination signal. */
 export class InterruptedError extends BenchError {
-  override readonly name = 'InterruptedError';
   readonly exitCode = EXIT_CODES.interrupted;
 }
 
@@ -86,7 +80,6 @@ export function formatMistake({ at, problem }: Mistake): string {
 
 /** Every mistake found in a matrix, in the order of the file. `lines` holds only the first ones. */
 export class MatrixError extends BenchError {
-  override readonly name = 'MatrixError';
   readonly exitCode = EXIT_CODES.wrongUse;
   readonly mistakes: readonly Mistake[];
 
@@ -120,9 +113,7 @@ function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
 }
 
 /** An export in an unexpected format. The caller adds the name of the file. */
-export class ExportFormatError extends Error {
-  override readonly name = 'ExportFormatError';
-}
+export class ExportFormatError extends Error {}
 
 /** The code of a system or SQLite error, such as `ENOENT`; empty for any other. */
 export function errorCode(error: unknown): string {

@@ -40,7 +40,6 @@ export async function measureInTurns(
 
 /** Nothing is lost, and the caller says how to resume the sweep. */
 export class UnfitRoundError extends Error {
-  override readonly name = 'UnfitRoundError';
   readonly round: UnfitRound;
   readonly counts: SweepCounts;
 

@@ -11,7 +11,6 @@ import { printable } from '../text/printable.ts';
 
 /** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
 export class BrokenSubjectError extends ProgramError {
-  override readonly name = 'BrokenSubjectError';
   readonly exitCode = EXIT_CODES.incomplete;
 }
 

@@ -34,6 +34,7 @@ export function compareText(comparison: Comparison, details: ComparisonDetails, 
   const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
   const shown = withCells(comparison.cells, cells).filter(({ verdict }) => verdict !== 'missing');
+  const shared = sharedDifferences(comparison);
   const headline = dotted([verdictLine(counts), estimateWords(comparison.cells.map(({ metric }) => metric))]);
   const methods = `${count(otherMethods, 'cell')} on both sides, measured by different harnesses: --across-methods compares their medians`;
   const table = () =>
@@ -45,16 +46,23 @@ export function compareText(comparison: Comparison, details: ComparisonDetails, 
     ...wrapHanging(headline, columns, 2).map(style.strong),
     ...wrapHanging(sideLine('base', sides.base), columns, 6),
     ...wrapHanging(sideLine('head', sides.head), columns, 6),
-    ...warned([base.note, head.note, shift && shiftText(shift)]),
+    ...warned([...shared.map(printable), base.note, head.note, shift && shiftText(shift)]),
     ...(shown.length === 0 ? [] : ['', ...table()]),
     ...(counts.missing === 0 ? [] : ['', ...wrapHanging(missingText(comparison), columns, 2)]),
     ...(otherMethods === 0 ? [] : wrapWords(methods, columns)),
     ...causeLines(shown, look),
     '',
     ...geometricMeanLines(comparison, look),
-    ...reasonLines(shown, look),
+    ...reasonLines(shown, shared, look),
     ...adviceLines(comparison, look),
   ];
+}
+
+/** Differences of machine and build that all compared cells share, without those that were allowed. */
+export function sharedDifferences({ across, cells }: Pick<Comparison, 'across' | 'cells'>): string[] {
+  const [first, ...others] = cells.filter(({ verdict }) => verdict !== 'missing');
+  const isShared = (reason: string): boolean => others.every(({ reasons }) => reasons.includes(reason));
+  return (first?.reasons ?? []).filter((one) => one.includes(' → ') && !across.includes(one) && isShared(one));
 }
 
 export function shiftText(shift: CommonShift): string {
@@ -143,10 +151,10 @@ function causeLines(cells: readonly ShownCell[], look: Look): string[] {
 
 const MAX_REASONS = 8;
 /** Reasons that no cause names, each once with its number of cells and the evidence of the first one. */
-function reasonLines(cells: readonly ShownCell[], look: Look): string[] {
+function reasonLines(cells: readonly ShownCell[], known: readonly string[], look: Look): string[] {
   const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
     own
-      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && cause?.title.includes(reason) !== true)
+      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && ![...known, cause?.title].includes(reason))
       .map((reason) => ({ label, reason })),
   );
   const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());

@@ -104,7 +104,6 @@ function quantizeText({ how, notes, output, path, wallS }: QuantizeOutput): stri
 const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
 
 export class ConversionError extends BenchError {
-  override readonly name = 'ConversionError';
   readonly exitCode: ExitCode;
 
   constructor(problem: string, reason: FailureReason) {

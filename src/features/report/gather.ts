@@ -21,7 +21,7 @@ import type { CheckedSweep } from '../check/index.ts';
 import type { Io } from '../../cli/io.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
-import { compareReport, shiftText } from '../compare/index.ts';
+import { compareReport, sharedDifferences, shiftText } from '../compare/index.ts';
 
 type SubjectOptions = Pick<ReportOptions, 'asOf' | 'branch' | 'filter' | 'metric' | 'upgrade'>;
 
@@ -45,8 +45,9 @@ export async function subjectOf(
     const sides = await resolveSides(db, named.base, named.head, io, { branch });
     const across = upgrade === true ? { ...options, acrossTensorrt: upgrade } : options;
     const compared = await compareReport(db, sides, across);
-    const { across: differences, shift } = compared.output;
-    const notes = [sides.base.note, sides.head.note, ...differences, shift === null ? null : shiftText(shift)];
+    const { output } = compared;
+    const differences = [...output.across, ...sharedDifferences(output)];
+    const notes = [sides.base.note, sides.head.note, ...differences, output.shift && shiftText(output.shift)];
     return { checked: null, compared, ...sides, notes: notes.filter((note) => note !== null) };
   } catch (error) {
     if (!(error instanceof NotMeasuredError) || named.head === undefined || upgrade === true) throw error;

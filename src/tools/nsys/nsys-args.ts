@@ -156,7 +156,6 @@ const LAST_WORDS = 3;
 
 /** nsys failed; its last lines say why. */
 export class CaptureError extends ProgramError {
-  override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
 }
 

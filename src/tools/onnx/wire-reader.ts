@@ -7,9 +7,7 @@ export interface ByteSource {
   readonly read: (at: number, bytes: number) => Uint8Array;
 }
 
-export class OnnxFormatError extends Error {
-  override readonly name = 'OnnxFormatError';
-}
+export class OnnxFormatError extends Error {}
 
 /** Content of a field: a number, or where its bytes are in the file, which are read on demand. */
 type Field = number | Span;

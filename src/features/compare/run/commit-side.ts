@@ -44,7 +44,6 @@ export interface TurnSide {
 
 /** A mistake in a commit. Each line starts with the commit. */
 class CommitError extends ProgramError {
-  override readonly name = 'CommitError';
   readonly exitCode: ExitCode;
 
   constructor(lines: readonly string[], cause: BenchError, exitCode: ExitCode) {
@@ -175,7 +174,7 @@ export class CommitSide implements TurnSide {
       const hint = `a worktree contains only the files in git: ${maker}`;
       const lines = [`${this.name} ${this.text}: ${first}`, ...others, ...(isLacking ? [hint] : [])];
       // A broken trtexec of the commit itself is like a failing build.
-      const isOwn = isInside(this.worktree, this.trtexec ?? '/') && error.name === 'EnvironmentLackingError';
+      const isOwn = isInside(this.worktree, this.trtexec ?? '/') && error.exitCode === EXIT_CODES.environmentLacking;
       throw new CommitError(lines, error, isOwn ? EXIT_CODES.incomplete : error.exitCode);
     }
   }

@@ -1,6 +1,7 @@
 import { metricOf } from '../../../records/metric.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
+import { FLAG_LABELS, RUN_MARKS } from '../../../records/outcome.ts';
 import { changeText } from '../../check/index.ts';
 import { insideTimes } from '../../export/index.ts';
 import { type FoundInCell, type PageModel, type Row, SPARK_SWEEPS, cellSparks, findingAnchor } from './cell-rows.ts';
@@ -81,10 +82,14 @@ function nameOf(cell: KeyedCell, { wordsOf }: PageModel['words']): Markup {
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
 }
 
-/** Interval of the shown change; without a verdict, the reasons. */
-function intervalOf({ ciPercent, reasons }: Row): string | null {
+const MARKS = RUN_MARKS.map((id) => FLAG_LABELS[id]);
+
+/** Interval of the shown change; without a verdict, the reasons, such as the mark of an invalid output. */
+function intervalOf({ ciPercent, reasons }: Row): Markup | string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
-  return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
+  const text = shortened(reasons.join('; '), 160);
+  const isMarked = reasons.some((reason) => MARKS.some((mark) => reason.includes(mark)));
+  return reasons.length === 0 ? null : isMarked ? markup`<span class="slower">✗ ${text}</span>` : text;
 }
 
 function levelOf({ before, report: { metric } }: Row): string | null {
