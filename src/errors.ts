@@ -37,8 +37,8 @@ export class EnvironmentLackingError extends BenchError {
 /** No measurement is lost, and the work can be resumed. */
 export class DiskFullError extends EnvironmentLackingError {}
 
-/** The machine disturbs every run, so the sweep stopped. It can be resumed. */
-export class UnfitSweepError extends BenchError {
+/** What was asked is not complete: a machine that disturbs every run, a commit that cannot be measured, a failed capture. */
+export class IncompleteError extends ProgramError {
   readonly exitCode = EXIT_CODES.incomplete;
 }
 

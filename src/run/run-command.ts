@@ -5,14 +5,9 @@ import { dirname, relative } from 'node:path';
 import { lastLinesOf } from '../files/files.ts';
 import { readJson } from '../files/folders.ts';
 import type { Io } from '../cli/io.ts';
-import { InterruptedError, ProgramError, EXIT_CODES } from '../errors.ts';
+import { IncompleteError, InterruptedError } from '../errors.ts';
 import { identityOf, identitySchema, isRunning, orNull } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
-
-/** A commit or setting that cannot be measured: the reason, then the last lines that the command printed. */
-export class BrokenSubjectError extends ProgramError {
-  readonly exitCode = EXIT_CODES.incomplete;
-}
 
 /** Variables that git sets for its hooks; they may name another working tree. */
 const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX'];
@@ -20,7 +15,7 @@ const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX
 /**
  * Runs a user's command in its own process group, without a time limit.
  * @param log the output goes to `LOG.out` and `LOG.err`
- * @throws BrokenSubjectError when it cannot be started or fails
+ * @throws IncompleteError when it cannot be started or fails
  * @throws InterruptedError on Ctrl-C, after it was ended
  */
 export async function runCommand(command: readonly string[], cwd: string, log: string, io: Io): Promise<void> {
@@ -38,12 +33,12 @@ export async function runCommand(command: readonly string[], cwd: string, log: s
   await rm(pidFile, { force: true });
   if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
   if (result.exitCode === 0) return;
-  if (result.startProblem !== null) throw new BrokenSubjectError(`${printable(file)}: ${result.startProblem}`);
+  if (result.startProblem !== null) throw new IncompleteError(`${printable(file)}: ${result.startProblem}`);
   const ended = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
   const problem = `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`;
   const errors = lastLinesOf(paths.stderrPath, LAST_LINES);
   const last = errors.length > 0 ? errors : lastLinesOf(paths.stdoutPath, LAST_LINES);
-  throw new BrokenSubjectError([problem, ...last.map((line) => `  ${line}`)].join('\n'));
+  throw new IncompleteError([problem, ...last.map((line) => `  ${line}`)].join('\n'));
 }
 
 const LAST_LINES = 10;

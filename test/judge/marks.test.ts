@@ -75,7 +75,7 @@ describe('cells under a switch that is known', () => {
     for (const line of marked) expect(line.endsWith(',"invalid output, profiling on, upper bound"')).toBe(true);
     expect(lines.filter((line) => line.endsWith('upper bound"'))).toHaveLength(2);
     expect(read('r.md')).toContain('**✗ invalid output, profiling on, upper bound**');
-    expect(read('r.html')).toContain('– invalid output, profiling on, upper bound');
+    expect(read('r.html')).toContain('<span class="slower">✗ invalid output, profiling on, upper bound</span>');
     expect(Object.keys(JSON.parse(read('r.json')))).toHaveLength(2);
     expect(read('r.om')).not.toMatch(/^trtbench_gpu_compute_seconds\{.*ENABLE_PERFECT_ROUTER/m);
   });

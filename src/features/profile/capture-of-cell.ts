@@ -9,7 +9,7 @@ import { chooseProgram } from '../../cli/program.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { filledArgs, type LoadableEngine } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
-import { ensure, EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { ensure, EnvironmentLackingError, IncompleteError, UsageError } from '../../errors.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { machinesFor } from '../../machine/machine.ts';
 import { isMeasured } from '../../records/run.ts';
@@ -27,7 +27,6 @@ import { printable } from '../../text/printable.ts';
 import {
   CAPTURED_DLA_QUERIES,
   CAPTURED_QUERIES,
-  CaptureError,
   type CaptureRequest,
   GUIDE_NSYS,
   askNsys,
@@ -173,7 +172,7 @@ async function withEngine(
     const context = { ...worker, mayChangeEngines: true };
     const state = await provideEngine(context, build, variantsOf(context));
     if (state.kind === 'failed') {
-      throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`);
+      throw new IncompleteError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`);
     }
     await use(state.engine, worker);
     return state.engine.path;

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 
 import { enginesFolderOf } from '../../files/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { InterruptedError, StoreLostError, UnfitSweepError, EXIT_CODES, type ExitCode, failOn } from '../../errors.ts';
+import { InterruptedError, StoreLostError, IncompleteError, EXIT_CODES, type ExitCode, failOn } from '../../errors.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
@@ -127,7 +127,7 @@ async function doSweep(
     const left = `continue with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     if (isUnfit) {
       if (search === null) await show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
-      throw new UnfitSweepError(`${roundText(error.round)}; what was measured is stored: ${left}`, { cause: error });
+      throw new IncompleteError(`${roundText(error.round)}; what was measured is stored: ${left}`, { cause: error });
     }
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }

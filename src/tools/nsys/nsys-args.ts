@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { lastLinesOf } from '../../files/files.ts';
-import { EnvironmentLackingError, InterruptedError, UsageError, ProgramError, EXIT_CODES } from '../../errors.ts';
+import { EnvironmentLackingError, IncompleteError, InterruptedError, UsageError } from '../../errors.ts';
 import { ask, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { Spawn } from '../../process/spawn.ts';
@@ -154,15 +154,10 @@ interface NsysContext {
 const CAPTURE_TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/** nsys failed; its last lines say why. */
-export class CaptureError extends ProgramError {
-  readonly exitCode = EXIT_CODES.incomplete;
-}
-
 /**
  * Runs nsys and shows its output only if it fails.
  * @param result the file that it writes
- * @throws CaptureError that begins with `problem`
+ * @throws IncompleteError that begins with `problem`
  */
 export async function runNsys(
   { spawn, env, cwd, signal }: NsysContext,
@@ -184,11 +179,11 @@ export async function runNsys(
     if (ended.exitCode === 0 && existsSync(resolve(cwd, result))) return;
     const exit = ended.timedOut ? 'it took too long' : `exit code ${ended.exitCode ?? ended.signal}, no ${result}`;
     const lines = [stdoutPath, stderrPath].flatMap((path) => lastLinesOf(path, LAST_WORDS));
-    throw new CaptureError([`${problem}: ${exit}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+    throw new IncompleteError([`${problem}: ${exit}`, ...lines.map((line) => `  ${line}`)].join('\n'));
   });
 }
 
-/** @throws CaptureError without a report */
+/** @throws IncompleteError without a report */
 export function captureWith(context: NsysContext, args: readonly string[], output: string): Promise<void> {
   return runNsys(context, args, `${output}.nsys-rep`, 'nsys captured nothing');
 }

@@ -3,12 +3,12 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
-import { BenchError, InterruptedError, MatrixError, UsageError, ProgramError, EXIT_CODES } from '../../../errors.ts';
-import type { ExitCode } from '../../../errors.ts';
+import { BenchError, IncompleteError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
+import { type ExitCode, EXIT_CODES, ProgramError } from '../../../errors.ts';
 import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { isInside } from '../../../files/layout.ts';
-import { BrokenSubjectError, runCommand } from '../../../run/run-command.ts';
+import { runCommand } from '../../../run/run-command.ts';
 import { splitRange } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import { defined } from '../../../text/unknown-values.ts';
@@ -95,12 +95,12 @@ export class CommitSide implements TurnSide {
     return this.explained(async () => {
       const problem = await addWorktree(this.source.repository, this.worktree, this.named.commit);
       if (this.io.signal.aborted) throw new InterruptedError('interrupted');
-      if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
+      if (problem !== null) throw new IncompleteError(`git worktree: ${problem}`);
       const { cwd } = this.there;
       if (!existsSync(cwd)) {
         const inside = printable(relative(this.worktree, cwd));
         const isNeeded = this.source.command.length > 0;
-        if (isNeeded) throw new BrokenSubjectError(`the folder ${inside} is not in this commit`);
+        if (isNeeded) throw new IncompleteError(`the folder ${inside} is not in this commit`);
         await mkdir(cwd, { recursive: true });
       }
       return this.copyMatrix();

@@ -82,14 +82,17 @@ function nameOf(cell: KeyedCell, { wordsOf }: PageModel['words']): Markup {
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
 }
 
-const MARKS = RUN_MARKS.map((id) => FLAG_LABELS[id]);
-
-/** Interval of the shown change; without a verdict, the reasons, such as the mark of an invalid output. */
+/** Interval of the shown change; without a verdict, the reasons. */
 function intervalOf({ ciPercent, reasons }: Row): Markup | string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
+  return reasons.length === 0 ? null : reasonsText(reasons, '');
+}
+
+/** Invalid outputs and upper bounds are red. */
+function reasonsText(reasons: readonly string[], sign: string): Markup | string {
   const text = shortened(reasons.join('; '), 160);
-  const isMarked = reasons.some((reason) => MARKS.some((mark) => reason.includes(mark)));
-  return reasons.length === 0 ? null : isMarked ? markup`<span class="slower">✗ ${text}</span>` : text;
+  const isMarked = RUN_MARKS.some((id) => text.includes(FLAG_LABELS[id]));
+  return isMarked ? markup`<span class="slower">✗ ${text}</span>` : `${sign}${text}`.trim();
 }
 
 function levelOf({ before, report: { metric } }: Row): string | null {
@@ -97,9 +100,9 @@ function levelOf({ before, report: { metric } }: Row): string | null {
 }
 
 /** The newest value, or why runs do not count. */
-function valueOf({ now, report }: Row): string {
+function valueOf({ now, report }: Row): Markup | string {
   if (now !== null) return `${formatNumber(now)} ${metricOf(report.metric).unit}`;
-  return shortened(`– ${[...new Set(report.leftOut.map(({ reason }) => reason))].join(', ')}`.trim());
+  return reasonsText([...new Set(report.leftOut.map(({ reason }) => reason))], '– ');
 }
 
 /** A finding with its change, unless the row shows that change. */
