@@ -9,7 +9,7 @@ import { convertedWords } from '../records/conversion.ts';
 import { gateMetric, metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
-import { count, formatDuration, formatMs, formatNumber, runsAndBuilds } from '../terminal/numbers.ts';
+import { count, formatDuration, formatMs, formatNumber, runsAndEngines } from '../terminal/numbers.ts';
 import { outcomeText } from '../terminal/words.ts';
 import type { RunId } from '../records/scalars.ts';
 
@@ -171,7 +171,7 @@ export class LiveProgress {
 
   private summary(): string {
     const builds = engineBuilds(this.plan.builds).length;
-    const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.builtEngines() });
+    const counts = runsAndEngines({ runs: this.total, measured: this.done, builds, built: this.builtEngines() });
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
     return `${counts}${bad} · ${formatDuration((this.io.now().getTime() - this.startMs) / 1000)}`;
   }

@@ -86,9 +86,9 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
 
 type Counted = Readonly<Record<'runs' | 'builds', number> & Partial<Record<'measured' | 'built', number>>>;
 
-/** `10 runs + 1 build`, `9 of 10 runs + 1 build`: the finished part of the planned or begun runs. */
-export function runsAndBuilds({ runs, measured = runs, builds, built = builds }: Counted): string {
-  return [doneOf(measured, runs, 'run'), ...(builds === 0 ? [] : [doneOf(built, builds, 'build')])].join(' + ');
+/** `10 runs + 1 engine`, `9 of 10 runs + 1 engine`: the finished part of the planned or begun runs. */
+export function runsAndEngines({ runs, measured = runs, builds, built = builds }: Counted): string {
+  return [doneOf(measured, runs, 'run'), ...(builds === 0 ? [] : [doneOf(built, builds, 'engine')])].join(' + ');
 }
 
 function doneOf(done: number, all: number, noun: string): string {

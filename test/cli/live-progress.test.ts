@@ -108,16 +108,16 @@ test('time left begins as the plan says, and counts builds', () => {
   const left = () => /\d of .*? left/.exec(writes.at(-1) ?? '')?.[0];
   const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40 } as const;
   progress.take({ kind: 'buildStarted', build: TO_BUILD });
-  const expected = [62, '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left'];
+  const expected = [62, '0 of 2 runs + 0 of 1 engine · 0 ms · about 1 min 02 s left'];
   expect([totalEstimateS(WITH_BUILD, false), left()]).toEqual(expected);
   nowMs = 40_000;
   progress.take(ready);
-  expect(left()).toBe('0 of 2 runs + 1 build · 40.0 s · about 2.0 s left');
+  expect(left()).toBe('0 of 2 runs + 1 engine · 40.0 s · about 2.0 s left');
   nowMs = 42_000;
   progress.take(done(FIRST, true, 2));
-  expect(left()).toBe('1 of 2 runs + 1 build · 42.0 s · about 2.0 s left');
+  expect(left()).toBe('1 of 2 runs + 1 engine · 42.0 s · about 2.0 s left');
   progress.end();
-  expect(screenOf(writes)).toEqual(['1 of 2 runs + 1 build · 42.0 s', '']);
+  expect(screenOf(writes)).toEqual(['1 of 2 runs + 1 engine · 42.0 s', '']);
 });
 
 test('recordings answer in a tenth of a second each, and their builds are called recorded', () => {
@@ -126,7 +126,7 @@ test('recordings answer in a tenth of a second each, and their builds are called
   const terminal = started(WITH_BUILD, true, look, recordings);
   terminal.progress.take({ kind: 'buildStarted', build: TO_BUILD });
   terminal.progress.end();
-  expect(terminal.writes[0]).toContain('0 of 2 runs + 0 of 1 build · 0 ms · about 300 ms left');
+  expect(terminal.writes[0]).toContain('0 of 2 runs + 0 of 1 engine · 0 ms · about 300 ms left');
   const pipe = started(WITH_BUILD, false, look, recordings);
   pipe.progress.take({ kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40 });
   expect(pipe.writes).toEqual(['recorded build vit: in 40.0 s\n']);

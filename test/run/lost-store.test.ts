@@ -113,7 +113,7 @@ describe('the store, while bench run works', () => {
       others.pragma('wal_checkpoint(TRUNCATE)');
       others.close();
     });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('6 runs + 1 build')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('6 runs + 1 engine')]);
     expect(queryStore(it.db, `SELECT 1 FROM runs WHERE role = 'timed'`)).toHaveLength(6);
   }, 120_000);
 });

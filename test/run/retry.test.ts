@@ -155,7 +155,7 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
       '    → bench show ID',
     ].join('\n');
     expect(stdout.replaceAll(/[0-9a-f]{8}\b/g, 'ID')).toContain(section);
-    expect(stdout).toMatch(/^0 of 4 runs \+ 0 of 1 build, 1 failed, 4 skipped\n/);
+    expect(stdout).toMatch(/^0 of 4 runs \+ 0 of 1 engine, 1 failed, 4 skipped\n/);
     expect(await ask('show', 'latest')).toContain(section);
     const json = JSON.parse((await bench(['show', 'latest', '--json', '--db', db])).stdout);
     expect(json.counts).toMatchObject({ measured: 0, failed: 1, skipped: 4 });

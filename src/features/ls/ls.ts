@@ -14,7 +14,7 @@ import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts
 import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, wrapHanging, wrapWords } from '../../terminal/look.ts';
-import { count, runsAndBuilds } from '../../terminal/numbers.ts';
+import { count, runsAndEngines } from '../../terminal/numbers.ts';
 import { numberColumn, renderTable, textColumn } from '../../terminal/table.ts';
 import { cellLabel, labelIn } from '../../records/cell.ts';
 import { describeCommit, provenanceText } from '../../terminal/words.ts';
@@ -71,7 +71,7 @@ function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look) {
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       numberColumn('cells', (row) => String(row.cells), 8),
-      textColumn('measured', (row) => runsAndBuilds(withReused(row)), 5),
+      textColumn('measured', (row) => runsAndEngines(withReused(row)), 5),
       numberColumn('flagged', ({ flagged }) => (flagged === 0 ? '' : String(flagged)), 7, { style }),
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style },
     ],

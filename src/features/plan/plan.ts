@@ -10,7 +10,7 @@ import { timeEstimates } from '../../store/runs/time-estimates.ts';
 import { buildSchema, NO_TENSORRT, runSchema, variantSchema } from '../../records/plan.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { type Look, dotted, wrapHanging } from '../../terminal/look.ts';
-import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
+import { count, formatDuration, runsAndEngines } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../records/cell.ts';
 import { printable, shortList } from '../../text/printable.ts';
@@ -93,7 +93,7 @@ function planText(shown: PlanOutput, look: Look): string[] {
       : `TensorRT ${shown.tensorrt}${shown.provenance === 'recorded' ? ' (recorded)' : ''}`,
     count(shown.cells.length, 'cell'),
     ...(shown.variants.length === 0 ? [] : [count(shown.variants.length, 'variant')]),
-    runsAndBuilds({ runs: shown.runs.length, builds: shown.builds.filter(({ argv }) => argv !== null).length }),
+    runsAndEngines({ runs: shown.runs.length, builds: shown.builds.filter(({ argv }) => argv !== null).length }),
     `about ${formatDuration(shown.estimateS)}`,
   ];
   const wrapped = (text: string): string[] => wrapHanging(text, look.columns, 2);

@@ -24,7 +24,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, type TimeEstimates, totalEstimateS, planOfCells } from '../../matrix/plan/assign-gpus.ts';
-import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
+import { count, formatDuration, runsAndEngines } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openWorkers, type PreparedSweep } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../run/live-progress.ts';
@@ -63,7 +63,7 @@ export async function executePlan(
 
 type TimedSweep = PreparedSweep & { readonly known: TimeEstimates };
 
-/** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; a resumed sweep also says what is done. */
+/** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 engine, about 1.1 s`; a resumed sweep also says what is done. */
 function startText(store: OpenStore, { sweep, stored, program, known }: TimedSweep, io: Io): string {
   const { plan } = stored;
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
@@ -73,8 +73,8 @@ function startText(store: OpenStore, { sweep, stored, program, known }: TimedSwe
   const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${printable(relative(io.cwd, store.path))}: `;
   if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
-    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null, known))}`
-    : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
+    ? `${name}${runsAndEngines(planned)}, about ${formatDuration(totalEstimateS(plan, program.recordings !== null, known))}`
+    : `resuming ${name}${runsAndEngines({ ...planned, measured, built })} done`;
 }
 
 async function doSweep(

@@ -28,7 +28,7 @@ import {
   formatNumber,
   formatPercent,
   formatShare,
-  runsAndBuilds,
+  runsAndEngines,
   intervalText,
   count,
 } from '../../terminal/numbers.ts';
@@ -127,7 +127,7 @@ export function sweepText(
   const { style } = look;
   const again = counts.replaced === 0 ? '' : `, ${counts.replaced} of them measured again`;
   const parts = [
-    runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
+    runsAndEngines({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
     ...(counts.kept > 0 ? [`${counts.kept} kept from before`] : []),
     ...(counts.unfit > 0 ? [style.warn(`${counts.unfit} unfit${again}`)] : []),
     ...(counts.failed > 0 ? [style.bad(`${counts.failed} failed`)] : []),

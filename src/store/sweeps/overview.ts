@@ -46,7 +46,7 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
   return new Map(rows.map(({ sweepId: id, ...numbers }) => [id, numbers]));
 }
 
-/** Numbers for `runsAndBuilds`, as in a plan: an engine counts as built regardless of the sweep. */
+/** Numbers for `runsAndEngines`, as in a plan: an engine counts as built regardless of the sweep. */
 export function withReused({ runs: all, measured, builds, built, engines: used }: SweepNumbers) {
   return { runs: all, measured, builds: used + builds - built, built: used };
 }

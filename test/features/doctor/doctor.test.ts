@@ -211,7 +211,7 @@ describe('--measure', () => {
   test('the reference of bench can be planned for every TensorRT, and its model has its inputs', async () => {
     const matrix = join(ROOT, 'matrices', 'reference.yaml');
     for (const version of ['8.6', '10.6', '11.0']) {
-      const expected = { code: 0, stdout: expect.stringContaining('1 cell · 5 runs + 1 build') };
+      const expected = { code: 0, stdout: expect.stringContaining('1 cell · 5 runs + 1 engine') };
       expect(await bench(['plan', matrix, '--tensorrt', version])).toMatchObject(expected);
     }
     const { inputs } = await jsonOf(OUTPUTS.inspect, ['model', 'inspect', 'matrices/reference.onnx']);
