@@ -54,8 +54,8 @@ function rowsOf({ cells, check, compare }: ReportData) {
       ciPercent,
       /** Reference level, or value of the base. */
       before: base,
-      /** The judged value, else the newest one. */
-      now: head ?? values.findLast((one) => one !== null) ?? null,
+      /** The judged value, else the newest one; null without a result. */
+      now: head ?? (verdict === 'no result' ? null : (values.findLast((one) => one !== null) ?? null)),
       /** Why there is no verdict. */
       reasons: reasons.map(reasonWords),
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
