@@ -43,7 +43,7 @@ export const telemetrySchema = z.object({
   memoryUsedMaxMib: numberOrNull.describe('Memory use of the whole GPU'),
   processMemoryMaxMib: numberOrNull.describe('GPU memory of the process of the run'),
   hostMemoryMaxMib: numberOrNull.describe('Peak resident memory of that process on the host'),
-  /** Reasons that were never active are absent. */
+  /** Reasons that were never active are absent, but hwSlowdown is 0: without it, the driver gave no reasons. */
   clockReasons: clockReasonsSchema.describe('Share of the samples in which each reason lowered the clock'),
   /** Lowest observed value, because a link may drop under load. */
   pcieGeneration: count.nullable(),

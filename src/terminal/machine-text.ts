@@ -53,7 +53,7 @@ export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, hostMemoryMaxMib, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {
     const share = clockReasons[reason];
-    return share === undefined ? [] : [`${REASON_WORDS[reason]} ${formatShare(share)} of the time`];
+    return !share ? [] : [`${REASON_WORDS[reason]} ${formatShare(share)} of the time`];
   });
   const watched = [
     ...(telemetry.samples === 0 ? ['no samples of the GPU'] : sampledParts(telemetry)),

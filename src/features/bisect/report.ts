@@ -26,7 +26,7 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
   const [to, from] = isOfCommits ? [endText(bad), endText(good)] : ['all bad', 'all good'];
   const titles: Readonly<Record<typeof status, string>> = {
     found: `${isOfCommits ? 'first bad commit' : 'the factor'}: ${names[0] ?? ''}`,
-    together: 'no single factor explains the change: only all of them together do',
+    together: 'no single factor explains the change: several together do',
     range: `one of these ${causes.length}, because some between could not be judged`,
     failed: `one of the two ends could not be measured: ${from} or ${to}`,
     notSlower: `${to} is not slower than ${from}: there is nothing to find`,

@@ -191,7 +191,7 @@ function reasonShares(samples: readonly TelemetrySample[]): RunTelemetry['clockR
         reason === 'swPowerCap' && capped.length > 0
           ? capped.reduce((sum, percent) => sum + percent, 0) / capped.length / 100
           : stated.filter((reasons) => reasons.includes(reason)).length / stated.length;
-      return share > 0 ? [[reason, share]] : [];
+      return share > 0 || (share === 0 && reason === 'hwSlowdown') ? [[reason, share]] : [];
     }),
   );
 }

@@ -280,7 +280,7 @@ describe('nvidia-smi dmon', () => {
       { ...hot, powerW: 690, powerCapPercent: 17, clockReasons: ['swThermalSlowdown'] },
       { ...hot, powerCapPercent: 7, clockReasons: [] },
     ]);
-    const shares = { swPowerCap: 0.12, swThermalSlowdown: 0.5 };
+    const shares = { swPowerCap: 0.12, hwSlowdown: 0, swThermalSlowdown: 0.5 };
     expect(summariseTelemetry(samples, NOT_WATCHED).clockReasons).toEqual(shares);
   });
 });
@@ -315,7 +315,7 @@ test('20 s of an H200 at its power cap: idle seconds before and after do not cou
     temperatureMaxC: 52,
     gpuUtilisationPercent: 100,
     memoryUsedMaxMib: null,
-    clockReasons: { swPowerCap: 1 },
+    clockReasons: { swPowerCap: 1, hwSlowdown: 0 },
     pcieGeneration: null,
     pcieWidth: null,
     ...NOT_WATCHED,

@@ -167,7 +167,7 @@ describe('heat', () => {
     expect(many.flags.map(({ id }) => id)).toEqual(['thermalSlowdown']);
     const evidence = said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)');
     expect(many.outcome).toMatchObject({ reason: 'throttled', evidence });
-    expect(judged({ ...hot, clockReasons: { gpuIdle: 0.1 } }).flags).toEqual([]);
+    expect(judged({ ...hot, clockReasons: { hwSlowdown: 0 } }).flags).toEqual([]);
   });
 
   test('power brake and the general slowdown are the board', () => {
