@@ -136,9 +136,12 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   const copies = [statistics['h2dMs'], statistics['d2hMs']].flatMap((line) => line?.median ?? []);
   const throughputQps = measurement?.['throughputQps'] ?? null;
   if (copies.length === 0 || cell.streams !== 1 || throughputQps === null) return [];
-  const longest = Math.max(...copies, statistics['gpuComputeMs']?.median ?? 0);
+  const times = [...copies, statistics['gpuComputeMs']?.median ?? 0];
+  const longest = Math.max(...times);
   const share = formatPercent((longest * throughputQps) / 10, false);
   const pageable = 'host memory was pageable, not pinned: copies are slower, and delay others';
-  const overlapped = `copies and compute overlap: the longest of them goes on for ${share} of the time`;
+  // One after the other, they fill the time exactly.
+  const isApart = times.reduce((sum, ms) => sum + ms, 0) * throughputQps < 1020;
+  const overlapped = `copies and compute ${isApart ? 'do not overlap' : 'overlap'}: the longest of them goes on for ${share} of the time`;
   return hints.includes('pageable') ? [overlapped, pageable] : [overlapped];
 }
