@@ -144,7 +144,7 @@ test.each([
   [2, 'so there is no change to show: name two sweeps', ['compare', 'latest', '--db', 'pair.sqlite']],
   [
     2,
-    '--samples, and --metric without --map, are of a run: `bench show CELL --db pair.sqlite` lists its runs',
+    '--samples, --shows, and --metric without --map, are of a run: `bench show CELL --db pair.sqlite` lists its runs',
     ['show', 'latest', '--samples', '--db', 'pair.sqlite'],
   ],
   // the environment

@@ -46,13 +46,15 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     const what = 'is the start of several ids, or the name of several sweeps: write more of it, or take an id of';
     ensure(!areSeveral, `${name} ${what} \`bench ls sweeps\``);
     if (runId !== undefined) return showOneRun(db, runId, options, io);
-    const isOfRun = options.samples === true || (options.metric !== undefined && options.map === undefined);
-    ensure(!isOfRun, '--samples, and --metric without --map, are of a run: `bench show CELL` lists its runs');
+    const ofRun = [options.samples, options.map === undefined && options.metric, sweep && options.shows];
+    const problem = '--samples, --shows, and --metric without --map, are of a run: `bench show CELL` lists its runs';
+    ensure(!ofRun.some(Boolean), problem);
     if (sweep !== undefined) return showSweep(db, sweep, options, io);
     const cells = allCells(db);
     const finding = cellsInWords(cells, [name]).length > 0 ? null : findingByPrefix(db, name);
     if (finding !== null) return (await import('../check/index.ts')).showFinding(db, finding, options, io);
     const cell = namedCell(cells, name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
+    if (options.shows !== undefined) return showOneRun(db, namedRun(db, cell.key), options, io);
     return printResult(io, options, cellReport(db, cell, cells), cellText);
   });
 }
@@ -94,8 +96,7 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const { cell } = run;
   const stored = runLayers(db, runId);
   const layers = stored === null ? null : joinLayers(stored.profile, stored.layers);
-  const plan = run.role === 'build' ? readStoredPlan(planOf(db, run.sweepId))?.plan : undefined;
-  const build = run.role === 'build' ? buildLabel(plan ?? null, run) : null;
+  const build = run.role === 'build' ? buildLabel(readStoredPlan(planOf(db, run.sweepId))?.plan ?? null, run) : null;
   const bound = remediedBound(db, run.sweepId, cell, run.bound);
   const metric = metricNamed(db, options.metric);
   // By default GPU compute time, or latency for runs without it.
@@ -110,8 +111,7 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
 /** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */
 function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptions, io: Io): ExitCode {
   const samples = runSamples(db, runId);
-  if (samples === null)
-    throw new UsageError(`run ${runId.slice(0, 8)} has no samples: it kept none, or they were pruned or damaged`);
+  ensure(samples !== null, `run ${runId.slice(0, 8)} has no samples: it kept none, or they were pruned or damaged`);
   const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
   const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]] as const);
   return printResult(io, options, { schemaVersion: 1, runId, ...Object.fromEntries(columns) }, () => [
