@@ -294,9 +294,8 @@ export class JudgedCell {
     const isNewest = recent === this.reference || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
     const log = (isOfSweep ? sweep.log : recent.mean) - reference.log;
-    const extra = sweep.common.variance + sweep.extra;
     const change = isNewest
-      ? this.#change(log, 1 + 1 / reference.sweeps, extra)
+      ? this.#change(log, 1 + 1 / reference.sweeps, sweep.common.variance + sweep.extra)
       : this.#change(log, 1 / recent.count + 1 / reference.sweeps, 0);
     const detectable = this.#detectable(sweep);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
@@ -312,8 +311,9 @@ export class JudgedCell {
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#since !== null && isOff) return log > 0 ? 'slower' : 'faster';
       if (!isNewest || reported !== null) return 'same';
-      const least = Math.min(RULES.unclearShare * detectable, RULES.unclearReach * change.reach);
-      return Math.abs(log) < Math.max(change.reach, least) && farRuns === 0 ? 'same' : 'unclear';
+      const { reach } = change;
+      const least = Math.min(RULES.unclearShare * detectable, RULES.unclearReach * reach, reach + RULES.unclearBeyond);
+      return Math.abs(log) < Math.max(reach, least) && farRuns === 0 ? 'same' : 'unclear';
     };
     const second = known.second(recent.mean);
     return {

@@ -47,9 +47,10 @@ export const RULES = {
   /** A reported level differs from the reference at this many standard errors, if its interval excludes 0. */
   openErrors: 2.5,
   intervalP: 0.05,
-  /** A change that is not reported is unclear from this share of the detectable change, or this many intervals, on. */
+  /** An unreported change is unclear from this share of the detectable one, this many intervals, or this log beyond one, on. */
   unclearShare: 0.65,
   unclearReach: 2,
+  unclearBeyond: 0.05,
   /** A reference is the mean of at most this many of its first sweeps. */
   referenceSweeps: 20,
   /** A line through more sweeps than this is a drift if its slope has the t value `driftT`. */

@@ -79,16 +79,15 @@ function layerTensor(entry: UnknownRecord): LayerTensor {
 
 /** Order matters: `FP16` also occurs in "Channel major FP16 format where channel % 8 == 0". */
 const TYPE_WORDS = 'bf16|bfloat16 fp16|half fp8 fp4 fp32|float int64|uint64 int32 uint8 int8 int4 bool'.split(' ');
-const TYPES = TYPE_WORDS.map((words) => ({
-  type: words.split('|', 1)[0],
-  pattern: new RegExp(String.raw`\b(?:${words})\b`, 'i'),
-}));
+const TYPES = TYPE_WORDS.map(
+  (words) => [words.split('|', 1)[0], new RegExp(String.raw`\b(?:${words})\b`, 'i')] as const,
+);
 /** In `(Linear) Row major linear FP16 format`, what other schemas leave out. */
 const NOT_LAYOUT = new RegExp(String.raw`^\(Linear\) | (?:${TYPE_WORDS.join('|')})\b`, 'gi');
 
 /** The type as `LayerTensor` spells it; unchanged if unknown. */
 export function tensorType(text: string | null): string | null {
-  return text === null ? null : (TYPES.find(({ pattern }) => pattern.test(text))?.type ?? text);
+  return text === null ? null : (TYPES.find(([, pattern]) => pattern.test(text))?.[0] ?? text);
 }
 
 function textOf(value: unknown): string | null {
