@@ -139,12 +139,15 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
   };
 }
 
-/** Equal labels get flags that not all of these builds have, such as those of an axis. */
+/**
+ * Equal labels get flags that not all of these builds have, such as those of an axis. Given engines come first: one that
+ * does not load is reported before hours of builds.
+ */
 function distinguished(builds: readonly PlannedBuild[]): PlannedBuild[] {
-  return builds.map((build) => {
-    const same = builds.filter(({ label }) => label === build.label);
-    const own = build.flags.filter((flag) => same.some(({ flags }) => !flags.includes(flag)));
-    return { ...build, label: [build.label, ...own].join(' ') };
+  const inOrder = builds.toSorted((a, b) => Number(!a.enginePath) - Number(!b.enginePath));
+  return inOrder.map(({ label, ...build }) => {
+    const own = build.flags.filter((flag) => builds.some((one) => one.label === label && !one.flags.includes(flag)));
+    return { ...build, label: [label, ...own].join(' ') };
   });
 }
 
