@@ -2,8 +2,7 @@ import { basename } from 'node:path';
 
 import type { SourcePosition } from '../errors.ts';
 import { type BuildShapes, PRECISIONS, type Shapes, keyedCell, outsideProfile, profileFor } from '../records/cell.ts';
-import { coldStarts, withNeighborCells } from './matrix.ts';
-import type { MatrixCell } from './matrix.ts';
+import { coldStarts, withNeighborCells, type MatrixCell } from './matrix.ts';
 import { namedWords, NEIGHBOR } from '../records/axis.ts';
 import { defined, isOneOf, keysOf } from '../text/unknown-values.ts';
 import { shortList } from '../text/printable.ts';

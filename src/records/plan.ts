@@ -179,6 +179,8 @@ export const planSchema = z.object({
   runs: z.array(runSchema),
   notes: texts,
   retries: retriesSchema.default({ ...MATRIX_DEFAULTS.retries }),
+  /** Wait before each timed run, which the estimates of the runs include. */
+  pauseS: z.number().exactOptional(),
 });
 
 export type Plan = Immutable<z.infer<typeof planSchema>>;

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 
-import type { Cell, CellInputs, Precision, Shapes } from '../records/cell.ts';
-import { PRECISIONS } from '../records/cell.ts';
+import { type Cell, type CellInputs, type Precision, type Shapes, PRECISIONS } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
 import { findFlag, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/run-builder.ts';

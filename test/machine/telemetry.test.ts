@@ -43,7 +43,7 @@ const WATCHED = {
   sm_clock_mhz: 1590,
   power_w: 412.5,
   power_limit_w: 700,
-  clock_reasons: '{"swPowerCap":1}',
+  clock_reasons: '{"swPowerCap":1,"hwSlowdown":0}',
   pcie_generation: null,
   pcie_width: 16,
   other_processes: '[]',

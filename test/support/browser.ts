@@ -1,8 +1,7 @@
 import { pathToFileURL } from 'node:url';
 
 import axe from 'axe-core';
-import type { Browser, Page } from 'puppeteer-core';
-import { launch } from 'puppeteer-core';
+import { type Browser, type Page, launch } from 'puppeteer-core';
 
 import { onPath } from './on-path.ts';
 

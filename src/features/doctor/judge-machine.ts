@@ -1,5 +1,5 @@
 import { buildMemoryBytes } from '../../machine/host-facts.ts';
-import { type HostState } from './gather.ts';
+import type { HostState, MachineFacts } from './gather.ts';
 import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { type Answer, problemOf } from '../../process/ask.ts';
 import type { StoreHealth } from '../../store/verify/verify-store.ts';
@@ -7,7 +7,6 @@ import { formatBytes } from '../../terminal/numbers.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { type CheckRow, checksOf, driverChecks, fineUnless, gpuChecks, type Judged } from './gpu-checks.ts';
-import type { MachineFacts } from './gather.ts';
 import type { DoctorCheck } from './output.ts';
 
 type FolderFacts = MachineFacts['folders'][number];

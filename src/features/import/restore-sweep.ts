@@ -17,9 +17,8 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, planOf, savePlannedCells, saveSweep } from '../../store/sweeps/sweeps.ts';
-import { nextImportTime, saveImportTime } from '../../store/sweeps/imports.ts';
+import { nextImportTime, saveImportTime, restoreFindings } from '../../store/sweeps/imports.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import { restoreFindings } from '../../store/sweeps/imports.ts';
 import { withoutSecretEnv } from '../../text/redact.ts';
 
 export interface RestoreContext {

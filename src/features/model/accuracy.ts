@@ -13,8 +13,7 @@ import { type Column, numberColumn, renderTable } from '../../terminal/table.ts'
 import { accuracyHistory, saveAccuracy } from '../../store/runs/model-accuracies.ts';
 import { newestOfMatrix } from '../../store/sweeps/find-sweeps.ts';
 import { openStore } from '../../store/file/open.ts';
-import { comparePair, filesOfCells, isExport, pairsOfMatrix } from './compare-pair.ts';
-import type { AccuracyPair } from './compare-pair.ts';
+import { comparePair, filesOfCells, isExport, pairsOfMatrix, type AccuracyPair } from './compare-pair.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';

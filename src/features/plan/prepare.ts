@@ -26,6 +26,7 @@ import { NO_MATRIX, loadMatrix, type Matrix } from '../../matrix/load.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
+import type { CoolDown } from '../../machine/requests.ts';
 import { checkRecorded } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec } from '../../trtexec/program/find-trtexec.ts';
 import type { PlanOptions } from './command.ts';
@@ -47,6 +48,7 @@ import { repositoryFolder } from '../../tools/git/git.ts';
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;
   readonly forceCache?: boolean;
+  readonly coolDown?: CoolDown | undefined;
 }
 
 /** For `plan` a missing model is a remark, and for `run` it is an error. */
@@ -118,6 +120,7 @@ export async function prepare(
     builds: buildsOf(matrix, cells, options),
     profile: options.profile ?? matrix.profile,
     forcesTimingCaches: options.forceCache === true,
+    coolDown: options.coolDown ?? matrix.coolDown,
   });
   // Recordings need no model.
   const checked = await checkModels(set === null ? loaded : [], io);

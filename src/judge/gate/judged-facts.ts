@@ -9,8 +9,7 @@ import type { CellJudgement } from '../sweep/judged-cell.ts';
 import { type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
-import { cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange } from './metric-changes.ts';
-import type { About } from './metric-changes.ts';
+import { cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange, type About } from './metric-changes.ts';
 
 export interface Measured extends MetricHistory {
   readonly cellKey: CellKey;

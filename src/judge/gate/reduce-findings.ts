@@ -5,8 +5,7 @@ import { environmentDifferences } from '../compare/differences.ts';
 import { ALL_CELLS } from './cell-words.ts';
 import type { CellEvidence, SweepEvidence } from './evidence.ts';
 import type { JudgedFacts } from './judged-facts.ts';
-import { cellIn, isMostlyLeft, sizeOf, marginBetween } from './metric-changes.ts';
-import type { CellChange, FindingCell } from './metric-changes.ts';
+import { cellIn, isMostlyLeft, sizeOf, marginBetween, type CellChange, type FindingCell } from './metric-changes.ts';
 
 /** Changes of the same cells that begin within this many sweeps have one cause. */
 const SAME_CAUSE_SWEEPS = 3;

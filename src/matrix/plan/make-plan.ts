@@ -8,6 +8,7 @@ import type { Plan, PlannedBuild, PlannedCell, PlannedLimits, PlannedRun, Planne
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, runArgs, type SpelledArgs } from '../../trtexec/arguments/spell-args.ts';
 import { isColdStart } from '../../records/harness.ts';
+import type { CoolDown } from '../../machine/requests.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -51,6 +52,7 @@ export interface PlanOptions {
   readonly builds: number;
   readonly profile: boolean;
   readonly forcesTimingCaches: boolean;
+  readonly coolDown?: CoolDown | null;
 }
 
 /** Overhead of trtexec in addition to warm-up and duration, in seconds (H200, 10.6: 0.4 to 0.7 s). */
@@ -113,7 +115,9 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       const more = neighborOf(item.entry, run.timeoutS);
       return { ...run, ...more, estimateS: run.estimateS + ('neighbor' in more ? NEIGHBOR_S : 0) };
     };
-  const runs = [...timed.map(runOf('timed')), ...profiled.map(runOf('profile'))];
+  const pauseS = options.coolDown?.kind === 'pause' ? options.coolDown.seconds : 0;
+  const waiting = timed.map(runOf('timed')).map((run) => ({ ...run, estimateS: run.estimateS + pauseS }));
+  const runs = [...waiting, ...profiled.map(runOf('profile'))];
   throwMistakes(mistakes);
   return {
     schemaVersion: 1,
@@ -136,6 +140,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       ...withoutEffect(cells, dialect),
     ],
     retries: matrix.retries,
+    ...(pauseS === 0 ? {} : { pauseS }),
   };
 }
 

@@ -48,7 +48,8 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
 }
 
 /** What earlier runs and builds took. An engine in the cache takes no time. */
-export async function timeEstimates({ db, path }: OpenStore, { builds: planned, cells }: Plan, provenance: Provenance) {
+export async function timeEstimates({ db, path }: OpenStore, plan: Plan, provenance: Provenance) {
+  const { builds: planned, cells, pauseS = 0 } = plan;
   const { links } = await engineIndex(enginesFolderOf(path)).read();
   const cached = new Set(Object.values(links).map(engineName));
   const buildS = new Map(
@@ -60,7 +61,8 @@ export async function timeEstimates({ db, path }: OpenStore, { builds: planned, 
     }),
   );
   const keys = cells.map(({ cell }) => cell.key);
-  return { ...pastRunsOf(db, keys, provenance), buildS };
+  const { measuredAt, runS } = pastRunsOf(db, keys, provenance);
+  return { measuredAt, runS: new Map([...runS].map(([key, wallS]) => [key, wallS + pauseS])), buildS };
 }
 
 /** Sum of the wall times of a sweep's processes in seconds, including builds. */

@@ -57,7 +57,7 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     const columns = `samples, sm_clock_mhz, sm_clock_min_mhz, power_w, power_max_w, temperature_max_c,
       gpu_utilisation_percent, clock_reasons, host_load`;
     expect(queryStore<object>(db, `SELECT ${columns} FROM run_telemetry`).map((row) => Object.values(row))).toEqual([
-      [81, 1815, 1650, 689.53, 692.74, 52, 100, '{"swPowerCap":1}', null],
+      [81, 1815, 1650, 689.53, 692.74, 52, 100, '{"swPowerCap":1,"hwSlowdown":0}', null],
     ]);
     const run = firstId(db, 'SELECT run_id AS id FROM runs');
     const text = (await bench(['show', run, '--db', db])).stdout.replaceAll(/\s+/g, ' ');

@@ -273,7 +273,7 @@ test('wrong use is one line', async () => {
   const id = firstId(await storeIn(cwd, 'pair'), `SELECT run_id AS id FROM runs WHERE role = 'timed'`);
   for (const [line = '', ...args] of [
     ['only one thing can go to standard output', id, '--script', '--json'],
-    ['no cell latest (see `bench ls cells`)', 'latest'],
+    ['latest is a sweep: name one of its runs, or a cell (see `bench show latest`)', 'latest'],
   ]) {
     expect(await bench(['repro', ...args], { cwd })).toEqual(refusal(`bench: ${line}`));
   }
