@@ -53,7 +53,7 @@ export function compareText(comparison: Comparison, details: ComparisonDetails, 
     ...causeLines(shown, look),
     '',
     ...geometricMeanLines(comparison, look),
-    ...reasonLines(shown, shared, look),
+    ...reasonLines(shown, shared.join('; '), look),
     ...adviceLines(comparison, look),
   ];
 }
@@ -151,10 +151,10 @@ function causeLines(cells: readonly ShownCell[], look: Look): string[] {
 
 const MAX_REASONS = 8;
 /** Reasons that no cause names, each once with its number of cells and the evidence of the first one. */
-function reasonLines(cells: readonly ShownCell[], known: readonly string[], look: Look): string[] {
+function reasonLines(cells: readonly ShownCell[], known: string, look: Look): string[] {
   const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
     own
-      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && ![...known, cause?.title].includes(reason))
+      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && !`${known}; ${cause?.title}`.includes(reason))
       .map((reason) => ({ label, reason })),
   );
   const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());
