@@ -1,4 +1,6 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
+import { brokenLimits, limitedValues } from '../../judge/gate/limit-findings.ts';
+import { idOf } from '../../judge/gate/metric-changes.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { type KeyedCell, labelIn } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
@@ -49,6 +51,8 @@ export async function checkedFindings(
     }),
   );
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
+  const beyond = brokenLimits(evidence.rules, limitedValues(evidence.cells, evidence.rules));
+  const limited = new Set(beyond.map(({ cell }) => idOf(cell)));
   const shown: CheckedFinding[] = [];
   for (const finding of sorted) {
     const { cells: changes, findingId: id, firstBadSweepId, lastBadSweepId, lastGoodSweepId, ...about } = finding;
@@ -60,7 +64,9 @@ export async function checkedFindings(
     const state = saidState(finding, acknowledged !== null, batch);
     const all = inOrder(changes, cells, evidence.rules);
     // A cell may be back before the others.
-    const standing = all.filter((cell) => !isPresent({ state }) || verdict.judgedOf(cell)?.verdict !== 'same');
+    const isBack = (cell: FindingCell): boolean =>
+      about.kind === 'limit' ? !limited.has(idOf(cell)) : verdict.judgedOf(cell)?.verdict === 'same';
+    const standing = all.filter((cell) => !isPresent({ state }) || !isBack(cell));
     const details = standing.length > 0 ? standing : all;
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];

@@ -43,10 +43,12 @@ function outputOf({ matrix, plan: made, program }: Prepared, stated: NumaPolicy,
   const built = new Map(made.builds.map((build) => [build.buildRef, build]));
   // Names under which a person could keep the files. A sweep keeps them next to the store.
   const shownArgs = (args: readonly string[], buildRef: string): string[] => {
-    const { enginePath, variantRef } = built.get(buildRef) ?? {};
+    const { enginePath, of = 1, variantRef } = built.get(buildRef) ?? {};
+    // With a common timing cache, several builds would choose the same tactics.
+    const timingCache = `engines/${of === 1 ? 'timing' : buildRef.slice(0, 8)}.cache`;
     const engine = enginePath ?? `engines/${buildRef.slice(0, 8)}.plan`;
     const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
-    return [...trtexec, ...filledArgs(args, { variant, engine, timingCache: 'engines/timing.cache' })];
+    return [...trtexec, ...filledArgs(args, { variant, engine, timingCache })];
   };
   const merged = matrix.merged.flatMap(({ key, times }) => {
     const entry = matrix.cells.find(({ cell }) => cell.key === key);
@@ -114,7 +116,7 @@ function planText(shown: PlanOutput, look: Look): string[] {
     if (section.length > 0) lines.push(style.strong(title), ...section, '');
   }
   lines.push(style.strong('Runs'));
-  for (const run of firstOfEachCell(shown)) {
+  for (const run of differentRuns(shown)) {
     const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
@@ -134,12 +136,15 @@ function orderLine({ repeats, runs }: PlanOutput): string {
   return `Order: ${count(repeats, 'round')}, each shuffled${after}`;
 }
 
-function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {
-  return cells.flatMap(({ key }) =>
-    (['timed', 'profile'] as const).flatMap(
-      (role) => runs.find((run) => run.cellKey === key && run.role === role) ?? [],
-    ),
-  );
+/** The first run of each engine of each cell. */
+function differentRuns({ cells, runs }: PlanOutput): ShownRun[] {
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  return cells.flatMap(({ key }) => {
+    const own = (byCell.get(key) ?? []).toSorted((a, b) => b.role.localeCompare(a.role) || a.repeat - b.repeat);
+    return [...Map.groupBy(own, ({ buildRef, role }) => `${buildRef} ${role}`).values()].flatMap(
+      ([first]) => first ?? [],
+    );
+  });
 }
 
 const argv = z.array(z.string());

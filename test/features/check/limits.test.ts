@@ -22,14 +22,15 @@ beforeEach(() => {
 
 const GATE = [
   'gate:',
-  "  limits: ['gpu <= 0.45 ms', 'sqnr >= 25']",
+  "  limits: ['gpuCompute <= 0.45 ms', 'sqnr >= 25']",
   '  owners: [{filter: model=*, owner: team-vision}]',
 ];
 
 /** A recorded sweep of two cells: 0.35 and 0.41 ms, or with `opt32` 0.44 and 0.48 ms. */
 async function sweep(which: 'pair' | 'opt32', ...lines: readonly string[]): Promise<void> {
   const base = join(MATRICES, which === 'pair' ? 'quickstart-pair.yaml' : 'quickstart-pair-opt32.yaml');
-  const gate = [...GATE, ...lines].join('\n').replace('gpu <=', 'gpuCompute <=');
+  const kept = GATE.filter((line) => !lines.some((other) => other.startsWith(line.slice(0, 9))));
+  const gate = [...kept, ...lines].join('\n');
   writeFileSync(join(cwd, 'm.yaml'), `extends: ${base}\nname: m\n${gate}\n`);
   const { code, stderr } = await bench(['run', 'm.yaml'], { cwd });
   expect([code, stderr.includes('bench:')]).toEqual([0, false]);
@@ -68,6 +69,17 @@ test('limits: hold in the first sweep, are told with limit, value and owner, and
   await sweep('pair');
   const held = await checked();
   expect([held.code, held.findings.find(({ id }) => id === finding?.id)?.state]).toEqual([0, 'recovered']);
+});
+
+test('a broken limit names the cells beyond it, however small their change, and leaves the others out', async () => {
+  const gate = ['  minChange: 50%', "  limits: ['gpuCompute <= 0.4 ms']"];
+  await sweep('opt32', ...gate);
+  expect((await checked()).findings.map(({ labels }) => labels.length)).toEqual([2]);
+  await sweep('pair', ...gate);
+  const { code, findings } = await checked();
+  const [{ details: [own] = [], labels, state } = {}, ...others] = findings;
+  expect([code, state, labels?.length, others, own?.before]).toEqual([1, 'open', 1, [], 0.4]);
+  expect(own?.after).toBeCloseTo(0.4117, 4);
 });
 
 describe('notify', () => {

@@ -134,6 +134,17 @@ describe('what is no mistake', () => {
     expect(finished.stdout.match(/--shapes=/g)).toHaveLength(1);
   });
 
+  test('several builds have an engine, a timing cache and a run command each', async () => {
+    const finished = await plan(
+      folderWith(['models: {vit: {onnx: vit_tiny.onnx}}', 'axes: {precision: fp32, batch: 8}', 'builds: 3']),
+    );
+    const valuesOf = (flag: string): string[] =>
+      [...finished.stdout.matchAll(new RegExp(`--${flag}=engines/([0-9a-f]{8})`, 'g'))].map(([, ref = '']) => ref);
+    const saved = valuesOf('saveEngine');
+    expect(new Set(saved).size).toBe(3);
+    expect([valuesOf('loadEngine').toSorted(), valuesOf('timingCacheFile')]).toEqual([saved.toSorted(), saved]);
+  });
+
   test('other dynamic dimensions have to be stated', async () => {
     const models = 'models: {text: {onnx: external.onnx}, open: {onnx: open.onnx}}';
     const open = toBytes(model(17, ...valueInfo(11, 'x', ['', '', 3])));
