@@ -12,7 +12,7 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll } from './checked.ts';
+import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll, shownCells } from './checked.ts';
 import type { CheckOptions } from './command.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
@@ -101,12 +101,25 @@ function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metri
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
+  const rowsOf = ({ judged, series }: ShownSeries): CheckedSeries['cells'] => {
+    if (judged === null || metric === null) return series.cells;
+    const { evidence, verdict } = judged;
+    const of = evidence.cells.flatMap(({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric }) ?? []);
+    return shownCells(of, evidence);
+  };
+  const rows = new Map(all.map((one) => [one.series, rowsOf(one).filter(({ key }) => keys.has(key))]));
+  const isJudged = metric === null || [...rows.values()].some(({ length }) => length > 0);
+  ensure(isJudged, `--metric ${requested}: bench check judges it in no cell; bench compare and bench trend show it`);
   return all.map(({ findings, series, ...one }) => {
     const own = findings.filter(isShown);
     const hidden = own.length < findings.length ? ['the first line and the exit code are of all cells'] : [];
-    const cellsShown = series.cells.filter(({ key }) => keys.has(key));
     // The mean over all cells does not describe a selection.
-    const selected = { ...series, cells: cellsShown, geometricMean: null, notes: [...series.notes, ...hidden] };
+    const selected = {
+      ...series,
+      cells: rows.get(series) ?? [],
+      geometricMean: null,
+      notes: [...series.notes, ...hidden],
+    };
     return { ...one, series: selected, findings: own };
   });
 }

@@ -1,4 +1,5 @@
 import type { Io } from '../../cli/io.ts';
+import type { JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { machineChanges } from '../../judge/gate/reduce-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
@@ -51,7 +52,6 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
   const known = shownFindings(verdict.findings, evidence);
   const findings = await checkedFindings(db, judged, known, io.cwd);
   const standing = standingOf(findings, verdict.cells);
-  const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   const output: CheckedSeries = {
     ...aboutSeries(sweep),
     judgedBy: verdict.judgedBy,
@@ -59,13 +59,18 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
     baseBranch,
     ...saidOf(standing, judged, baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
-    cells: verdict.cells.map(({ cellKey, ...cell }) => {
-      return { key: cellKey, label: labelIn(cells, cellKey), unit: gatedMetricOf(cell.metric).unit, ...cell };
-    }),
+    cells: shownCells(verdict.cells, evidence),
     geometricMean: verdict.geometricMean,
     notes: notesOf(judged),
   };
   return { judged, findings, standing, series: output };
+}
+
+export function shownCells(judged: readonly JudgedCell[], evidence: SweepEvidence): CheckedSeries['cells'] {
+  const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
+  return judged.map(({ cellKey: key, ...cell }) => {
+    return { key, label: labelIn(cells, key), unit: gatedMetricOf(cell.metric).unit, ...cell };
+  });
 }
 
 export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, commit }: Sweep) {

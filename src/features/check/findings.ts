@@ -1,6 +1,6 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import { brokenLimits, limitedValues } from '../../judge/gate/limit-findings.ts';
-import { idOf } from '../../judge/gate/metric-changes.ts';
+import { idOf, isMostlyLeft } from '../../judge/gate/metric-changes.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { type KeyedCell, labelIn } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
@@ -70,6 +70,10 @@ export async function checkedFindings(
     const details = standing.length > 0 ? standing : all;
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
+    const referenceOf = (cell: FindingCell): number | null => verdict.judgedOf(cell)?.before ?? null;
+    // A faster level that lasts became the reference.
+    const isReference =
+      about.direction === 'faster' && all.every((cell) => isMostlyLeft(cell, referenceOf(cell) ?? cell.before));
     const isExplained = isShownWhole({ ...finding, state });
     shown.push({
       id,
@@ -84,7 +88,7 @@ export async function checkedFindings(
       }),
       firstBad,
       lastGood,
-      lastBad,
+      lastBad: isReference ? null : lastBad,
       commits: isExplained && about.cause !== 'machine' ? await commitsOf(lastGood, firstBad, cwd) : [],
       buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,

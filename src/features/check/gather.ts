@@ -208,6 +208,6 @@ function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, 
         one.cells.some(({ cellKey }) => finding.cells.some((cell) => cell.cellKey === cellKey)),
     );
     const isOver = finding.state === 'open' && finding.reportedSweepId !== sweep.sweepId && !isSeen;
-    return isOver ? [{ ...finding, state: 'recovered' }] : [];
+    return isOver ? [{ ...finding, state: 'recovered', lastBadSweepId: finding.reportedSweepId }] : [];
   });
 }

@@ -36,7 +36,9 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   const which = cells.length === 1 ? printable(labels[0] ?? '') : null;
   const titled = (many: string): string =>
     `${which ?? many} ${word}${size}${shared === '' || which !== null ? '' : `: ${shared}`}, ${span}`;
-  const state = `${finding.state}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`;
+  const isReference = finding.state === 'recovered' && direction === 'faster' && finding.lastBad === null;
+  const said = isReference ? 'now the reference' : finding.state;
+  const state = `${said}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`;
   const first = new Set(firstOfEach(finding));
   return {
     /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
@@ -111,7 +113,7 @@ function rangeText(changes: readonly Levels[], isSigned = false): string {
 /** `since 2026-02-10`; for a finding that is over, `from 2026-02-10 to 2026-02-11` or `on 2026-02-10 only`. */
 function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
   const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
-  if (state !== 'recovered') return `since ${from}`;
+  if (state !== 'recovered' || lastBad === null) return `since ${from}`;
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 

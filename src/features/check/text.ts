@@ -20,7 +20,7 @@ import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFin
 import { type Resumable, changeText, firstOfEach, levelText, isOfSpeed, nextCommands, sentences } from './sentences.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
-  readonly judged: Pick<CheckedSweep['judged'], 'evidence' | 'isStored'> | null;
+  readonly judged: Pick<CheckedSweep['judged'], 'evidence' | 'isStored' | 'verdict'> | null;
 }
 
 export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
@@ -238,6 +238,7 @@ function beginText({ cause, commits, firstBad, lastGood }: CheckedFinding, edges
   const [good, bad] = [lastGood, firstBad].map(({ commit, sweepId }) =>
     isCommits ? (commit ?? '').slice(0, 8) : `sweep ${sweepId.slice(0, 8)}`,
   );
+  if (good === bad && firstBad.dirty) return [`${edges.first} ${bad} with uncommitted changes, ${edges.last} ${good}`];
   if (good === bad) return [`both sweeps measured commit ${good}: the cause is not a commit`];
   const [only, ...others] = commits;
   const subject = only === undefined || others.length > 0 ? '' : ` "${printable(only.subject)}"`;

@@ -17,12 +17,16 @@ const LEAST_SIGMA = 1e-6;
 const NEAR_SWEEPS = 1;
 
 /** True when a level begins with another build of the same sources: other tactics, not other code. */
-export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
+export function isBuildLuck({ builds, sources, values }: CellHistory, index: number): boolean {
   if (builds === undefined || sources === undefined) return false;
   let isRebuilt = false;
+  const stepOf = (before: number, after: number): number => Math.log(at(values, after) / at(values, before));
+  const step = stepOf(Math.max(0, index - 1 - NEAR_SWEEPS), Math.min(values.length - 1, index + NEAR_SWEEPS));
   for (let place = Math.max(1, index - NEAR_SWEEPS); place <= index + NEAR_SWEEPS; place += 1) {
     const [before, after] = [builds[place - 1] ?? null, builds[place] ?? null];
     if (before === null || after === null || before === after) continue;
+    // A new build that first ran at the old level is not the cause.
+    if (stepOf(place - 1, place) / step < 0.5) continue;
     const [from, to] = [sources[place - 1] ?? null, sources[place] ?? null];
     if (from === null || from !== to) return false;
     isRebuilt = true;

@@ -170,6 +170,12 @@ describe('bench check', () => {
     expect(stdout).toContain(`likeliest cause: environment: driver 580.1 → 590.2`);
     const text = `first bad ${commits[40]?.slice(0, 8)} "change 40", last good ${commits[39]?.slice(0, 8)} (1 commit)`;
     expect(stdout).toContain(text);
+    change(
+      nights.db,
+      `update sweeps set git_dirty = 1, git_commit = '${commits[39]}' where git_commit = '${commits[40]}'`,
+    );
+    const dirty = (await nights.run('check')).stdout;
+    expect(dirty).toContain(`first bad ${commits[39]?.slice(0, 8)} with uncommitted changes, last good`);
     const { stderr } = await nights.run('ack', '--all', '--reason', 'known', '--until', 'HEAD~6');
     expect(stderr).toMatch(
       /^bench: --until HEAD~6 \(\w{8}\): sweep \w{8} has measured it; name a later commit, or a date/,
@@ -206,6 +212,10 @@ describe('bench check', () => {
     const held = await nights.check();
     expect([held.code, held.json.series[0]?.verdict, held.json.series[0]?.cells.map(({ verdict }) => verdict)]).toEqual(
       [0, 'same', CELLS.map(() => 'same')],
+    );
+    const { stdout } = await nights.run('check');
+    expect(stdout).toMatch(
+      /now the reference in GPU compute time: \w{8} vit fp16 .* faster by 6\.1 %,\s+since 2026-02-10\n/,
     );
   });
 });

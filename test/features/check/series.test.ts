@@ -199,6 +199,11 @@ test('a cell that is slower in its p99 alone counts beside those that are slower
   const { stdout } = await bench(['check', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toMatch(/^2 cells slower: 2 new\n/);
   expect(stdout).toContain('▲ 1 slower   ▲ 1 in another metric alone   0 faster   3 same');
+  const p99 = await bench(['check', '--metric', 'p99', '--db', db], { env: { COLUMNS: '200' } });
+  expect(p99.stdout).toMatch(/latency p99\n▲ 1 slower   ▲ 1 in another metric alone   0 faster   3 same\n/);
+  const refused = await bench(['check', '--metric', 'power', '--db', db]);
+  const why = '--metric power: bench check judges it in no cell; bench compare and bench trend show it';
+  expect([refused.code, refused.stderr]).toEqual([2, `bench: ${why}\n`]);
 });
 
 test('a renamed matrix goes on', async () => {

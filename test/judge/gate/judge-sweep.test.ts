@@ -215,6 +215,14 @@ test('a step with a new build of the same sources is build luck, and no alarm', 
   expect(gate.findings).toMatchObject([{ cause: 'buildLuck', isWarning: true }]);
 });
 
+test.each([1, 2])('a step after %i sweeps of a new build at the old level is no build luck', (sweeps) => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 30 ? 1.05 : 1), {
+    build: (_, sweep) => (sweep >= 30 - sweeps ? 'b' : 'a'),
+  });
+  for (let sweep = 0; sweep < 31; sweep += 1) gate.next();
+  expect(gate.findings).toMatchObject([{ cause: null, isWarning: false }]);
+});
+
 /** In which sweeps there is an alarm. */
 function alarmed(metric: GatedMetricId, values: readonly number[]): number[] {
   const gate = new SimulatedGate({
