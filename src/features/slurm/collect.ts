@@ -1,3 +1,4 @@
+import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -5,7 +6,7 @@ import * as z from 'zod';
 
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { readJson } from '../../files/folders.ts';
-import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../files/layout.ts';
+import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf, sweepManifestPath } from '../../files/layout.ts';
 import { InterruptedError, type ExitCode, failOn } from '../../errors.ts';
 import { isHopeless, isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
@@ -28,7 +29,7 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   const plan = await readRun(resolve(io.cwd, path));
   const statesNow = shardStates(plan, options, io);
   if (options.wait === true) await follow(statesNow, plan, options, io);
-  const statuses = await settledStatuses(statesNow, options, io);
+  const found = await settledStatuses(statesNow, options, io);
   const store = openStore(storePath(options.db ?? (io.env['BENCH_DB'] || plan.storePath), io), migrationsFolder());
   const artefactsFolder = artefactsFolderOf(store.path);
   const { sweepId } = plan.sweep;
@@ -37,6 +38,10 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
     try {
       await saveNewSweep(plan, store);
       const imported = await importShards(store, plan, io);
+      const damaged = new Set(imported.refused.map(({ shard }) => shard));
+      const statuses = found.map((one): ShardStatus => {
+        return damaged.has(one.shard) ? { ...one, state: 'failed', reason: 'damaged files, set aside' } : one;
+      });
       const sweep = findSweep(db, sweepId);
       const isDone = statuses.every(({ state }) => state === 'done');
       if (isDone && sweep !== null && sweep.state !== 'finished') {
@@ -127,7 +132,10 @@ export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: Ope
   await openSweep({ artefactsFolder: artefactsFolderOf(path), db, sweep, writer: new RunWriter(db) }, stored);
 }
 
-/** Imports the runs of finished shards that the store lacks. Safe to repeat. */
+/**
+ * Imports the runs of finished shards that the store lacks. Safe to repeat. Damaged shards are set aside, so that
+ * `resume` measures them again.
+ */
 async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   const { sweepId } = plan.sweep;
   const writer = new RunWriter(store.db);
@@ -135,7 +143,12 @@ async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
   const refused: { readonly shard: number; readonly problem: string }[] = [];
   let alreadyStored = 0;
   for (const shard of await finishedShards(plan)) {
-    const sweepFolder = sweepFolderOf(join(plan.folder.shard(shard), 'artefacts'), sweepId);
+    const artefacts = join(plan.folder.shard(shard), 'artefacts');
+    const sweepFolder = sweepFolderOf(artefacts, sweepId);
+    if (readJson(sweepManifestPath(artefacts, sweepId), z.object({ sweepId: z.literal(sweepId) })) === null) {
+      refused.push({ shard, problem: 'its sweep.json is missing or damaged' });
+      continue;
+    }
     for (const runId of runFoldersIn(sweepFolder)) {
       const folder = join(sweepFolder, runId);
       const stated = z.object({ runId: z.literal(runId), sweepId: z.literal(sweepId) });
@@ -145,6 +158,11 @@ async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
     }
   }
   const imported = folders.length === 0 ? [] : await importRunFolders(folders, store, io);
+  for (const shard of new Set(refused.map((one) => one.shard))) {
+    const aside = `${plan.folder.shard(shard)}.damaged`;
+    await rm(aside, { recursive: true, force: true });
+    await rename(plan.folder.shard(shard), aside);
+  }
   return { stored: imported.reduce((sum, { stored }) => sum + stored, 0), alreadyStored, refused };
 }
 

@@ -48,7 +48,7 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
   const run = shellQuote(report.runFolder);
   const living = statuses.some((status) => !isOver(status) && status.state !== 'planned');
   const shownId = report.sweepId.slice(0, 8);
-  const lacking = `sweep ${shownId} is in, but ${count(incompleteCells, 'cell')} lack runs: bench show ${shownId}`;
+  const lacking = `sweep ${shownId} is in, but ${count(incompleteCells, 'cell')} ${incompleteCells === 1 ? 'lacks' : 'lack'} runs: bench show ${shownId}`;
   if (isFinished && incompleteCells > 0) lines.push(style.warn(lacking));
   else if (isFinished) lines.push(`sweep ${shownId} is complete: bench show ${shownId}, bench check`);
   else if (living) lines.push(`still running: bench slurm collect ${run} --wait`);

@@ -39,7 +39,7 @@ test('shards are taken in once, however often they are collected', async () => {
 });
 
 test('a run that does not state this sweep is left out by name, and the others are stored', async () => {
-  const { collect, cwd, runOf, runsOf } = await finishedRun(5);
+  const { collect, cwd, folder, runOf, runsOf } = await finishedRun(6);
   const manifestOf = (shard: number): string => join(runOf(shard), 'run.json');
   writeFileSync(manifestOf(1), readFileSync(manifestOf(1), 'utf8').replaceAll('a'.repeat(32), 'b'.repeat(32)));
   rmSync(manifestOf(2));
@@ -50,14 +50,17 @@ test('a run that does not state this sweep is left out by name, and the others a
   rmSync(runsOf(4).find((run) => readFileSync(join(run, 'run.json'), 'utf8').includes('timed')) ?? '', {
     recursive: true,
   });
+  writeFileSync(join(dirname(runOf(5)), 'sweep.json'), '{');
   const { code, json } = await collect();
-  expect([code, json?.stored, json?.isFinished]).toEqual([4, 6, true]);
-  expect(json?.refused).toEqual(
-    [1, 2, 3].map((shard) => ({
-      shard,
-      problem: expect.stringMatching(/^run \w{8}: its run.json is missing or damaged$/),
-    })),
-  );
+  expect([code, json?.stored, json?.isFinished]).toEqual([4, 6, false]);
+  const ofRun = expect.stringMatching(/^run \w{8}: its run.json is missing or damaged$/);
+  expect(json?.refused).toEqual([
+    ...[1, 2, 3].map((shard) => ({ shard, problem: ofRun })),
+    { shard: 5, problem: 'its sweep.json is missing or damaged' },
+  ]);
+  // They are measured again.
+  expect(json?.shards.map(({ state }) => state)).toEqual(['done', 'failed', 'failed', 'failed', 'done', 'failed']);
+  expect([1, 2, 3, 5].map((shard) => existsSync(folder.shard(shard)))).toEqual([false, false, false, false]);
   expect(json?.incompleteCells).toBeGreaterThan(0);
   const kept = readdirSync(join(cwd, 'artefacts', json?.sweepId ?? '')).filter((name) => /^\w{32}$/.test(name));
   expect(kept).toHaveLength(6);
