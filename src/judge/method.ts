@@ -26,13 +26,13 @@ export function trtexecMethod(
 const TIMER_WORDS: Readonly<Record<Timer, string>> = {
   wall: 'wall clock',
   cudaEvent: 'CUDA events',
-  unknown: 'timer not known',
+  unknown: 'not known',
 };
 
 const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
   orderStatistic: 'one of the measured times',
   linear: 'interpolated between two times',
-  unknown: 'rule not known',
+  unknown: 'not known',
 };
 
 /** The facts of a method in words, one per line and in the same order for every method. */

@@ -76,7 +76,7 @@ export function chooseCells(db: StoreDatabase | null, cells: readonly KeyedCell[
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
 }
 
-function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
+function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null) {
   const keys = cells.map(({ key }) => key);
   const runs = db !== null && NAMES_ONE.test(expression) ? newestRunsOf(db, keys) : null;
   const fields = new Map(
@@ -102,8 +102,13 @@ export function cellsOfSweeps(db: StoreDatabase, sweepIds: readonly SweepId[], e
  * select all.
  * @param others other valid words, for a suggestion
  */
-export function namedCells(cells: readonly KeyedCell[], names: readonly string[], others: readonly string[] = []) {
-  const chosen = names.map((name) => new Set(cellsOfName(cells, name, others)));
+export function namedCells(
+  db: StoreDatabase | null,
+  cells: readonly KeyedCell[],
+  names: readonly string[],
+  others: readonly string[] = [],
+) {
+  const chosen = names.map((name) => new Set(cellsOfName(db, cells, name, others)));
   const common = cells.filter((cell) => chosen.every((set) => set.has(cell)));
   return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
 }
@@ -117,10 +122,10 @@ export function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): s
   return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
 }
 
-function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly string[]): KeyedCell[] {
+function cellsOfName(db: StoreDatabase | null, cells: readonly KeyedCell[], name: string, others: readonly string[]) {
   const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
   if (byName.length > 0) return byName;
-  const found = filtered(cells, name);
+  const found = filtered(cells, name, db);
   if (Array.isArray(found) && found.length > 0) return found;
   const place = Array.isArray(found) || found.offset === 0 ? '' : `, at character ${found.offset + 1}`;
   const problem = Array.isArray(found) ? nearestCells(cells, name) : `${place}: ${found.problem}`;

@@ -12,7 +12,7 @@ import type { Sweep } from '../records/sweep.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { measuredRuns } from '../store/runs/run-values.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { countEndedSweeps, seriesOf } from '../store/sweeps/find-sweeps.ts';
+import { countFinishedSweeps, seriesOf } from '../store/sweeps/find-sweeps.ts';
 import { printable } from '../text/printable.ts';
 
 /**
@@ -100,7 +100,7 @@ export function machineFilter(environments: ReadonlyMap<string, Environment>, of
 
 /** The error for a store without results. @param branch null if none was requested */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
-  if (countEndedSweeps(db) === 0) {
+  if (countFinishedSweeps(db) === 0) {
     return new UsageError('no sweep has ended yet: `bench run` or `bench import` one; `bench run --resume` continues');
   }
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;

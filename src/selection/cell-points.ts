@@ -39,7 +39,7 @@ export async function resolvePoints(
   refs: readonly [string, string] | null,
   io: Io,
 ): Promise<{ base: CellPoint; head: CellPoint }> {
-  const named = namedCells(allCells(db), name === null ? [] : [name]);
+  const named = namedCells(db, allCells(db), name === null ? [] : [name]);
   const sides = refs ?? (await resolveSides(db, undefined, undefined, io));
   const [base, head] =
     'base' in sides
@@ -78,7 +78,7 @@ const SEARCHED_SWEEPS = 100;
 /** The newest sweep of one cell, or the cell in the named sweeps. */
 export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
   const cells = allCells(db);
-  const named = namedCells(cells, [name]);
+  const named = namedCells(db, cells, [name]);
   return pointOf(ref === null ? newestOf(db, named, name) : await placeOf(db, named, ref, io), name, cells);
 }
 
@@ -165,7 +165,7 @@ export function namedRun(db: StoreDatabase, name: string): string {
     !/^latest(?:~\d+)?$/.test(name),
     `${name} is a sweep: name one of its runs, or a cell (see \`bench show ${name}\`)`,
   );
-  const [fastest] = measuredRunIds(db, namedCell(allCells(db), name).key);
+  const [fastest] = measuredRunIds(db, namedCell(db, allCells(db), name).key);
   if (fastest !== undefined) return fastest;
   throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
 }
@@ -174,8 +174,13 @@ export function namedRun(db: StoreDatabase, name: string): string {
  * @param others other valid words, for a suggestion
  * @throws UsageError unless the name matches exactly one cell
  */
-export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
-  const found = namedCells(cells, [name], others);
+export function namedCell(
+  db: StoreDatabase | null,
+  cells: readonly KeyedCell[],
+  name: string,
+  others: readonly string[] = [],
+) {
+  const found = namedCells(db, cells, [name], others);
   // The words of a cell may be some of another one's.
   const nameOf = found.length > 1 ? shortNames(cells) : null;
   const whole = found.filter((cell) => nameOf?.(cell) === name);

@@ -5,7 +5,7 @@ import { COMPARE_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../re
 import { ancestors, branchHere, mergeBase, resolveRevision, shallowHint } from '../tools/git/git.ts';
 import {
   baselineSweep,
-  countEndedSweeps,
+  countFinishedSweeps,
   measuredCommits,
   newestDone,
   newestOfBranch,
@@ -186,7 +186,7 @@ async function sweepOrRevision(context: Context, ref: string): Promise<Side | nu
   if (commit === null) return null;
   const found = await nearest(context, ref, commit);
   if (found !== null) return found;
-  if (countEndedSweeps(db) === 0) throw nothingStored(db);
+  if (countFinishedSweeps(db) === 0) throw nothingStored(db);
   const why = joined(await shallowHint(io.cwd), 'see `bench ls sweeps`');
   throw new NotMeasuredError(
     `${printable(ref)} (${commit.slice(0, 8)}): neither it nor any commit before it was measured; ${why}`,
@@ -270,7 +270,7 @@ async function nearest({ db, io, like }: Context, ref: string, commit: string): 
 }
 
 async function unknownName({ db, io }: Context, ref: string): Promise<UsageError> {
-  if (countEndedSweeps(db) === 0) return nothingStored(db);
+  if (countFinishedSweeps(db) === 0) return nothingStored(db);
   const why = await shallowHint(io.cwd);
   const hint = didYouMean(ref, ['latest', 'latest~1']);
   return new UsageError(

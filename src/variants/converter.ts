@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 
 import { VariantCache } from './variant-cache.ts';
 import { EnvironmentLackingError } from '../errors.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/packages.ts';
+import { modeloptInstall, readPythonVersions } from '../tools/modelopt/packages.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
@@ -32,16 +32,18 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
   const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);
-  const other = `install it, or name another Python: --python PATH, $BENCH_PYTHON`;
+  const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
   if (answer.kind !== 'answered') {
     const why = problemOf(answer);
-    throw new EnvironmentLackingError(`${name}: ${why}; variants are made by a Python with ModelOpt: ${other}`);
+    throw new EnvironmentLackingError(
+      `${name}: ${why}; variants are made by a Python with ModelOpt: install it, ${other}`,
+    );
   }
   const found = readPythonVersions(answer.text);
   const lacking = found?.packages.flatMap(([pack, version]) => (version === null ? [pack] : []));
   const missing = lacking ?? ['packages that it can name'];
   if (found === null || missing.length > 0) {
-    throw new EnvironmentLackingError(`${name} lacks ${missing.join(', ')}: ${name} ${MODELOPT_INSTALL}, ${other}`);
+    throw new EnvironmentLackingError(`${name} lacks ${missing.join(', ')}: ${modeloptInstall(interpreter)}; ${other}`);
   }
   const packages = Object.fromEntries(found.packages.map(([pack, version]) => [pack, version ?? '']));
   return { interpreter, python: found.python, packages };

@@ -76,7 +76,7 @@ test('a name whose words are some of another one names its own cell', () => {
     imageCell({ model: 'own', precision: 'fp16', batch: 16, axisFlags }),
   );
   const names = cells.map(shortNames(cells));
-  expect([names, names.map((name) => namedCell(cells, name))]).toEqual([
+  expect([names, names.map((name) => namedCell(null, cells, name))]).toEqual([
     ['own fp16 b16', 'own fp16 b16 level=3'],
     cells,
   ]);

@@ -76,7 +76,13 @@ function weightOf({ changePercent, verdict }: CellRow): number {
  * `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`.
  * @param elsewhere number of cells that are slower in another metric than their own
  */
-export function countsText(cells: readonly Said[], geometricMean: GeometricMean | null, look: Look, elsewhere = 0) {
+export function countsText(
+  cells: readonly Said[],
+  geometricMean: GeometricMean | null,
+  look: Look,
+  elsewhere = 0,
+  meanOf = '',
+) {
   const { columns, style } = look;
   const numbers = Map.groupBy(cells, verdictText);
   const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
@@ -88,7 +94,7 @@ export function countsText(cells: readonly Said[], geometricMean: GeometricMean 
     ...['unclear', 'no result', 'new'].filter((word) => numbers.has(word)).map(countOf),
   ].join('   ');
   const mean = geometricMean && (geometricMean.leftOut === 0 ? meanChangeText : meanText)(geometricMean);
-  const parts = [counts, ...(mean === null ? [] : [`geometric mean ${mean}`])];
+  const parts = [counts, ...(mean === null ? [] : [`${meanOf}geometric mean ${mean}`])];
   const line = parts.join('   ');
   return textWidth(line) <= columns ? [line] : parts;
 }

@@ -3,6 +3,7 @@ import { UsageError } from '../../errors.ts';
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import { acceptedText, type Finding } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { gateMetric } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
@@ -83,7 +84,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   return [
     ...headlineLines(series, headline, look),
     ...dimmed([aboutText(series, evidence)], look),
-    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, slowerElsewhere(rows, findings))),
+    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, slowerElsewhere(rows, findings), meanLabel(rows))),
     ...(isFirst && findings.length === 0 ? dimmed([FIRST], look) : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, { ...series, isStored }, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),
@@ -92,6 +93,12 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
     ...reasonText(series, isAll ? Infinity : SHOWN_CELLS, look),
     ...(notes.length === 0 ? [] : ['', ...notes.map(look.style.dim)]),
   ];
+}
+
+/** The metric of the mean, where some rows are in another one. */
+function meanLabel(rows: readonly CellRow[]): string {
+  const other = rows.find(({ cell, metric }) => metric !== gateMetric(null, cell));
+  return other === undefined ? '' : `${gatedMetricOf(gateMetric(null, other.cell)).label}: `;
 }
 
 /** Number of cells that are the same in the metric of their row and slower in another one. */

@@ -130,7 +130,8 @@ function detectableText({ verdict, mdePercent }: ComparedCell): string {
   return mdePercent === null || isCalled({ verdict }) ? '' : formatPercent(mdePercent, false);
 }
 
-function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
+/** What would settle an unclear cell; empty if that is unknown. */
+export function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
   if (verdict !== 'unclear') return '';
   return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
 }

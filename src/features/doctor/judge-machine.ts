@@ -5,7 +5,7 @@ import { type Answer, problemOf } from '../../process/ask.ts';
 import type { StoreHealth } from '../../store/verify/verify-store.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/packages.ts';
+import { modeloptInstall, readPythonVersions } from '../../tools/modelopt/packages.ts';
 import { type CheckRow, checksOf, driverChecks, fineUnless, gpuChecks, type Judged } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
 
@@ -171,7 +171,7 @@ function modelopt({ answer, interpreter, isNamed }: MachineFacts['python']): Jud
   const lacking = packages.flatMap(([pack, version]) => (version === null ? [`no ${pack}`] : []));
   const evidence = `${name} ${python}: ${[...there, ...lacking].join(', ')}`;
   if (lacking.length === 0) return ['ok', evidence];
-  return ['absent', evidence, `${interpreter} ${MODELOPT_INSTALL}   ${onlyFor}`];
+  return ['absent', evidence, `${modeloptInstall(interpreter)}   ${onlyFor}`];
 }
 
 function firstLine(text: string): string {

@@ -123,6 +123,7 @@ function tableOf(rows: readonly Row[], sign: string, most: number): string[] {
     ['cell', '---', nameText],
     ...(rows.some(({ changePercent }) => changePercent !== null) ? changes : values),
     ['95 % interval', '--:', ({ ciPercent: ci }) => (ci === null ? '–' : intervalText(ci).replace(' … ', ' to '))],
+    ['to decide', '---', ({ reasonsText, status }) => (status === 'unclear' ? markdown(reasonsText) : '')],
     [`last sweeps, ±${percent} %`, '---', trend],
     ['owner', '---', ({ owner, status }) => (status === 'slower' || status === 'failed' ? markdown(owner ?? '') : '')],
   ];

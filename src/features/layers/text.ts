@@ -182,7 +182,7 @@ function overheadLines({ gpuComputeMs, medianMs, overheadPercent, summary }: Lay
   const why =
     overheadPercent > 0
       ? 'the profiler waits after each layer: shares are valid, times are too long'
-      : 'layers ran side by side, or inside one another: shares are approximate';
+      : 'the GPU compute time also has gaps between layers, or another clock: shares are of the layers alone';
   return [line, `  ${why}`, floor];
 }
 

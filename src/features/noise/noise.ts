@@ -39,7 +39,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const [first = newest] = all;
     const ids = all.map(({ sweepId }) => sweepId);
     const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, ids)]).values()]);
-    const cells = chooseCells(db, namedCells(known, names), options.filter);
+    const cells = chooseCells(db, namedCells(db, known, names), options.filter);
     if (cells.length === 0) throw new UsageError('no cell of these sweeps matches; see `bench ls cells`');
     const { copies, measured } = measuredIn(db, all, cells, metric);
     const noisy = measured.map((one) => noisyCell(one, cells.length));

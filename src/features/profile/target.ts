@@ -56,7 +56,7 @@ function ofStore(name: string | undefined, store: OpenStore | null) {
   if (name === undefined || store === null) {
     throw new UsageError('name a cell: bench profile CELL --nsys; `bench ls cells` lists the cells');
   }
-  const cell = namedCell(allCells(store.db), name);
+  const cell = namedCell(store.db, allCells(store.db), name);
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
@@ -74,7 +74,7 @@ async function ofMatrix(
   io: Io,
 ) {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
-  const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(cells, name);
+  const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(null, cells, name);
   const filter = `key=${cell.key}`;
   const stated = { filter, repeats: 1, builds: 1, profile: false, ...defined({ tensorrt, trtexec }) };
   const prepared = await prepare(path, stated, 'models maybe later', io);

@@ -20,7 +20,7 @@ import { isPresent, nameOf, newestChecked, newFirst, sentences, type CheckedSwee
 import type { Io } from '../../cli/io.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
-import { compareReport, sharedDifferences, shiftText } from '../compare/index.ts';
+import { compareReport, lackText, sharedDifferences, shiftText } from '../compare/index.ts';
 
 type SubjectOptions = Pick<ReportOptions, 'asOf' | 'branch' | 'filter' | 'metric' | 'upgrade'>;
 
@@ -67,7 +67,12 @@ export async function checkedNewest(db: StoreDatabase, options: Parameters<typeo
 export function judgementsOf({ checked, compared }: Pick<Subject, 'checked' | 'compared'>, metric: MetricId | null) {
   if (checked !== null) return judgedCells(checked, metric);
   const cells = compared?.output.cells ?? [];
-  return new Map<CellKey, CellJudgement>(cells.map((cell) => [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell }]));
+  return new Map(
+    cells.map((cell): [CellKey, CellJudgement] => {
+      const reasons = [...cell.reasons, lackText(cell)].filter((text) => text !== '');
+      return [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell, reasons }];
+    }),
+  );
 }
 
 /** Omits cells if the gate does not judge the metric. */

@@ -175,7 +175,7 @@ async function newestRun(db: StoreDatabase, name: string, io: Io): Promise<RunId
 async function timedRunsOf(db: StoreDatabase, name: string, io: Io): Promise<CellRun[]> {
   const [sweep] = await sweepsOfName(db, name, io);
   if (sweep !== undefined) return cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
-  const cells = namedCells(allCells(db), [name]).filter((cell) => !isColdStart(cell));
+  const cells = namedCells(db, allCells(db), [name]).filter((cell) => !isColdStart(cell));
   const keys = cells.map(({ key }) => key);
   return keys.length < 2 ? [] : [...newestRunsOf(db, keys).values()].flat();
 }

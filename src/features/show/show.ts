@@ -52,7 +52,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     const cells = allCells(db);
     const finding = cellsInWords(cells, [name]).length > 0 ? null : findingByPrefix(db, name);
     if (finding !== null) return (await import('../check/index.ts')).showFinding(db, finding, options, io);
-    const cell = namedCell(cells, name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
+    const cell = namedCell(db, cells, name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
     if (options.shows !== undefined) return showOneRun(db, namedRun(db, cell.key), options, io);
     return printResult(io, options, cellReport(db, cell, cells), cellText);
   });

@@ -42,7 +42,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     if (options.branch !== undefined && newestOfBranch(store.db, options.branch) === null) {
       throw nothingStored(store.db, options.branch);
     }
-    const cells = chooseCells(store.db, namedCells(allCells(store.db), names), options.filter);
+    const cells = chooseCells(store.db, namedCells(store.db, allCells(store.db), names), options.filter);
     const { metric, provenance = newest } = options;
     const trendOf = trends(store.db, provenance, options, io);
     const series: TrendSeries[] = [];

@@ -177,8 +177,8 @@ export function countSweeps(db: StoreDatabase): number {
   return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
-export function countEndedSweeps(db: StoreDatabase): number {
-  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
+export function countFinishedSweeps(db: StoreDatabase): number {
+  return db.select({ sweeps: count() }).from(sweeps).where(isFinished).get()?.sweeps ?? 0;
 }
 
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {

@@ -2,7 +2,7 @@ import { conversionFailure, type Converter } from '../../records/conversion.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
-import { MODELOPT_INSTALL } from './packages.ts';
+import { modeloptInstall } from './packages.ts';
 
 interface ConversionFacts {
   readonly by: Converter;
@@ -39,19 +39,19 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     pattern: /^(?:\w+: )?(?<what>[^\n]+)\nPlease install optional ``\[onnx\]`` dependencies\.\s*$/m,
     problem: ({ what }, { interpreter }) =>
-      `a package of ModelOpt is missing in ${interpreter} (${what}): ${interpreter} ${MODELOPT_INSTALL}`,
+      `a package of ModelOpt is missing in ${interpreter} (${what}): ${modeloptInstall(interpreter)}`,
     lacks: true,
   },
   {
     pattern: /No module named '?(?<what>[\w.]+)/,
     problem: ({ what }, { interpreter, precision }) =>
-      `${precision} needs the Python package ${what}, which ${interpreter} does not have: ${interpreter} ${MODELOPT_INSTALL}`,
+      `${precision} needs the Python package ${what}, which ${interpreter} does not have: ${modeloptInstall(interpreter)}`,
     lacks: true,
   },
   {
     pattern: /error: (?<what>(?:unrecognized arguments|argument|the following arguments are required).*)/,
     problem: ({ what }, { interpreter, modelopt }) =>
-      `ModelOpt ${modelopt ?? 'of this version'}: ${what}: bench knows 0.47.0 (${interpreter} ${MODELOPT_INSTALL})`,
+      `ModelOpt ${modelopt ?? 'of this version'}: ${what}: bench knows 0.47.0 (${modeloptInstall(interpreter)})`,
   },
   {
     pattern: /\[Errno 28\] No space left on device/,

@@ -1,9 +1,13 @@
 import * as z from 'zod';
 
 import { orNull } from '../../process/process-identity.ts';
+import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 
-/** Arguments for the interpreter that install the requirements of variants. */
-export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
+/** The command that installs the requirements of variants. */
+export function modeloptInstall(interpreter: string): string {
+  return printable(`${shellQuote(interpreter)} -m pip install "nvidia-modelopt[onnx]==0.47.0"`);
+}
 
 /** Packages that affect the bytes of a variant, and so its identity, each with its possible package names. */
 export const MODELOPT_PACKAGES: Readonly<Record<string, readonly string[]>> = {

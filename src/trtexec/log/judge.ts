@@ -110,7 +110,7 @@ function saidBy({ causes, errors }: TrtexecRun): Evidence[] {
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const isFile = exports.engineBytes === 0;
   if ((!isFile && run.build.createdEngineMib !== 0) || run.measurement !== null) return null;
-  const size = isFile ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB';
+  const size = isFile ? 'no engine file, or one of 0 bytes' : 'Created engine with size: 0 MiB';
   return run.errors.length > 0 ? failed('buildFailedSilently', ...run.errors, size) : unfitFor('engineEmpty', size);
 }
 
