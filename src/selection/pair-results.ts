@@ -22,9 +22,8 @@ import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { plannedPairsOf } from '../store/sweeps/sweeps.ts';
 
-/** Number of sweeps for the run noise of a cell; `LEVEL_SWEEPS` is the number for its level. */
+/** Number of sweeps for the run noise of a cell. */
 const NOISE_SWEEPS = 30;
-const LEVEL_SWEEPS = 7;
 
 type PairRules = Pick<GateRules, 'minChangeOf'>;
 
@@ -98,9 +97,7 @@ function measuredValues(
   const byId = Map.groupBy(own, ({ sweepId }) => sweepId);
   const bySweep = sweepIds.map((id) => valuesIn(byId.get(id) ?? [], valueOf));
   const measured = bySweep.filter((values) => values.length > 0);
-  // Level from up to seven sweeps that end with the last good one.
-  const until = bySweep.slice(0, sweepIds.indexOf(lastGoodSweepId) + 1).slice(-LEVEL_SWEEPS);
-  const before = median(until.flatMap((values) => median(values) ?? []));
+  const before = median(bySweep[sweepIds.indexOf(lastGoodSweepId)] ?? []);
   const now = median(measured.at(-1) ?? []);
   if (before === null || now === null) return null;
   const sides = [...Map.groupBy(fit, ({ repeat }) => sideOf(repeat)).values()].map((runs) => valuesIn(runs, valueOf));

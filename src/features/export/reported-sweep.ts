@@ -8,7 +8,6 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { failureSentences, ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/outcome.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { reasonWords } from '../../terminal/words.ts';
 import { type CheckedFinding, verdictText } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
@@ -179,7 +178,7 @@ function messageOf(row: ReturnType<typeof judgedRow>): string {
 }
 
 function reasonsOf(cell: ReportedCell): string {
-  const judged = cell.judgement.reasons.map(reasonWords);
+  const judged = cell.judgement.reasons;
   const own = failureSentences(cell.runs.map(({ outcome }) => outcome));
   const all = [...new Set([...judged, ...own.filter((text) => !judged.some((other) => other.endsWith(text)))])];
   return all.length === 0 && cell.runs.length === 0 ? 'no run' : all.join('; ');

@@ -20,6 +20,7 @@ import { isPresent, nameOf, newestChecked, newFirst, sentences, type CheckedSwee
 import type { Io } from '../../cli/io.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
+import { reasonWords } from '../../terminal/words.ts';
 import { compareReport, lackText, sharedDifferences, shiftText } from '../compare/index.ts';
 
 type SubjectOptions = Pick<ReportOptions, 'asOf' | 'branch' | 'filter' | 'metric' | 'upgrade'>;
@@ -69,7 +70,8 @@ export function judgementsOf({ checked, compared }: Pick<Subject, 'checked' | 'c
   const cells = compared?.output.cells ?? [];
   return new Map(
     cells.map((cell): [CellKey, CellJudgement] => {
-      const reasons = [...cell.reasons, lackText(cell)].filter((text) => text !== '');
+      const isUnclear = cell.verdict === 'unclear';
+      const reasons = isUnclear ? [...cell.reasons.map(reasonWords), lackText(cell)].filter(Boolean) : cell.reasons;
       return [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell, reasons }];
     }),
   );

@@ -1,12 +1,12 @@
 import type { Finding } from '../../records/finding.ts';
-import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { isShownByThroughput } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
-import { isBuildLuck } from '../history/noise.ts';
+import { type CellHistory, isBuildLuck } from '../history/noise.ts';
 import type { SweepEvidence } from './evidence.ts';
-import { judgedCell, JudgedFacts, meanChange, type Measured } from './judged-facts.ts';
+import { judgedCell, JudgedFacts, meanChange, type Measured, type MetricState } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import {
   cellChange,
@@ -73,12 +73,20 @@ function changesOf({ cellKey, history, metric, newest, of, state: now }: Measure
   if (!isStep && (isKnown || Math.abs(change.log) < UNREPORTED_ERRORS * change.error)) return [];
   const step = isKnown ? reported : null;
   const place = step?.first ?? state.since;
-  const before =
-    step === null ? state.before : state.now / (1 + rawChange(metric, step.change.log, 0).changePercent / 100);
-  const size = sizeOf(metric, before, (step ?? state).change);
+  const size = sizeOf(metric, beforeStep(state, metric, step), (step ?? state).change);
   const index = history.places.indexOf(place);
-  const lastGood = history.places[index - 1] ?? null;
+  const lastGood = lastGoodBefore(index, history, { ...size, metric });
   return [cellChange({ ...about, ...size, place, lastGood, isBuildLuck: isBuildLuck(history, index) })];
+}
+
+/** The level from which a reported step began; without one, the reference. */
+function beforeStep({ before, now }: MetricState, metric: GatedMetricId, step: MetricState['reported']): number {
+  return step === null ? before : now / (1 + rawChange(metric, step.change.log, 0).changePercent / 100);
+}
+
+/** The place of the last value before an index that was not at the new level, as an excursion is. */
+function lastGoodBefore(index: number, { places, values }: CellHistory, change: Parameters<typeof isMostlyLeft>[0]) {
+  return places.findLast((_, at) => at < index && !isMostlyLeft(change, values[at] ?? change.before)) ?? null;
 }
 
 /** Range of the last sweeps, or of the first half of a level's first sweeps if that is lower: a drift does not raise it. */
@@ -212,7 +220,7 @@ function withEarlierIds(found: readonly Finding[], facts: JudgedFacts): Finding[
   return [...after.values(), ...lost];
 }
 
-/** Number of cells measured in pairs for a whole group: those with the least variation. */
+/** Number of cells measured in pairs first for a whole group: those with the least variation. */
 const CALMEST = 3;
 /** Least number of standard errors off the reference that is worth measuring in pairs. */
 const LEAST_DEVIATIONS = 3;
@@ -236,9 +244,9 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
     const keys = [...cellsOf([finding])];
     const noiseOf = ({ changePercent, deviations }: Candidate): number => Math.abs(changePercent) / deviations;
     const own = keys.flatMap((key) => ofCell.get(key) ?? []).toSorted((a, b) => noiseOf(a) - noiseOf(b));
-    for (const key of keys) ofCell.delete(key);
     const calmest = own.slice(0, CALMEST);
     const cellKeys = calmest.flatMap((one) => one.cellKeys);
+    for (const key of cellKeys) ofCell.delete(key);
     const isUnsteady = calmest.some((one) => one.isUnsteady);
     return calmest.slice(0, 1).map((first) => ({ ...first, cellKeys, isUnsteady }));
   });
@@ -265,7 +273,8 @@ function candidateOf({ cellKey, history, metric, state }: Measured, facts: Judge
   const isSlower = verdict === 'slower' || reported?.direction === 'slower';
   if (change.log <= 0 || !(isSlower || deviations >= LEAST_DEVIATIONS || farRuns > 0)) return [];
   const { builds = [], places, sources = [] } = history;
-  const lastGood = places[places.indexOf(reported?.first ?? since) - 1];
+  const step = { metric, before: beforeStep(state, metric, reported), after: state.now };
+  const lastGood = lastGoodBefore(places.indexOf(reported?.first ?? since), history, step);
   // If builds of the same sources differed before, their tactics may differ again.
   const source = sources.at(-1) ?? null;
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);

@@ -98,7 +98,9 @@ export class JudgedCell {
     if (common !== null) return this.#begin(sweep, common);
     if (this.#isFar(off, sweep, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
-    this.noise.learn(off, 1 + 1 / this.home.count, sweep.common.variance + sweep.extra);
+    // The mean of a drifting level lags behind.
+    const [residual, scale] = this.#isDrifting ? [sweep.log - this.home.valueAt(1), 2] : [off, 1 + 1 / this.home.count];
+    this.noise.learn(residual, scale, sweep.common.variance + sweep.extra);
     this.home.add(sweep.place, sweep.log);
     return this.#judgeStep(sweep) ?? this.#drift(sweep);
   }
@@ -145,7 +147,7 @@ export class JudgedCell {
     if (needed === 1) return this.#begin(sweep, off);
     const level = (this.held ??= new Level());
     if (level.count > 0) {
-      noise.learn(sweep.log - level.mean, 1 + 1 / level.count, sweep.common.variance + sweep.extra);
+      noise.learn(sweep.log - level.valueAt(1), 2, sweep.common.variance + sweep.extra);
       noise.refresh(true);
     }
     level.add(sweep.place, sweep.log);
@@ -274,6 +276,7 @@ export class JudgedCell {
     else if (pending === null && this.held === null && this.#isNear(home)) {
       this.home = this.reference;
       this.#since = null;
+      this.#isDrifting = false;
     }
   }
 

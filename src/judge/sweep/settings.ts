@@ -56,7 +56,7 @@ export const RULES = {
   /** A line through more sweeps than this is a drift if its slope has the t value `driftT`. */
   driftSweeps: 6,
   driftT: 3.5,
-  driftSd: 5,
+  driftSd: 5.5,
   /** Runs of one sweep agree within this many sd of a run, or within the log ratio `runLeast`. */
   runSd: 6,
   runLeast: 0.02,

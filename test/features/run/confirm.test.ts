@@ -146,7 +146,7 @@ test('recovered at once: neither engine is off when they alternate', async () =>
   nights.changeModel();
   // The three runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
   const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '6' });
-  expect(stderr).toMatch(/small fp16 1x3 graph: no difference from the engine of sweep \w{8} .*: recovered/);
+  expect(stderr).toMatch(/small fp16 1x3 graph: no difference from the engine of sweep \w{8} \(.*\)\n/);
   const findings = [{ state: 'recovered', lasts: null, cause: null }];
   expect(await nights.check()).toMatchObject({ code: 0, json: { findings } });
 });

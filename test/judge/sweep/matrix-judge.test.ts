@@ -77,6 +77,31 @@ it.each([0.001, 0.002])('reports a creep of .01 a night by .05, and again: runs 
   }
 });
 
+/** One cell whose first sweep is at 1. */
+function judgeAlone(seed: number, sweepSd: number, time: (sweep: number) => number, sweeps: number) {
+  const normal = normals(seed);
+  const judge = new MatrixJudge([[]]);
+  return Array.from({ length: sweeps }, (_, sweep) => {
+    const center = (sweep === 0 ? 1 : time(sweep)) * (1 + sweepSd * normal());
+    return judge.step([[0, 1, 2].map(() => center * (1 + 0.002 * normal()))])[0];
+  });
+}
+
+it.each([61, 71])('does not take the creep of a young cell for its noise: seed %i', (seed) => {
+  const last = judgeAlone(seed, 0.002, (sweep) => 1.01 + 0.004 * sweep, 30).at(-1);
+  expect([last?.verdict, last?.reference.sweeps]).toEqual(['slower', 1]);
+  expect(last?.change.log).toBeGreaterThan(0.1);
+});
+
+it('reports a number when a cell has crept up and back to its reference', () => {
+  const time = (sweep: number) => (sweep < 12 ? 1.02 + 0.004 * sweep : Math.max(1, 1.064 - 0.004 * (sweep - 11)));
+  for (const seed of seeds) {
+    const judged = judgeAlone(seed, 0, time, 40);
+    expect(judged.flatMap((one) => one?.reported?.change.log ?? []).filter(Number.isNaN)).toEqual([]);
+    expect(judged.at(-1)?.verdict).toBe('same');
+  }
+});
+
 it.each([3, 5, 1])('names two levels and is quiet after two reports of each: %i sweeps a visit', (visit) => {
   const isUpper = (sweep: number) => (visit === 1 ? sweep % 5 === 4 : sweep % (2 * visit) >= visit);
   const scene = judgeScene(60, { seed: 3, time: (cell, sweep) => (cell === 0 && isUpper(sweep) ? 1.8 : 1.6) });

@@ -306,7 +306,7 @@ function pairText(label: string, planned: PlannedPairs, result: PairResult, gpu:
     confirmed: `${inPairs}: the cause is the engine`,
     buildLuck: `${inPairs}, and both have the same build inputs: build luck`,
     machine: `${good} is as slow now: the cause is ${where}, not the engine`,
-    cleared: `no difference from ${good} (${change}): recovered`,
+    cleared: `no difference from ${good} (${change})`,
     notComparable: `not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`,
   };
   return `${label}: ${words[outcome]}`;
