@@ -55,6 +55,7 @@ export class RunWatch {
   async begin(samples = true): Promise<void> {
     if (this.isSlow) await this.asking;
     if (!samples) {
+      await this.starting;
       this.stop();
       this.sampler = null;
       this.starting = null;

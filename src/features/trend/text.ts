@@ -60,7 +60,7 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   ];
 }
 
-/** `slower: +5.3 % from 0.4780 ms, newest sweep 0.5031 ms`. */
+/** `slower: +5.3 % from 0.4780 ms, now 0.5031 ms`. */
 function changeLine(series: TrendSeries): string {
   const { before, changePercent, now, verdict } = series;
   if (now === null) return verdict === 'noResult' ? 'no result in the newest sweep' : '';
@@ -69,7 +69,7 @@ function changeLine(series: TrendSeries): string {
   const level = levelText(series, before);
   const change = formatPercent(changePercent);
   if (verdict === null) return `${newest}, previous sweep ${level}: ${change}`;
-  return `${verdict}: ${change} from ${level}, ${newest}`;
+  return `${verdict}: ${change} from ${level}, now ${levelText(series, now)}`;
 }
 
 /** One line per cell, as in `bench check`. */

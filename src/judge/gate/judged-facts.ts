@@ -73,9 +73,10 @@ export class JudgedFacts {
       }),
     );
     this.#measured = new Map(this.all.map((one) => [idOf(one), one]));
-    const noisy = this.all.filter(
-      ({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0),
-    );
+    // With several streams, times overlap and say little.
+    const isJudged = ({ isOwn, metric, of }: Measured): boolean =>
+      !isSteady(metric) && (isOwn || of.cell.streams === 1 || gatedMetricOf(metric).unit !== 'ms');
+    const noisy = this.all.filter((one) => isJudged(one) && one.history.values.every((value) => value > 0));
     for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
   }
 

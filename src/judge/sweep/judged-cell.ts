@@ -302,7 +302,7 @@ export class JudgedCell {
       : this.#change(log, 1 / recent.count + 1 / reference.sweeps, 0);
     const detectable = this.#detectable(sweep);
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
-    const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(1, sweep.runs / 4);
+    const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(sweep.runs > 2 ? 1 : 0, sweep.runs / 4);
     const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;
     const isOneAgainstOne = sweep.runs === 1 && reference.sweeps === 1 && noise.degrees === 0;
     const verdictOf = (): Reported['direction'] | 'same' | 'unclear' => {

@@ -104,7 +104,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   expect(stdout).toMatch(row);
   expect(await bench(['trend'], { cwd })).toMatchObject({ stdout: expect.stringMatching(row) });
   const { stdout: chart } = await bench(['trend', 'batch=4'], { cwd });
-  expect(chart).toMatch(new RegExp(String.raw`^slower: \+${size} from 0\.8\d+ ms, newest sweep 0\.8\d+ ms$`, 'm'));
+  expect(chart).toMatch(new RegExp(String.raw`^slower: \+${size} from 0\.8\d+ ms, now 0\.8\d+ ms$`, 'm'));
   expect(chart.replaceAll(/\s+/g, ' ')).toMatch(
     new RegExp(String.raw`S 19 Jan slower \+${size}, finding [0-9a-f]{8}: open`),
   );

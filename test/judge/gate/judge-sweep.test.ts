@@ -233,6 +233,22 @@ function alarmed(metric: GatedMetricId, values: readonly number[]): number[] {
   return values.flatMap((_, sweep) => (alarms(gate.next(), sweep).length > 0 ? [sweep] : []));
 }
 
+test('with several streams the throughput decides, and times that overlap do not', () => {
+  const gateWith = (streams: number) =>
+    new SimulatedGate({
+      cells: simulatedCells(1).map((cell) => ({ ...cell, streams })),
+      metrics: ['throughputQps', 'gpuComputeMs', 'p99Ms'],
+      values: (_, sweep, metric) =>
+        [0, 1, 2].map((run) => (metric !== 'throughputQps' && sweep > 8 ? 2.2 : 2) + run / 1e3),
+    });
+  const found = [1, 4].map((streams) => {
+    const gate = gateWith(streams);
+    for (let sweep = 0; sweep < 10; sweep += 1) gate.next();
+    return gate.findings.length;
+  });
+  expect(found).toEqual([1, 0]);
+});
+
 test('memory that creeps is told against its reference, a step at once', () => {
   const creep = Array.from({ length: 12 }, (_, sweep) => 10 * 1.018 ** sweep);
   expect(alarmed('engineMib', creep)[0]).toBe(4);
