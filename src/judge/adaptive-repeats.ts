@@ -54,6 +54,9 @@ interface Goal {
 /** Error probability over all looks at the changes that end the repeats of a cell. */
 const EARLY_Q = 0.01;
 
+/** With fewer runs of the head, the noise between sweeps is too uncertain to give a cell up. */
+const LIMITED_RUNS = 5;
+
 /** A cell whose timed runs grow until there are enough for a verdict. */
 export interface GrowingRuns<Run extends RoundRun = RoundRun> {
   readonly cell: KeyedCell;
@@ -118,7 +121,8 @@ export function undecided<Cell extends GrowingRuns>(
     const byRuns = run * Math.sqrt(1 / runs[0] + 1 / runs[1]);
     // No number of runs makes a change detectable that the sweeps hide.
     const hidden = (detectable * bySweeps) / Math.hypot(byRuns, bySweeps);
-    if (ciPercent !== null && bySweeps > byRuns && hidden > wanted) limited.push(cell);
+    const isKnown = ciPercent !== null && runs[1] >= LIMITED_RUNS;
+    if (isKnown && bySweeps > byRuns && hidden > wanted) limited.push(cell);
     else gains.set(cell, byRuns / wanted / cell.roundS);
   }
   const open = [...gains].toSorted(([a, ofA], [b, ofB]) => ofB - ofA || (a.cell.key < b.cell.key ? -1 : 1));

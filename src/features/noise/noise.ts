@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
+import { withoutFarRun } from '../../judge/compare/compare-cells.ts';
 import { HISTORY, NEWEST_SWEEPS, noiseOf } from '../../judge/history/noise.ts';
 import { type KnownNoise, squaresAround, visibleChange } from '../../judge/run-noise.ts';
 import { type KeyedCell, aboutCell, inLabelOrder } from '../../records/cell.ts';
@@ -44,7 +45,9 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const { copies, measured } = measuredIn(db, all, cells, metric);
     const noisy = measured.map((one) => noisyCell(one, cells.length));
     const isSweepNoiseKnown = noisy.some(({ sweepPercent }) => sweepPercent !== null);
+    const farRuns = measured.flatMap(({ sweeps: own }) => own).reduce((sum, one) => sum + one.farRuns, 0);
     const notes = [
+      farRuns > 0 && `${count(farRuns, 'run')} far from the others of the sweep left out`,
       copies > 0 && `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
       !isSweepNoiseKnown &&
         `sweep-to-sweep noise needs at least ${HISTORY.leastSweeps} sweeps: until then, the detectable change includes only run noise`,
@@ -141,7 +144,11 @@ type MeasuredCell = ReturnType<typeof measuredIn>['measured'][number];
 function measuredIn(db: StoreDatabase, sweeps: readonly Sweep[], cells: readonly KeyedCell[], metric: MetricId | null) {
   const measured = cellHistories(db, sweeps, cells, metric).map(({ history, runs, ...one }) => ({
     ...one,
-    sweeps: history.places.map((place, index) => ({ place, values: runs[index]?.map(({ value }) => value) ?? [] })),
+    sweeps: history.places.map((place, index) => {
+      const all = runs[index]?.map(({ value }) => value) ?? [];
+      const values = withoutFarRun(all);
+      return { place, values, farRuns: all.length - values.length };
+    }),
   }));
   const texts = sweeps.map((_, at) => {
     const inSweep = measured.map(({ sweeps: all }) => all.find(({ place }) => place === at)?.values.toSorted());

@@ -64,10 +64,15 @@ export function moreRuns({ db, now, onNote, plan, recorded, sweep, wanted }: Mor
     if (round.length === 0 && untilSurePercent !== null) {
       const unlimited = cells.map((cell) => ({ ...cell, capacity: Infinity }));
       const { limited, open } = undecided(unlimited, { ...enough, maxRepeats: Infinity }, past);
-      const unsure = [...open, ...limited].map(({ cell }) => printable(cellLabel(cell)));
-      const where = `${unsure.length} of ${count(cells.length, 'cell')} (--max-repeats, --budget)`;
-      if (unsure.length > 0)
-        onNote(`${untilSurePercent} % is not detectable yet in ${where}: ${shortList(unsure, NAMED_CELLS)}`);
+      for (const [why, all] of [
+        ['--max-repeats, --budget', open],
+        ['sweeps differ by more than runs explain: more runs do not help', limited],
+      ] as const) {
+        const where = `${all.length} of ${count(cells.length, 'cell')} (${why})`;
+        const labels = all.map(({ cell }) => printable(cellLabel(cell)));
+        if (all.length > 0)
+          onNote(`${untilSurePercent} % is not detectable yet in ${where}: ${shortList(labels, NAMED_CELLS)}`);
+      }
     }
     const runs = round.flatMap(({ cell, head }) => anotherRun(plan, cell.key, head));
     const number = Math.max(0, ...runs.map(({ repeat }) => repeat));

@@ -74,18 +74,21 @@ export function compareCells(
     const isSure = !isUnjudged && Math.abs(entry.judged) > reach;
     // A change that is not reported cannot be larger than the detectable effect.
     const mde = Math.max(detectable(error, degrees), isUnjudged ? Math.abs(change) : 0);
+    const oneRun = singleRunReason(runs);
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
     const isCalled = called.has(cellKey);
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
     // Repeat until the detectable effect reaches the limit for "same", or the observed change.
     const isSmall = isSure && !isLarge(signed(cell, entry.judged));
-    const wanted = isPrecise && isSure ? Math.abs(entry.judged) : Math.log1p(SAME_PERCENT / 100);
+    const same = Math.log1p(SAME_PERCENT / 100);
+    const wanted =
+      oneRun !== null ? Math.max(same, Math.abs(change)) : isPrecise && isSure ? Math.abs(entry.judged) : same;
     const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
     const isHelped = isUnclear && !(isPrecise && isSmall);
     const more = isHelped ? moreRunsUntil(noise, runs, systematicError, sweepVariance, isEnough) : null;
     const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
-      reasons.push(singleRunReason(runs), noise.assumed);
+      reasons.push(oneRun, noise.assumed);
       if (isSure) reasons.push(isSmall ? 'smallChange' : 'notSureEnough');
       if (more === null && isHelped) reasons.push('notByRuns');
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
@@ -132,7 +135,7 @@ export function compareCells(
 const FAR_DEVIATIONS = 6;
 
 /** The runs of a side without one that is far from all others. */
-function withoutFarRun(runs: readonly number[]): readonly number[] {
+export function withoutFarRun(runs: readonly number[]): readonly number[] {
   const middle = median(runs) ?? 1;
   const distanceOf = (run: number): number => Math.abs(Math.log(run / middle));
   const [far = middle, ...rest] = runs.toSorted((a, b) => distanceOf(b) - distanceOf(a));

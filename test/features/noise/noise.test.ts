@@ -76,6 +76,15 @@ describe('a quiet machine, with one noisy cell', () => {
   });
 });
 
+test('a run far from the others of its sweep is no noise of the cell, and is counted', async () => {
+  const normal = normals(17);
+  const value = (_: number, night: number, repeat: number) =>
+    (night === 4 && repeat === 2 ? 1.35 : 1) * Math.exp(0.003 * normal());
+  const { cells, notes } = await noise(simulatedStore({ cells: simulatedCells(1), nights: 7, repeats: 5, value }));
+  expect([cells[0]?.runs, notes[0]]).toEqual([34, '1 run far from the others of the sweep left out']);
+  expect(cells[0]?.runPercent).toBeLessThan(0.4);
+});
+
 test('nights that differ by more than their runs are told apart from noisy runs', async () => {
   const normal = normals(43);
   const levels = Array.from({ length: 14 * CELLS.length }, () => 0.02 * normal());
