@@ -89,9 +89,9 @@ export interface KeyedCell extends Cell {
   readonly key: string;
 }
 
-/** The common leading dimension, which users call the batch; null if inputs differ or have none. */
+/** The common leading dimension, which users call the batch; null if inputs differ or have none. Scalars do not count. */
 export function batchOf(shapes: Shapes): number | null {
-  const leading = new Set(Object.values(shapes).map(([first]) => first));
+  const leading = new Set(Object.values(shapes).flatMap(([first]) => first ?? []));
   const [batch] = leading;
   return leading.size === 1 && batch !== undefined ? batch : null;
 }

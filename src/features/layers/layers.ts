@@ -29,8 +29,9 @@ export async function listLayers(name: string | undefined, options: LayersOption
     ensure(diff === undefined && !sums, '--kernels shows layers one by one: leave --diff, --group-by, --agg out');
     return (await import('./layer-kernels.ts')).showKernels(name, kernels, options, io);
   }
-  const isAlone = diff === undefined && groupBy === undefined;
-  ensure(agg !== true || isAlone, '--agg sums all chosen layers up: leave --diff and --group-by out');
+  ensure(agg !== true || groupBy === undefined, '--agg sums all chosen layers up: leave --group-by out');
+  const isWhole = diff === undefined || (!sums && select === undefined && options.sort === 'time');
+  ensure(isWhole, '--diff matches all layers, by the time that changed: leave --select, --group-by, --agg, --sort out');
   if (diff === undefined) return showLayers(name, options, io);
   const [a, b, ...more] = diff;
   const order = 'after the cell: bench layers CELL --diff BASE HEAD, or two folders';

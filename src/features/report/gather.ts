@@ -160,7 +160,7 @@ export function gatherReport(
 }
 
 /** @param kept the cells of the report; null for all */
-function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<string> | null): ReportedGate {
+export function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<string> | null): ReportedGate {
   const partOf = (one: CheckedSweep) => {
     const begin = `${nameOf(one)}: `;
     const reported = newFirst([...one.standing.slower, ...one.standing.limits]);

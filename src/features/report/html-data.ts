@@ -5,7 +5,7 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { isShownWhole, newFirst } from '../check/index.ts';
-import { judgementsOf, checkedNewest, type Subject } from './gather.ts';
+import { checkedNewest, gateOf, judgementsOf, type Subject } from './gather.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -93,6 +93,8 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
     environments: environmentIds.flatMap((id) => environments.get(id) ?? []),
     environmentChanges: environmentChangesOf(reportCells),
     check: {
+      /** Of all series, when others are slower. */
+      gate: gateOf(checked, null),
       series,
       /** Whether `bench check` stored the findings, so that commands accept their IDs. */
       isStored: shown.every(({ id }) => findFindingsByPrefix(db, id).length > 0),

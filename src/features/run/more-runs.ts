@@ -145,12 +145,16 @@ export async function withinBudget(
 ): Promise<{ readonly plan: Plan; readonly note: string | null }> {
   if (budgetS === undefined) return { plan, note: null };
   const known = await timeEstimates(store, plan, provenance);
-  const { leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
-  if (leftOut.length === 0) return { plan: fitted, note: null };
+  const { keptS, leftOut, leftOutS, plan: fitted } = fitBudget(plan, budgetS / sides, known, gpus);
+  const budget = `the budget of ${formatDuration(budgetS)}`;
+  // The cell that waited longest is measured in any case.
+  const over =
+    sides * keptS > budgetS ? `${budget} is too short for one cell: about ${formatDuration(sides * keptS)}` : null;
+  if (leftOut.length === 0) return { plan: fitted, note: over };
   const labels = leftOut.map(({ label }) => printable(label));
   const cells = `${leftOut.length} of ${count(plan.cells.length, 'cell')} (about ${formatDuration(sides * leftOutS)})`;
-  const note = `the budget of ${formatDuration(budgetS)} leaves out ${cells}; they come first next time: ${shortList(labels, NAMED_CELLS)}`;
-  return { plan: fitted, note };
+  const left = `leaves out ${cells}; they come first next time: ${shortList(labels, NAMED_CELLS)}`;
+  return { plan: fitted, note: over === null ? `${budget} ${left}` : `${over}; it ${left}` };
 }
 
 const NAMED_CELLS = 6;

@@ -145,6 +145,7 @@ export function fitBudget(plan: Plan, budgetS: number, { buildS, measuredAt, run
     plan: planOfCells(plan, kept),
     leftOut: plan.cells.filter(({ cell }) => !kept.has(cell.key)),
     leftOutS: leftOutS / gpus,
+    keptS: expectedS / gpus,
   };
 }
 

@@ -5,6 +5,7 @@ import { orNull } from '../../process/process-identity.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type GateSettings, gateSettingsSchema, NO_GATE, plannedPairsSchema } from '../../records/gated-metric.ts';
 import { type RunId, type SweepId, type CellKey, textByName } from '../../records/scalars.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
 import { idBegins } from '../conditions.ts';
@@ -103,7 +104,14 @@ export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] |
 
 /** Whether `bench run --resume SWEEP --confirm` accepts a sweep: it was planned here and not submitted to Slurm. */
 export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
-  return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([z.string(), z.null()])) !== null;
+  return (
+    inPlan(
+      db,
+      sweepId,
+      sql`'$.plan.tensorrt', '$.slurmRun'`,
+      z.tuple([z.string().refine((version) => version !== NO_TENSORRT), z.null()]),
+    ) !== null
+  );
 }
 
 /** A part of a plan, extracted by SQLite because the plan may be large. */

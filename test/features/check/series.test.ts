@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -58,6 +59,10 @@ describe('the series of a store', () => {
     await together.check();
     together.add(slowFrom(2), { matrix: 'a' });
     together.add(slowFrom(9), { matrix: 'b' });
+    // The page is of the newest sweep, which is quiet, and its first line of both.
+    await bench(['report', '--html', 'page.html', '--db', together.db], { cwd: together.folder });
+    const page = readFileSync(join(together.folder, 'page.html'), 'utf8');
+    expect(/<h1[^]*?<\/h1>/.exec(page)?.[0]).toMatch(/A · .*: 1 cell slower: 1 new; b · .*: nothing slower/);
     apart.add(slowFrom(2), { matrix: 'a' });
     await apart.check();
     apart.add(slowFrom(9), { matrix: 'b' });

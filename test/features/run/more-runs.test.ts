@@ -107,7 +107,7 @@ test('bench run --budget: leaves out what does not fit, says so, and begins with
   // The first build takes a minute for all that is known: one cell is measured in any case.
   expect(first.batches).toEqual([1]);
   expect(first.stderr).toContain(
-    'note: the budget of 30.0 s leaves out 1 of 2 cells (about 7.8 s); they come first next time: small fp16 8x3 graph\n',
+    'note: the budget of 30.0 s is too short for one cell: about 1 min 08 s; it leaves out 1 of 2 cells (about 7.8 s); they come first next time: small fp16 8x3 graph\n',
   );
   // The engine is there by now, and a run took no second.
   const second = await night();

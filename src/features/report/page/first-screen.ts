@@ -24,9 +24,9 @@ export function storyOf(page: PageModel) {
   if (worst !== undefined) return findingStory(worst, page);
   const first = 'This is the first sweep of this matrix and branch. bench compares the next one with it.';
   const lead = markup`${series.judgedBy === 'first' ? first : detectableText(page)}`;
-  const tone = failed > 0 ? 'slower' : 'quiet';
+  const tone = failed > 0 || page.check.gate.findings.length > 0 ? 'slower' : 'quiet';
   const none = { facts: [], commands: [], finding: null };
-  return { tone, what: capitalized(series.headline), size: '', lead, cell: steadiest(page), ...none };
+  return { tone, what: capitalized(page.check.gate.headline), size: '', lead, cell: steadiest(page), ...none };
 }
 
 /** The story of the worst finding, and of all of them the headline of `bench check`. */
