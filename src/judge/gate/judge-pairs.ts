@@ -120,6 +120,10 @@ export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): 
   return newestBuildId !== null && newestBuildId === lastGoodBuildId;
 }
 
+export function runsNeeded(planned: PlannedPairs): number {
+  return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
+}
+
 export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
   return runs.filter(
     ({ flags, outcome, repeat }) =>

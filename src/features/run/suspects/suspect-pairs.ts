@@ -11,6 +11,7 @@ import {
   nextPairRun,
   type PairSide,
   pairsNeeded,
+  runsNeeded,
   profileRepeat,
   sideOf,
 } from '../../../judge/gate/judge-pairs.ts';
@@ -159,8 +160,15 @@ export class SweepSuspects implements SuspectPairs {
     all: readonly PlannedPairs[],
   ): AsyncGenerator<Turn, undefined> {
     const runsOf = ({ cellKey }: PlannedPairs) => pairRunsOf(worker.db, worker.sweep.sweepId, [cellKey]);
-    for (const planned of all) {
-      if (planned.problem !== null) continue;
+    const measured = all.filter(({ problem }) => problem === null);
+    // The time left includes what is expected of every suspect; spare pairs are added one by one.
+    const expected = measured.flatMap((planned) => {
+      const run = timedRunOf(this.given.stored.plan, planned.cellKey);
+      const left = runsNeeded(planned) - runsOf(planned).length;
+      return run === null ? [] : Array.from({ length: Math.max(0, left) }, () => run);
+    });
+    worker.onEvent({ kind: 'moreRuns', runs: expected });
+    for (const planned of measured) {
       let runs = runsOf(planned);
       let next = nextPairRun(planned, runs);
       const engineOf = async (name: PairSide) => (next === null ? null : this.engineOf(worker, planned, name));
@@ -170,7 +178,7 @@ export class SweepSuspects implements SuspectPairs {
         const name = sideOf(next);
         const engine = engines[name];
         if (engine === null) break;
-        worker.onEvent({ kind: 'moreRuns', runs: [engine.run] });
+        if (runs.length >= runsNeeded(planned)) worker.onEvent({ kind: 'moreRuns', runs: [engine.run] });
         yield turnOf(side, engine, next, !warm.has(name));
         warm.add(name);
         runs = runsOf(planned);
