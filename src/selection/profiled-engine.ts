@@ -75,9 +75,10 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, note?: stri
 const HINT_NOTES: Readonly<Record<string, string>> = {
   aux_streams: 'the engine uses auxiliary streams: layers overlap, the sum of their times is not a total',
   profiler_miss: 'the profiler missed layers: do not trust these times',
+  graph_fail: 'a CUDA graph was requested but not used: launches may be part of these times',
 };
 
-/** Notes from trtexec on layer times that may be too small. */
+/** Notes from trtexec on layer times that may be wrong. */
 export function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
