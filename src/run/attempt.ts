@@ -174,7 +174,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   const result = await inTemporaryFolder('run', inOwn, start.env['TMPDIR'] ?? folder);
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
-    throw new EnvironmentLackingError(`${printable(argv[0] ?? start.file)}: ${result.startProblem}`);
+    throw new EnvironmentLackingError(`${attempt.label}: ${printable(argv[0] ?? start.file)}: ${result.startProblem}`);
   }
   const others = watch?.otherProcesses() ?? Promise.resolve([]);
   const manifest = await manifestAfter({ ...context, watch }, attempt, folder, { env: start.env, argv }, result);

@@ -98,7 +98,7 @@ describe('any command beside trtexec', () => {
 
   test('one that is not there is named, with exit code 3', async () => {
     const cwd = folderWith(matrix().replace(JSON.stringify(process.execPath), 'no-such-program'));
-    const stderr = expect.stringContaining('bench: no-such-program: ');
+    const stderr = expect.stringContaining(' by command/wall: no-such-program: program not found\n');
     expect(await bench(['run', 'm.yaml'], { cwd })).toMatchObject({ code: 3, stderr });
   });
 });

@@ -73,9 +73,6 @@ export class JudgedFacts {
       }),
     );
     this.#measured = new Map(this.all.map((one) => [idOf(one), one]));
-    // With several streams, times overlap and say little.
-    const isJudged = ({ isOwn, metric, of }: Measured): boolean =>
-      !isSteady(metric) && (isOwn || of.cell.streams === 1 || gatedMetricOf(metric).unit !== 'ms');
     const noisy = this.all.filter((one) => isJudged(one) && one.history.values.every((value) => value > 0));
     for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
   }
@@ -151,6 +148,11 @@ export class JudgedFacts {
     else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
     return controls;
   }
+}
+
+/** With several streams, times overlap and say little. */
+function isJudged({ isOwn, metric, of }: Measured): boolean {
+  return !isSteady(metric) && (isOwn || of.cell.streams === 1 || gatedMetricOf(metric).unit !== 'ms');
 }
 
 const LEVEL_SWEEPS = 7;

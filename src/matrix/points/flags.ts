@@ -158,5 +158,6 @@ function spelled(name: string, value: AxisValue): Readonly<Record<string, string
 
 export function isOnDla(point: Point): boolean {
   const device = point.get('device')?.value;
-  return typeof device === 'string' && device !== 'gpu';
+  const core = point.get('--useDLACore')?.value ?? false;
+  return core !== false || (typeof device === 'string' && device !== 'gpu');
 }

@@ -145,6 +145,16 @@ describe('what is no mistake', () => {
     expect([valuesOf('loadEngine').toSorted(), valuesOf('timingCacheFile')]).toEqual([saved.toSorted(), saved]);
   });
 
+  test('a core of the DLA is launched without a CUDA graph, by its axis and by its flag', async () => {
+    for (const axis of ['device: dla0', '--useDLACore: 0']) {
+      const { stdout } = await plan(
+        folderWith(['models: {vit: {onnx: vit_tiny.onnx}}', `axes: {precision: fp32, batch: 8, ${axis}}`]),
+      );
+      expect(stdout).toContain('--useDLACore=0');
+      expect(stdout).not.toContain('--useCudaGraph');
+    }
+  });
+
   test('other dynamic dimensions have to be stated', async () => {
     const models = 'models: {text: {onnx: external.onnx}, open: {onnx: open.onnx}}';
     const open = toBytes(model(17, ...valueInfo(11, 'x', ['', '', 3])));
