@@ -16,7 +16,7 @@ const response = await fetch(process.env.BENCH_WEBHOOK_URL ?? fail('set BENCH_WE
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify({ text }),
   signal: AbortSignal.timeout(20_000),
-});
+}).catch((error) => fail(`the chat does not answer: ${error.cause?.code ?? error.message}`));
 if (!response.ok) fail(`the chat answered ${response.status}`);
 
 function fail(problem) {

@@ -1,7 +1,7 @@
 import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
-import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
+import { CELL_KEY_VERSION, itemsPerS, type KeyedCell } from '../../records/cell.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/harness.ts';
 import { outcomeReason } from '../../records/outcome.ts';
@@ -104,11 +104,14 @@ export class RunWriter {
     });
   }
 
-  private insertMeasurement({ runId, log, derived, exports }: RunRecord): void {
+  private insertMeasurement({ cell, runId, log, derived, exports }: RunRecord): void {
     const { build, measurement, warmUpQueries } = log;
     if (measurement !== null) {
       const { contextMemoryMib } = build;
-      this.insert(tables.measurements, { ...measurement, ...derived, runId, warmUpQueries, contextMemoryMib });
+      // An import may state shapes that the log lacks.
+      const items = derived.itemsPerS ?? itemsPerS(cell?.shapes ?? {}, measurement.throughputQps);
+      const own = { runId, warmUpQueries, contextMemoryMib, itemsPerS: items };
+      this.insert(tables.measurements, { ...measurement, ...derived, ...own });
       for (const metric of TIMED_METRICS) {
         const statistics = measurement[metric];
         if (statistics !== null) this.insertStatistics(runId, metric, statistics);

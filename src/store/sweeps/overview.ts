@@ -61,8 +61,10 @@ export function sweepNotes(db: StoreDatabase, sweepIds: readonly SweepId[]): str
       ne(runs.role, 'build'),
     );
     const rows = db.selectDistinct({ notes: runs.notes }).from(runs).where(which).all();
-    const notes = new Set(rows.flatMap((row) => row.notes.slice(0, most).map(printable)));
-    return notes.size === 0 ? [] : [`${what}: ${shortList([...notes], 12, '; ')}`];
+    // Those of one run together, because they describe each other.
+    const ofRuns = rows.map((row) => row.notes.slice(0, most).map(printable).join(', '));
+    const notes = [...new Set(ofRuns.filter((text) => text !== ''))];
+    return notes.length === 0 ? [] : [`${what}: ${shortList(notes, 12, '; ')}`];
   };
   // Notes of bench on the files of an imported run come after the stated one.
   return [...lineOf('note of the import', 'imported', 1), ...lineOf('note', 'measured')];

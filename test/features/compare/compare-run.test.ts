@@ -209,7 +209,7 @@ describe('with', () => {
   test('--budget: cells that do not fit are left out and named', async () => {
     const { json, stderr } = await compared(history(slowFrom(1, 2)).repository, ['HEAD~1', ...ALL, '--budget', '1s']);
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      'note: the budget of 1.0 s leaves out 1 of 2 cells (about 23.4 s); they come first next time: small fp16 8x3 graph',
+      'note: the budget of 1.0 s is too short for one cell: about 2 min 23 s; it leaves out 1 of 2 cells (about 23.4 s); they come first next time: small fp16 8x3 graph',
     );
     expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · about 2 min 23 s\n');
     expect(json.cells.map(({ label, runs }) => [label, runs])).toEqual([['small fp16 1x3 graph', [3, 3]]]);

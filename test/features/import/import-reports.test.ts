@@ -152,6 +152,19 @@ describe('what a report does not say', () => {
   });
 });
 
+test('items a second of a log without its options follow from the shapes that are stated', async () => {
+  const db = newStore();
+  for (const [name, sweep] of [
+    ['listing-06-fp16-summary.log', 'a'],
+    ['listing-11-fp8-summary.log', 'b'],
+  ] as const)
+    await finishedImport(db, join(GUIDE, name), ...VIT, '--precision', 'fp16', '--sweep', sweep);
+  const { json } = await benchJson(OUTPUTS.compare, ['compare', 'a', 'b', '--metric', 'items', '--db', db]);
+  expect(json.cells.map(({ base, head }) => [base, head].map((value) => Math.round(value ?? 0)))).toEqual([
+    [2464, 4432],
+  ]);
+});
+
 test('a folder: with reports and logs of trtexec needs no --as', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'torch'));
