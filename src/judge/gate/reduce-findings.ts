@@ -73,7 +73,15 @@ function continued(
     // After an acknowledgement the cell is at its reference, and so it may be if only pairs show the change. Such a
     // finding stays open until the level before returns.
     const isByLevel = accepted.has(findingId) || lasts === 'pairs';
-    return (!isByLevel && state.verdict !== direction) || !isMostlyLeft(cell, state.now);
+    if (!isByLevel && state.verdict !== direction) return true;
+    // Of several steps the later ones end first. The first one ends with the verdict, so that no row contradicts it.
+    const isFirst = open.every(
+      (other) =>
+        other.direction !== direction ||
+        cellIn(other, cell) === undefined ||
+        facts.placeOf(other.reportedSweepId) >= facts.placeOf(finding.reportedSweepId),
+    );
+    return (isByLevel || !isFirst) && !isMostlyLeft(cell, state.now);
   };
   // If a cell changed in its own metric, that metric decides, because the others vary more.
   const isOwn = (cell: FindingCell): boolean => facts.measured(cell)?.isOwn === true;

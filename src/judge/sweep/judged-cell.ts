@@ -176,7 +176,8 @@ export class JudgedCell {
     if (held === null) return;
     const off = held.mean - home.mean;
     const isNoise = this.#tailOf(held, 0) > RULES.oneSweepP;
-    if (isNoise) noise.learn(off, 1 / held.count + 1 / home.count, 0);
+    // From its neighbor, because the mean of a creeping level lags behind.
+    if (isNoise) noise.learn(held.mean - home.valueAt(1), 1 / held.count + 1, 0);
     this.known.leave(held.mean, held.count, isNoise ? 0 : off);
     this.held = null;
   }

@@ -207,6 +207,20 @@ test('changes that are too small to matter are no findings', () => {
   for (let sweep = 0; sweep < 4; sweep += 1) expect(gate.next().findings).toEqual([]);
 });
 
+test('a finding stays open while its cell is slower, also when most of the change is gone', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell !== 0 || sweep < 10 ? 1 : sweep < 16 ? 1.05 : sweep < 22 ? 1.015 : 1));
+  const said = Array.from({ length: 26 }, () => {
+    const verdict = gate.next();
+    const own = gate.findings.filter(({ direction, state }) => direction === 'slower' && state === 'open');
+    return [verdict.cells[0]?.verdict, own.length];
+  });
+  expect(said.slice(10, 22)).toEqual(Array.from({ length: 12 }, () => ['slower', 1]));
+  expect([said[9], said[25]]).toEqual([
+    ['same', 0],
+    ['same', 0],
+  ]);
+});
+
 test('a step with a new build of the same sources is build luck, and no alarm', () => {
   const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 30 ? 1.05 : 1), {
     build: (cell, sweep) => (cell === 0 && sweep >= 30 ? 'b' : 'a'),
