@@ -175,7 +175,7 @@ export function judgedCell(
   findings: readonly Finding[],
 ): JudgedCell | null {
   const measured = facts.measured({ cellKey, metric });
-  if (measured === undefined) return null;
+  if (measured === undefined || !(isSteady(metric) || isJudged(measured))) return null;
   const { baseline, history, newest: state, of, runsAt } = measured;
   const values = [...history.values];
   const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);

@@ -2,7 +2,7 @@ import type { Io } from '../../../cli/io.ts';
 import type { LiveProgress } from '../../../run/live-progress.ts';
 import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
 import { isSameLibrary } from '../../../engines/timing-caches.ts';
-import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
+import { type JudgedSweep, judgeSeries } from '../../check/index.ts';
 import { plannedRunS, timedRunOf } from '../../../judge/adaptive-repeats.ts';
 import type { PairResult } from '../../../judge/gate/evidence.ts';
 import type { Candidate } from '../../../judge/gate/judge-sweep.ts';
@@ -116,7 +116,8 @@ export class SweepSuspects implements SuspectPairs {
     const { db, stored, sweep } = this.given;
     const finished = findSweep(db, sweep.sweepId);
     if (finished === null) return [];
-    this.judged = await judgedSweep(db, finished, this.io);
+    // As `bench check` judges it, with the unjudged sweeps before it.
+    this.judged = await judgeSeries(db, finished, this.io, {});
     const { verdict } = this.judged;
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
     const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
