@@ -104,14 +104,8 @@ export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] |
 
 /** Whether `bench run --resume SWEEP --confirm` accepts a sweep: it was planned here and not submitted to Slurm. */
 export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
-  return (
-    inPlan(
-      db,
-      sweepId,
-      sql`'$.plan.tensorrt', '$.slurmRun'`,
-      z.tuple([z.string().refine((version) => version !== NO_TENSORRT), z.null()]),
-    ) !== null
-  );
+  const version = z.string().refine((one) => one !== NO_TENSORRT);
+  return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([version, z.null()])) !== null;
 }
 
 /** A part of a plan, extracted by SQLite because the plan may be large. */

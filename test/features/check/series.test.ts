@@ -62,7 +62,7 @@ describe('the series of a store', () => {
     // The page is of the newest sweep, which is quiet, and its first line of both.
     await bench(['report', '--html', 'page.html', '--db', together.db], { cwd: together.folder });
     const page = readFileSync(join(together.folder, 'page.html'), 'utf8');
-    expect(/<h1[^]*?<\/h1>/.exec(page)?.[0]).toMatch(/A · .*: 1 cell slower: 1 new; b · .*: nothing slower/);
+    expect(/<h1[^]*?<\/h1>/.exec(page)?.[0]).toMatch(/a · .*: 1 cell slower: 1 new; b · .*: nothing slower/);
     apart.add(slowFrom(2), { matrix: 'a' });
     await apart.check();
     apart.add(slowFrom(9), { matrix: 'b' });

@@ -26,7 +26,10 @@ export function storyOf(page: PageModel) {
   const lead = markup`${series.judgedBy === 'first' ? first : detectableText(page)}`;
   const tone = failed > 0 || page.check.gate.findings.length > 0 ? 'slower' : 'quiet';
   const none = { facts: [], commands: [], finding: null };
-  return { tone, what: capitalized(page.check.gate.headline), size: '', lead, cell: steadiest(page), ...none };
+  const { headline } = page.check.gate;
+  // Of several series, the name of a matrix comes first.
+  const what = headline === series.headline ? capitalized(headline) : headline;
+  return { tone, what, size: '', lead, cell: steadiest(page), ...none };
 }
 
 /** The story of the worst finding, and of all of them the headline of `bench check`. */
