@@ -3,12 +3,11 @@ import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import { type GatedMetricId, gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
-import type { GeometricMean } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { type HistoryChart, renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { type Look, plain, textWidth, wrapHanging } from '../../terminal/look.ts';
-import { dayText, directionWord, formatPercent, meanChangeText, meanText } from '../../terminal/numbers.ts';
+import { dayText, directionWord, formatPercent } from '../../terminal/numbers.ts';
 import { numberColumn, textColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import type { CheckedFinding } from './output.ts';
@@ -76,13 +75,7 @@ function weightOf({ changePercent, verdict }: CellRow): number {
  * `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`.
  * @param elsewhere number of cells that are slower in another metric than their own
  */
-export function countsText(
-  cells: readonly Said[],
-  geometricMean: GeometricMean | null,
-  look: Look,
-  elsewhere = 0,
-  meanOf = '',
-) {
+export function countsText(cells: readonly Said[], mean: string | null, look: Look, elsewhere = 0) {
   const { columns, style } = look;
   const numbers = Map.groupBy(cells, verdictText);
   const countOf = (word: string): string => `${numbers.get(word)?.length ?? 0} ${word}`;
@@ -93,8 +86,7 @@ export function countsText(
     countOf('same'),
     ...['unclear', 'no result', 'new'].filter((word) => numbers.has(word)).map(countOf),
   ].join('   ');
-  const mean = geometricMean && (geometricMean.leftOut === 0 ? meanChangeText : meanText)(geometricMean);
-  const parts = [counts, ...(mean === null ? [] : [`${meanOf}geometric mean ${mean}`])];
+  const parts = [counts, ...(mean === null ? [] : [mean])];
   const line = parts.join('   ');
   return textWidth(line) <= columns ? [line] : parts;
 }

@@ -107,19 +107,14 @@ function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metri
     const of = evidence.cells.flatMap(({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric }) ?? []);
     return shownCells(of, evidence);
   };
-  const rows = new Map(all.map((one) => [one.series, rowsOf(one).filter(({ key }) => keys.has(key))]));
-  const isJudged = metric === null || [...rows.values()].some(({ length }) => length > 0);
+  const rows = all.map((one) => rowsOf(one).filter(({ key }) => keys.has(key)));
+  const isJudged = metric === null || rows.some(({ length }) => length > 0);
   ensure(isJudged, `--metric ${requested}: bench check judges it in no cell; bench compare and bench trend show it`);
-  return all.map(({ findings, series, ...one }) => {
+  return all.map(({ findings, series, ...one }, place) => {
     const own = findings.filter(isShown);
     const hidden = own.length < findings.length ? ['the first line and the exit code are of all cells'] : [];
     // The mean over all cells does not describe a selection.
-    const selected = {
-      ...series,
-      cells: rows.get(series) ?? [],
-      geometricMean: null,
-      notes: [...series.notes, ...hidden],
-    };
+    const selected = { ...series, cells: rows[place] ?? [], geometricMean: null, notes: [...series.notes, ...hidden] };
     return { ...one, series: selected, findings: own };
   });
 }

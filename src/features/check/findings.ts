@@ -70,10 +70,11 @@ export async function checkedFindings(
     const details = standing.length > 0 ? standing : all;
     const keys = [...new Set(details.map(({ cellKey }) => cellKey))];
     const byMetric = [...Map.groupBy(details, ({ metric }) => metric).values()];
-    const referenceOf = (cell: FindingCell): number | null => verdict.judgedOf(cell)?.before ?? null;
     // A faster level that lasts became the reference.
     const isReference =
-      about.direction === 'faster' && all.every((cell) => isMostlyLeft(cell, referenceOf(cell) ?? cell.before));
+      about.direction === 'faster' &&
+      state === 'recovered' &&
+      all.every((cell) => isMostlyLeft(cell, verdict.judgedOf(cell)?.before ?? cell.before));
     const isExplained = isShownWhole({ ...finding, state });
     shown.push({
       id,

@@ -36,8 +36,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   const which = cells.length === 1 ? printable(labels[0] ?? '') : null;
   const titled = (many: string): string =>
     `${which ?? many} ${word}${size}${shared === '' || which !== null ? '' : `: ${shared}`}, ${span}`;
-  const isReference = finding.state === 'recovered' && direction === 'faster' && finding.lastBad === null;
-  const said = isReference ? 'now the reference' : finding.state;
+  const said = isReference(finding) ? 'now the reference' : finding.state;
   const state = `${said}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`;
   const first = new Set(firstOfEach(finding));
   return {
@@ -110,10 +109,16 @@ function rangeText(changes: readonly Levels[], isSigned = false): string {
   return least === most || least.includes('→') ? most : `${least.replace(/ %$/, '')} to ${most}`;
 }
 
+/** A faster level that lasts: it is over as a finding, and has no last sweep. */
+function isReference({ direction, lastBad, state }: CheckedFinding): boolean {
+  return state === 'recovered' && direction === 'faster' && lastBad === null;
+}
+
 /** `since 2026-02-10`; for a finding that is over, `from 2026-02-10 to 2026-02-11` or `on 2026-02-10 only`. */
-function spanOf({ firstBad, lastBad, state }: CheckedFinding): string {
+function spanOf(finding: CheckedFinding): string {
+  const { firstBad, lastBad, state } = finding;
   const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
-  if (state !== 'recovered' || lastBad === null) return `since ${from}`;
+  if (state !== 'recovered' || isReference(finding)) return `since ${from}`;
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 

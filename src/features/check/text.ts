@@ -10,7 +10,7 @@ import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { type Look, plain, dotted, labelled, wrapHanging, wrapWords } from '../../terminal/look.ts';
-import { count } from '../../terminal/numbers.ts';
+import { count, meanChangeText, meanText } from '../../terminal/numbers.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
@@ -84,7 +84,7 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   return [
     ...headlineLines(series, headline, look),
     ...dimmed([aboutText(series, evidence)], look),
-    ...(isFirst ? [] : countsText(rows, series.geometricMean, look, slowerElsewhere(rows, findings), meanLabel(rows))),
+    ...(isFirst ? [] : countsText(rows, meanLine(series, rows), look, slowerElsewhere(rows, findings))),
     ...(isFirst && findings.length === 0 ? dimmed([FIRST], look) : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, { ...series, isStored }, evidence, look)]),
     ...(others.length === 0 ? [] : ['', ...others, ...dimmed(['all details: bench check --all'], look)]),
@@ -95,10 +95,12 @@ function seriesText({ findings, judged, series }: ShownSeries, isAll: boolean, h
   ];
 }
 
-/** The metric of the mean, where some rows are in another one. */
-function meanLabel(rows: readonly CellRow[]): string {
+/** `geometric mean +1.2 % (1.0 to 1.4)`, with its metric where some rows are in another one. */
+function meanLine({ geometricMean: mean }: CheckedSeries, rows: readonly CellRow[]): string | null {
+  if (mean === null) return null;
   const other = rows.find(({ cell, metric }) => metric !== gateMetric(null, cell));
-  return other === undefined ? '' : `${gatedMetricOf(gateMetric(null, other.cell)).label}: `;
+  const of = other === undefined ? '' : `${gatedMetricOf(gateMetric(null, other.cell)).label}: `;
+  return `${of}geometric mean ${(mean.leftOut === 0 ? meanChangeText : meanText)(mean)}`;
 }
 
 /** Number of cells that are the same in the metric of their row and slower in another one. */

@@ -71,7 +71,8 @@ export function judgementsOf({ checked, compared }: Pick<Subject, 'checked' | 'c
   return new Map(
     cells.map((cell): [CellKey, CellJudgement] => {
       const isUnclear = cell.verdict === 'unclear';
-      const reasons = isUnclear ? [...cell.reasons.map(reasonWords), lackText(cell)].filter(Boolean) : cell.reasons;
+      const why = new Set([...cell.reasons.map(reasonWords), lackText(cell)]);
+      const reasons = isUnclear ? [...why].filter(Boolean) : cell.reasons;
       return [cell.key, { ...NOT_JUDGED, kind: 'compared', ...cell, reasons }];
     }),
   );
