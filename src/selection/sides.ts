@@ -9,7 +9,7 @@ import {
   measuredCommits,
   newestDone,
   newestOfBranch,
-  seriesOf,
+  sweepsOfBranch,
   sweepsAtCommit,
   sweepsById,
   sweepsNamed,
@@ -205,7 +205,7 @@ async function defaultHead(context: Context): Promise<Side> {
 
 async function latestSide(context: Context, ref: string, back: number): Promise<Side> {
   const { newest, note } = await newestOfSeries(context);
-  const all = seriesOf(context.db, newest, back + 1 + MOST_SKIPPED);
+  const all = sweepsOfBranch(context.db, newest.branch, newest, back + 1 + MOST_SKIPPED);
   const ids = all.map(({ sweepId }) => sweepId);
   const fit = withFitRuns(context.db, ids);
   // If no sweep has a result, all are equally good.

@@ -1,6 +1,7 @@
 import { eq, isNull, like, ne, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
+import type { SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { builds, environments, invocations, measurements, runs, runTelemetry, sweeps } from './schema.ts';
 
@@ -29,6 +30,17 @@ export function isAmongOrAny(column: SQLiteColumn, texts: Iterable<string> | nul
 
 export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
+}
+
+/** SQL for the GPU model of the sweep with this ID; null if unknown, as before its first run. */
+export function gpuModelOf(sweepId: SQL | SQLiteColumn | SweepId): SQL<string | null> {
+  return sql`(SELECT e.gpu_name FROM runs r JOIN environments e USING (environment_id)
+    WHERE r.sweep_id = ${sweepId} AND e.gpu_name IS NOT NULL LIMIT 1)`;
+}
+
+/** Condition for a sweep on the GPU model of another one; any if that is unknown. */
+export function isOnGpuOf(sweepId: SweepId, column: SQLiteColumn): SQL {
+  return sql`ifnull(${gpuModelOf(sweepId)}, ${gpuModelOf(column)}) IS ${gpuModelOf(column)}`;
 }
 
 /** Condition on the first characters of an ID, at least four. */

@@ -54,7 +54,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   for (const sweep of newest) {
     io.signal.throwIfAborted();
     if (isStale(sweep, newest)) {
-      all.push({ series: staleSeries(sweep), findings: [], judged: null });
+      all.push({ series: staleSeries(db, sweep), findings: [], judged: null });
       continue;
     }
     const checked = await checkedSweep(db, sweep, io, how);
@@ -86,10 +86,18 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
   }
 }
 
-function staleSeries(sweep: Sweep): CheckedSeries {
+function staleSeries(db: OpenStore['db'], sweep: Sweep): CheckedSeries {
   const headline = `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`;
   const nothing = { canConfirm: false, cells: [], geometricMean: null, notes: [] };
-  return { ...aboutSeries(sweep), judgedBy: null, sweeps: 0, baseBranch: null, verdict: 'stale', headline, ...nothing };
+  return {
+    ...aboutSeries(db, sweep),
+    judgedBy: null,
+    sweeps: 0,
+    baseBranch: null,
+    verdict: 'stale',
+    headline,
+    ...nothing,
+  };
 }
 
 /** `--filter` and `--metric` limit what is shown, not what is judged. */

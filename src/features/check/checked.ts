@@ -7,6 +7,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { gpuModels } from '../../store/sweeps/find-sweeps.ts';
 import { canConfirm } from '../../store/sweeps/sweeps.ts';
 import { count } from '../../terminal/numbers.ts';
 import { labelIn } from '../../records/cell.ts';
@@ -53,7 +54,7 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
   const findings = await checkedFindings(db, judged, known, io.cwd);
   const standing = standingOf(findings, verdict.cells);
   const output: CheckedSeries = {
-    ...aboutSeries(sweep),
+    ...aboutSeries(db, sweep),
     judgedBy: verdict.judgedBy,
     sweeps: evidence.sweeps.length,
     baseBranch,
@@ -73,8 +74,9 @@ export function shownCells(judged: readonly JudgedCell[], evidence: SweepEvidenc
   });
 }
 
-export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, commit }: Sweep) {
-  return { matrix, branch, provenance, sweepId, startedAt, commit };
+export function aboutSeries(db: StoreDatabase, sweep: Sweep) {
+  const { matrix, branch, provenance, sweepId, startedAt, commit } = sweep;
+  return { matrix, branch, provenance, gpu: gpuModels(db, [sweep]).get(sweepId) ?? null, sweepId, startedAt, commit };
 }
 
 function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedSeries): string[] {

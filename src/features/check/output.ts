@@ -49,6 +49,7 @@ const series = z.strictObject({
   matrix,
   branch,
   provenance,
+  gpu: z.string().nullable().describe('GPU model'),
   sweepId,
   startedAt,
   commit,

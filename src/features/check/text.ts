@@ -50,11 +50,14 @@ function rankOf({ cells, verdict }: CheckedSeries): number {
   return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + cells.filter((cell) => cell.verdict === 'slower').length);
 }
 
-/** The name of a series, `nightly · main`, with the provenance if the series have several. */
-export function nameOf({ series }: Pick<ShownSeries, 'series'>, all: readonly ShownSeries[] = []): string {
-  const { branch, matrix, provenance } = series;
-  const isOne = all.every((one) => one.series.provenance === provenance);
-  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', isOne ? '' : provenance]));
+/** The name of a series, `nightly · main`, with the provenance and the GPU if the series have several. */
+export function nameOf({ series }: Pick<ShownSeries, 'series'>, all: readonly Pick<ShownSeries, 'series'>[]): string {
+  const { branch, gpu, matrix, provenance } = series;
+  const [isOne, isOneGpu] = (['provenance', 'gpu'] as const).map((of) =>
+    all.every((one) => one.series[of] === series[of]),
+  );
+  const apart = [isOne ? '' : provenance, isOneGpu ? '' : (gpu ?? 'unknown GPU')];
+  return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ...apart]));
 }
 
 function headlineLines({ verdict }: CheckedSeries, text: string, { columns, style }: Look): string[] {

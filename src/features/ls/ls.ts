@@ -110,9 +110,7 @@ export function listStoredFindings(options: NewestOptions, io: Io): Promise<Exit
     const cells = findCells(db, [...new Set(found.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)))]);
     const sweeps = sweepsById(db, [...new Set(found.map(({ reportedSweepId }) => reportedSweepId))]);
     const startOf = new Map(sweeps.map(({ startedAt, sweepId }) => [sweepId, startedAt]));
-    const series = Map.groupBy(found, ({ branch, matrix, provenance }) => JSON.stringify([branch, matrix, provenance]));
-    const firsts = [...series.values()].flatMap((own) => own.slice(0, 1));
-    const batch = new Set(firsts.flatMap((first) => [...newestBatch(db, seriesOf(db, first, 1)[0])]));
+    const batch = new Set(sweeps.flatMap((sweep) => [...newestBatch(db, seriesOf(db, sweep, 1)[0])]));
     const findings = found.map((finding): ListedFinding => {
       const { findingId: id, kind, direction, isWarning, matrix, branch, provenance, group } = finding;
       const about = { kind, direction, isWarning, matrix, branch, provenance, group };

@@ -60,7 +60,11 @@ export async function subjectOf(
 export async function checkedNewest(db: StoreDatabase, options: Parameters<typeof newestChecked>[1], io: Io) {
   const { checked, note, others } = await newestChecked(db, options, io);
   const { series } = checked;
-  const notes = [note ?? [], others.map((other) => `${nameOf(other)}: ${other.series.headline}`), series.notes].flat();
+  const notes = [
+    note ?? [],
+    others.map((other) => `${nameOf(other, [checked, ...others])}: ${other.series.headline}`),
+    series.notes,
+  ].flat();
   return { ...checked, others, series: { ...series, notes } };
 }
 
@@ -163,7 +167,7 @@ export function gatherReport(
 /** @param kept the cells of the report; null for all */
 export function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlySet<string> | null): ReportedGate {
   const partOf = (one: CheckedSweep) => {
-    const begin = `${nameOf(one)}: `;
+    const begin = `${nameOf(one, [checked, ...checked.others])}: `;
     const reported = newFirst([...one.standing.slower, ...one.standing.limits]);
     const shown = reported.filter(({ cells }) => kept === null || cells.some((key) => kept.has(key)));
     const findings = shown.map((finding) => {

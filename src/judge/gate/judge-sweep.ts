@@ -65,7 +65,9 @@ function changesOf({ cellKey, history, metric, newest, of, state: now }: Measure
   const { change, reported, verdict } = state;
   // A step towards the reference is not a new finding: the earlier finding ends or continues.
   const isStep = reported !== null && Math.sign(reported.change.log) === Math.sign(change.log);
-  const reports = facts.known.filter((one) => one.direction === verdict && cellIn(one, about) !== undefined);
+  const reports = facts.known.filter(
+    (one) => one.direction === verdict && cellIn(one, about) !== undefined && !facts.isOfOtherMachine(one, about),
+  );
   const isKnown = reports.some((one) => one.state === 'open');
   // Of a cell that a filter left out, only a slow-down that was never reported is new.
   const isSaid = reports.some(({ reportedSweepId }) => facts.placeOf(reportedSweepId) >= state.place);

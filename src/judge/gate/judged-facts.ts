@@ -94,6 +94,12 @@ export class JudgedFacts {
     return this.measured(about)?.state ?? null;
   }
 
+  /** Whether the history of a metric began after a finding, with another TensorRT or clock lock: it says nothing of it. */
+  isOfOtherMachine({ firstBadSweepId }: Finding, about: About): boolean {
+    const place = this.placeOf(firstBadSweepId);
+    return place !== -1 && place < (this.measured(about)?.history.places[0] ?? 0);
+  }
+
   #judge(metric: GatedMetricId, cells: readonly Measured[], judgedTogether: number): void {
     const { betterIs } = gatedMetricOf(metric);
     const timesOf = (values: readonly number[]): readonly number[] =>
@@ -180,11 +186,7 @@ export function judgedCell(
   const values = [...history.values];
   const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);
   const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? runsAt(values.length - 1).length : 0 };
-  // With another GPU or TensorRT, a history begins that has no part in earlier findings.
-  const isBefore = (place: number): boolean => place !== -1 && place < (history.places[0] ?? 0);
-  const own = findings.filter((finding) => {
-    return cellIn(finding, about) !== undefined && !isBefore(facts.placeOf(finding.firstBadSweepId));
-  });
+  const own = findings.filter((one) => cellIn(one, about) !== undefined && !facts.isOfOtherMachine(one, about));
   const open = own
     .filter((finding) => finding.state === 'open')
     .toSorted((a, b) => facts.placeOf(b.reportedSweepId) - facts.placeOf(a.reportedSweepId));

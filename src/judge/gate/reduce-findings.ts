@@ -26,6 +26,7 @@ export function reduceFindings(changes: readonly CellChange[], facts: JudgedFact
 
 function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boolean {
   if (finding.state === 'recovered' || finding.direction !== change.direction) return false;
+  if (facts.isOfOtherMachine(finding, change)) return false;
   const ofCell = finding.cells.filter(({ cellKey }) => cellKey === change.cellKey);
   if (ofCell.length === 0 && !facts.words.hasAll(change.cellKey, finding.group)) return false;
   // A change that this sweep does not report has the place of its earlier report. A bottleneck has no further step.
@@ -53,11 +54,9 @@ function continued(
   const { cause, direction, findingId, lasts } = finding;
   const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
-  const firstBad = facts.placeOf(finding.firstBadSweepId);
   const isBack = (cell: FindingCell): boolean | null => {
     const one = facts.measured(cell);
-    // With another GPU or TensorRT, a history begins that says nothing about this change.
-    if (one === undefined || (firstBad !== -1 && (one.history.places[0] ?? 0) > firstBad)) return null;
+    if (one === undefined || facts.isOfOtherMachine(finding, cell)) return null;
     const { baseline, history, newest, of, value } = one;
     // A cell that has no result, or that a filter left out, is as it was, but not on a slow machine or if it was faster.
     const isAsBefore = direction === 'slower' && cause !== 'machine' && (of.isPlanned || of.isLeftOut === true);

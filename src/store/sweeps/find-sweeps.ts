@@ -3,7 +3,7 @@ import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, o
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { baselines } from '../annotations-schema.ts';
-import { equalOrNull, isAmong, textsIn } from '../conditions.ts';
+import { equalOrNull, gpuModelOf, isAmong, isOnGpuOf, textsIn } from '../conditions.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweeps } from '../schema.ts';
 import { gateOf, sweepColumns } from './sweeps.ts';
@@ -38,7 +38,12 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number, ...fir
  * @param like restricts the search to its matrix and provenance
  */
 export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
-  return finishedLike(db, equalOrNull(sweeps.branch, branch), like, 1, isCapture)[0] ?? null;
+  return sweepsOfBranch(db, branch, like, 1)[0] ?? null;
+}
+
+/** Newest first, after all of them the captures. */
+export function sweepsOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null, limit: number): Sweep[] {
+  return finishedLike(db, equalOrNull(sweeps.branch, branch), like, limit, isCapture);
 }
 
 /**
@@ -77,15 +82,11 @@ function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | n
   return select(db, and(isLike, which), limit, ...first);
 }
 
-type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
-
 /**
- * Sweeps with equal branch, matrix and provenance, newest first, after all of them the captures. With `until` (UTC),
- * undated ones are excluded.
+ * Sweeps with the branch, matrix, provenance and GPU model of this one, newest first, after all of them the captures.
  */
-export function seriesOf(db: StoreDatabase, series: SeriesName, limit: number, until: string | null = null): Sweep[] {
-  const dated = until === null ? undefined : lte(sweeps.startedAt, until);
-  return select(db, and(inSeriesOf(series), dated), limit, isCapture);
+export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
+  return select(db, inSeriesOf(sweep), limit, isCapture);
 }
 
 /** @param matrices the current and former names of its matrix */
@@ -112,15 +113,14 @@ const NO_LIMIT = -1;
 function matricesSince(db: StoreDatabase, sweep: Sweep): (string | null)[] {
   const { branch, matrix, provenance } = sweep;
   if (matrix === null) return [matrix];
-  const others = listSeries(db).filter((series) => series.branch === branch && series.provenance === provenance);
-  const renamed = others.filter((series) =>
-    seriesOf(db, series, 1).some(({ sweepId }) => gateOf(db, sweepId).renamedFrom === matrix),
-  );
-  return [matrix, ...renamed.map((series) => series.matrix)];
+  const others = newestOfSeries(db, null).filter((one) => one.branch === branch && one.provenance === provenance);
+  const renamed = others.filter((one) => gateOf(db, one.sweepId).renamedFrom === matrix);
+  return [matrix, ...renamed.map((one) => one.matrix)];
 }
 
-function inSeriesOf({ branch, matrix, provenance }: SeriesName, matrices: readonly (string | null)[] = [matrix]) {
-  return and(ofMatrices(matrices, provenance), equalOrNull(sweeps.branch, branch));
+function inSeriesOf(sweep: Sweep, matrices: readonly (string | null)[] = [sweep.matrix]) {
+  const isOfBranch = and(ofMatrices(matrices, sweep.provenance), equalOrNull(sweeps.branch, sweep.branch));
+  return and(isOfBranch, isOnGpuOf(sweep.sweepId, sweeps.sweepId));
 }
 
 function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance): SQL | undefined {
@@ -128,11 +128,28 @@ function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance
   return and(isFinished, isOfOne, eq(sweeps.provenance, provenance));
 }
 
-/** The newest finished sweep of each series, newest first; without the series of experiments and bisections. */
+/**
+ * The newest finished sweep of each series, newest first; without the series of experiments and bisections. With
+ * `until` (UTC), undated ones are excluded.
+ */
 export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
-  const ofHistory = listSeries(db).filter(({ branch }) => branch !== AB_BRANCH && !OFF_BRANCHES.includes(branch));
-  const newest = ofHistory.flatMap((series) => seriesOf(db, series, 1, until).map(({ sweepId }) => sweepId));
+  const dated = until === null ? undefined : lte(sweeps.startedAt, until);
+  const all = select(db, and(isFinished, isRepresentative, dated), NO_LIMIT, isCapture);
+  const gpus = gpuModels(db, all);
+  const bySeries = Map.groupBy(all, ({ branch, matrix, provenance, sweepId }) =>
+    JSON.stringify([branch, matrix, provenance, gpus.get(sweepId)]),
+  );
+  const newest = [...bySeries.values()].flatMap(([first]) => first?.sweepId ?? []);
   return sweepsById(db, newest);
+}
+
+/** The GPU model by sweep; null if unknown. */
+export function gpuModels(db: StoreDatabase, some: readonly Sweep[]): Map<SweepId, string | null> {
+  const ids = some.map(({ sweepId }) => sweepId);
+  // drizzle names no table in the columns of a statement with one table.
+  const columns = { sweepId: sweeps.sweepId, gpu: gpuModelOf(sql.raw('"sweeps"."sweep_id"')) };
+  const rows = db.select(columns).from(sweeps).where(isAmong(sweeps.sweepId, ids)).all();
+  return new Map(rows.map(({ gpu, sweepId }) => [sweepId, gpu]));
 }
 
 export function onOtherBranches(
@@ -212,13 +229,6 @@ export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number)
   const which = and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'));
   const withRuns = db.selectDistinct({ sweepId: runs.sweepId }).from(runs).where(which);
   return select(db, inArray(sweeps.sweepId, withRuns), limit);
-}
-
-/** The series of finished sweeps, whose results are not mixed, with their numbers of sweeps. */
-function listSeries(db: StoreDatabase) {
-  const { provenance, matrix, branch } = sweeps;
-  const finished = db.select({ provenance, matrix, branch, sweeps: count() }).from(sweeps).where(isFinished);
-  return finished.groupBy(provenance, matrix, branch).orderBy(provenance, matrix, branch).all();
 }
 
 export function baselineSweep(db: StoreDatabase, name: string): string | null {

@@ -3,18 +3,19 @@ import { and, desc, eq, getTableColumns, lte, or, type SQL, sql, isNull } from '
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { equalOrNull, idBegins, isAmong, textsIn } from '../conditions.ts';
+import { equalOrNull, idBegins, isAmong, isOnGpuOf, textsIn } from '../conditions.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../annotations-schema.ts';
 
 /** Findings of a series, ordered by ID. @param series its matrix may have had other names before */
 export function findingsOf(
   db: StoreDatabase,
-  series: Pick<Sweep, 'branch' | 'provenance'> & { readonly matrices: readonly (string | null)[] },
+  series: Pick<Sweep, 'branch' | 'provenance' | 'sweepId'> & { readonly matrices: readonly (string | null)[] },
 ): Finding[] {
-  const { branch, matrix, provenance } = findings;
+  const { branch, matrix, provenance, reportedSweepId } = findings;
   const ofMatrix = or(...series.matrices.map((name) => equalOrNull(matrix, name)));
-  return select(db, and(ofMatrix, equalOrNull(branch, series.branch), eq(provenance, series.provenance)));
+  const isOfBranch = and(equalOrNull(branch, series.branch), eq(provenance, series.provenance));
+  return select(db, and(ofMatrix, isOfBranch, isOnGpuOf(series.sweepId, reportedSweepId)));
 }
 
 export function listFindings(db: StoreDatabase, limit: number): Finding[] {

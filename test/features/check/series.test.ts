@@ -235,3 +235,40 @@ test('sweeps of no branch share a history only where their commits follow one an
   const elsewhere = await bench(['check', '--db', store.db, '--as-of', sweepOfNight(1)], { cwd: store.folder });
   expect(elsewhere.stdout.split('\n')[0]).toBe('1 cell slower: 1 new');
 });
+
+test('two GPU models of one matrix are two series: a good sweep on one does not hide a slow one on the other', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const gpuName = (night: number): string => (night % 2 === 0 ? 'NVIDIA H200' : 'NVIDIA L4');
+  const timeOf = (cell: number, night: number, repeat: number): number =>
+    (1 + cell + 0.001 * ((7 * night + 3 * repeat) % 5)) *
+    (night % 2 === 0 ? 1 : 3) *
+    (night === 8 && cell === 0 ? 1.1 : 1);
+  simulateNights(db, { cells: simulatedCells(3), nights: 10, repeats: 3, branch: 'main', value: timeOf, gpuName });
+  const { code, stdout } = await bench(['check', '--db', db]);
+  expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
+    1,
+    ['nightly · main · NVIDIA H200: 1 cell slower: 1 new', 'nightly · main · NVIDIA L4: nothing slower'],
+  ]);
+  expect((await benchJson(OUTPUTS.findings, ['ls', 'findings', '--db', db])).json.findings).toMatchObject([
+    { state: 'new', reportedSweepId: sweepOfNight(8) },
+  ]);
+});
+
+test('an acknowledged finding of the last TensorRT does not hide a regression of the new one', async () => {
+  const store = new Store();
+  const add = (factor: number, tensorrt: string) =>
+    store.add((cell, _, repeat) => steady(cell, repeat) * factor, { machine: { tensorrt } });
+  for (const factor of [1, 1, 1.05]) add(factor, '10.6.0');
+  const [known] = (await store.check()).json.findings;
+  await bench(['ack', known?.id ?? '', '--reason', 'x', '--db', store.db], { cwd: store.folder });
+  for (const factor of [1, 1, 1.4]) add(factor, '11.0.0');
+  const { code, json } = await store.check();
+  const states = json.findings.map(({ state, reportedSweepId }) => [state, reportedSweepId]);
+  expect([code, states]).toEqual([
+    1,
+    [
+      ['new', sweepOfNight(5)],
+      ['acknowledged', sweepOfNight(2)],
+    ],
+  ]);
+});
