@@ -72,8 +72,7 @@ export function compareCells(
     const change = signed(cell, difference);
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = !isUnjudged && Math.abs(entry.judged) > reach;
-    // A change that is not reported cannot be larger than the detectable effect.
-    const mde = Math.max(detectable(error, degrees), isUnjudged ? Math.abs(change) : 0);
+    const mde = detectable(error, degrees);
     const oneRun = singleRunReason(runs);
     const isPrecise = percentOfLog(mde) <= SAME_PERCENT;
     const isCalled = called.has(cellKey);

@@ -79,11 +79,11 @@ test('without repeats cells with a graph and without have each the noise of thei
   expect(Math.min(...noises.slice(8))).toBeGreaterThan(0.25);
 });
 
-test('a single run on one side has no interval, and hides no less than the change that it shows', () => {
+test('a single run on one side has no interval; its size does not change what would be detectable', () => {
   // Recorded: the numbers contradicted the word, +3.8 % (+3.7 … +3.9 %), "could hide 0.13 %".
   const [row] = compareCells([cell('vit', runs(1, 0.0003, 5), [1.038])]).cells;
   expect(row).toMatchObject({ verdict: 'unclear', ciPercent: null });
-  expect(row?.mdePercent).toBeGreaterThanOrEqual(3.79);
+  expect(row?.mdePercent).toBeCloseTo(0.567, 3);
 });
 
 test('quiet cells without a change are the same, noisy ones are unclear and say what they hide', () => {
