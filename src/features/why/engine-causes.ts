@@ -19,6 +19,7 @@ export function changedConditions({ sides }: WhyContext): Cause[] {
   const options = [
     ...inputs.filter((change) => change.startsWith('build:')),
     ...listChange('run', was.runFlags, is.runFlags, (flags) => flags.join(' ') || 'no flag'),
+    ...listChange('variables', was.variables, is.variables, (set) => set.join(' ') || 'none'),
     ...listChange('notes of the imports', was.importNotes, is.importNotes, quotedList),
   ];
   const areInputsKnown = was.engine.flags !== null && is.engine.flags !== null;

@@ -98,7 +98,7 @@ type StoredRun = Immutable<ReturnType<typeof explainedRuns>[number]>;
 /** One timed run with everything that may explain its number. Null: unknown. */
 export type ExplainedRun = Pick<StoredRun, 'boundBy' | 'flags' | 'outcome' | 'runId' | 'sweepId'> &
   Pick<StoredRun, 'gpuComputeMeanMs' | 'hints' | 'telemetry' | 'environment' | 'engine' | 'runFlags' | 'inputs'> &
-  Pick<StoredRun, 'importNotes'> &
+  Pick<StoredRun, 'importNotes' | 'variables'> &
   Pick<StoredRun['values'], 'gpuComputeMs' | 'latencyMs' | 'throughputQps' | 'enqueueMs'> &
   Pick<StoredRun['values'], 'h2dMs' | 'd2hMs' | 'cvPercent' | 'gpuBusy'> &
   Partial<MetricValues>;
@@ -114,10 +114,10 @@ export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }
   );
   const ids = timed.map(({ runId }) => runId);
   const { runId, provenance, notes, engineSha256: sha256 } = runs;
-  const [{ argv, banner }, { flags, modelSha256 }] = [invocations, builds];
+  const [{ argv, banner, env }, { flags, modelSha256 }] = [invocations, builds];
   const ofRun = { runId, provenance, notes, gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs') };
   const rows = db
-    .select({ ...ofRun, argv, banner, sha256, modelSha256, flags })
+    .select({ ...ofRun, argv, banner, env, sha256, modelSha256, flags })
     .from(runs)
     .innerJoin(invocations, ON.invocation)
     .leftJoin(builds, ON.build)
@@ -147,11 +147,15 @@ export function explainedRuns(db: StoreDatabase, { cell, runId: only, sweepIds }
       environment: environments.get(run.environmentId) ?? UNKNOWN_ENVIRONMENT,
       engine,
       runFlags: flagsIn(parts, ['inference', 'both']).filter((flag) => !SWITCH.test(flag)),
+      variables: Object.entries(row.env).flatMap(([name, value]) => (OF_GPU.test(name) ? [] : `${name}=${value}`)),
       inputs: cell.inputs,
       importNotes: row.provenance === 'imported' ? row.notes : [],
     };
   });
 }
+
+/** Variables that choose the GPU, which the environment names. */
+const OF_GPU = /VISIBLE_DEVICES|DEVICE_ORDER/;
 
 /** Options for duration, repetition and outputs, which do not change what is measured. */
 const NOT_COMPARED = new Set([

@@ -52,6 +52,7 @@ function runs(gpuComputeMs: number, sha256: string, changes: Partial<ExplainedRu
     runFlags: [],
     inputs: { kind: 'random' },
     importNotes: [],
+    variables: [],
     ...changes,
   }));
 }
@@ -172,6 +173,7 @@ test.each<[string, Partial<ExplainedRun>, Partial<ExplainedRun>, string[]]>([
   ['another model', engine('b', 'new'), engine('a', 'old'), ['model possible']],
   ['another build', engine('b', 'old'), engine('a', 'old'), ['engineBuild possible']],
   ['other options', { runFlags: ['--useSpinWait'] }, {}, ['options possible']],
+  ['other variables', { variables: ['NVIDIA_TF32_OVERRIDE=0'] }, {}, ['options possible']],
   ['nothing known', {}, {}, []],
 ])('%s', (_, head, base, causes) => {
   expect(causesOf(head, base)).toEqual(causes);
