@@ -384,3 +384,10 @@ export function gateMetric(
 ): MetricId {
   return requested ?? cell.harness?.metric ?? (cell.streams > 1 ? 'throughputQps' : 'gpuComputeMs');
 }
+
+const OVERLAPPING: readonly string[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
+
+/** Whether this is a time of queries that overlap, of which no change is judged. */
+export function isOverlapping(cell: Parameters<typeof gateMetric>[1], metric: string): boolean {
+  return cell.streams > 1 && OVERLAPPING.includes(metric) && gateMetric(null, cell) !== metric;
+}

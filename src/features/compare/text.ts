@@ -184,7 +184,7 @@ function argumentOf(ref: string, { sweepIds: [only, ...others] }: Comparison['ba
 
 function adviceLines({ cells, base, baseRef, head, headRef }: Comparison, { columns }: Look): string[] {
   if (cells.length === 0) return [`no cell is on both sides of ${printable(baseRef)} and ${printable(headRef)}`];
-  const unclear = cells.filter(({ verdict }) => verdict === 'unclear');
+  const unclear = cells.filter(({ mdePercent, verdict }) => verdict === 'unclear' && mdePercent !== null);
   const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
   const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
   const them = unclear.length === 1 ? 'it' : 'most of them';

@@ -7,7 +7,7 @@ import { ensure, UsageError, type ExitCode } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
+import { isOverlapping, type MetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { buildLabel } from '../../engines/engine-state.ts';
 import { namedShapesIn, readStoredPlan } from '../../run/stored-plan.ts';
@@ -31,7 +31,6 @@ import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { runLayers } from '../../store/runs/run-details.ts';
-import type { KeyedCell } from '../../records/cell.ts';
 import type { Look } from '../../terminal/look.ts';
 import { captionLines } from '../../terminal/cell-columns.ts';
 
@@ -143,9 +142,6 @@ export async function attach(run: string, files: readonly string[], options: Sho
 
 export type MappedCell = Pick<CellRow, 'cell' | 'metric' | 'value'>;
 
-/** Metrics that overlap with several streams. */
-const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
-
 /** Maps of values by two axes, one for each unit. Larger values are darker. */
 export function valueMap(cells: readonly MappedCell[], look: Look, axes?: MapAxes): string[] {
   const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
@@ -176,8 +172,4 @@ function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look, axes?
   const legend = captionLines(`median ${label}, ${unit}${scale}${missing}`, look);
   const note = captionLines(overlapNote(overlapping.map(({ cell }) => cell.streams)), look);
   return [...heatMaps(tiles, look, axes), ...legend, ...note];
-}
-
-function isOverlapping({ streams }: KeyedCell, metric: MetricId): boolean {
-  return streams > 1 && OVERLAPPING.includes(metric);
 }

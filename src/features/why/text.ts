@@ -37,7 +37,13 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
 /** The headline comes first, so that nothing truncates it. */
 function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
-  if (change === undefined) return `no difference beyond noise (${explained.changes[0]?.basis ?? ''})`;
+  if (change === undefined) {
+    const quiet = explained.changes
+      .filter(({ isReal }) => !isReal)
+      .map(({ metric }) => explainedMetricOf(metric).label);
+    const which = quiet.length === explained.changes.length ? '' : ` in ${quiet.join(' and ')}`;
+    return `no difference beyond noise${which} (${explained.changes[0]?.basis ?? ''})`;
+  }
   const [cause] = explained.causes;
   const what = `${explainedMetricOf(change.metric).label} ${formatPercent(change.changePercent)}`;
   if (explained.outcome === 'unclear') return `${what}, unclear: ${change.basis} vary too much; more runs would decide`;

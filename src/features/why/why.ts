@@ -1,6 +1,4 @@
 import { gateMetric, isMetric, type MetricId } from '../../records/metric.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
-import { EXPLAINED_METRICS } from '../../records/cause.ts';
 import { usualBound } from '../../judge/bound.ts';
 import { explainChange } from './explain-change.ts';
 import { ensure, UsageError, type ExitCode } from '../../errors.ts';
@@ -104,7 +102,7 @@ async function explain(db: StoreDatabase, { cell, paths, refs, metrics = [] }: A
   await yieldToEventLoop(io);
   const judged = gateMetric(null, base.cell);
   const own = metrics.includes(judged) ? judged : (metrics[0] ?? judged);
-  const explanation = explainChange(sides, metric ?? (isOneOf(EXPLAINED_METRICS, own) ? null : own));
+  const explanation = explainChange(sides, metric ?? (own === 'gpuComputeMs' ? null : own));
   if (explanation === null) {
     ensure(sides.base.length === 0 || sides.head.length === 0, 'the runs of both sides share no such metric');
     const isBase = sides.base.length === 0;

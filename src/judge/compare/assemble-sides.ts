@@ -1,7 +1,7 @@
 import { lockOf } from '../../machine/requests.ts';
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
-import { type MetricId, gateMetric, isOfBuild, metricOf } from '../../records/metric.ts';
+import { type MetricId, gateMetric, isOfBuild, isOverlapping, metricOf } from '../../records/metric.ts';
 import { failureSentences, FLAG_LABELS, type RunFlag, isIneligible } from '../../records/outcome.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { Provenance } from '../../records/sweep.ts';
@@ -88,6 +88,7 @@ export function assembleSides(
     }
     const obstacle = obstacleOf([...provenance, ...open]);
     if (obstacle !== null) return settle('incomparable', [obstacle]);
+    if (isOverlapping(cell, metric)) return settle('unclear', ['the times of several streams overlap'], overridden);
     if (isSteady(metric)) {
       const [before = 0, after = 0] = [a, b].map(({ values }) => median(values) ?? 0);
       const isSame = marginBetween(metric, before, after) <= 1;

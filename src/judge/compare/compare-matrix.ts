@@ -1,5 +1,6 @@
 import { type CellComparison, isCalled, isShownByThroughput, type Verdict } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
+import { meanLog, percentOfLog } from '../../statistics/special-functions.ts';
 import type { GateRules } from '../gate/evidence.ts';
 import { LEAST_PERCENT } from '../run-noise.ts';
 import type { AssembledCell } from './assemble-sides.ts';
@@ -17,7 +18,8 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
   const judged = assembled.map(({ cell, metric, reasons, settled, sides }): JudgedCell => {
     // Medians, as `bench run` and `bench trend` show them. The change is that of the means, which estimate it better.
     const [base, head] = [median(sides.base), median(sides.head)];
-    const changePercent = base === null || head === null ? null : (head / base - 1) * 100;
+    const isMeasured = base !== null && head !== null;
+    const changePercent = isMeasured ? percentOfLog(meanLog(sides.head) - meanLog(sides.base)) : null;
     const bare = { cellKey: cell.key, verdict: settled ?? 'unclear', base, head, changePercent, ciPercent: null };
     const runs: [number, number] = [sides.base.length, sides.head.length];
     const unknown = { mdePercent: null, runs, moreRunsNeeded: null, noise: null, reasons: [] };

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bench, ROOT, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { benchJson, jsonOf, OUTPUTS } from '../../support/outputs.ts';
 import { simulatedStore, storeIn } from '../../support/made-stores.ts';
+import { keyedCell } from '../../../src/records/cell.ts';
 import { Repository } from '../../support/repository.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -216,4 +217,17 @@ test('cells on one side only are named with their side', async () => {
   await bench(['run', PAIR, '--repeats', '1'], { cwd });
   const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd });
   expect(stdout).toContain('\n1 cell on one side only: vit_small fp16 8x3x224x224 graph transfers (only in head)\n');
+});
+
+test('with several streams, a change of throughput is called, and none of a time', async () => {
+  const cells = simulatedCells(1).map((cell) => keyedCell({ ...cell, streams: 2 }));
+  const value = (_: number, night: number, repeat: number): number => (1 + 0.2 * night) * (1 + 0.001 * (repeat % 3));
+  const args = ['compare', 'latest~1', 'latest', '--db', simulatedStore({ cells, nights: 2, repeats: 5, value })];
+  expect(await benchJson(OUTPUTS.compare, args)).toMatchObject({ code: 1, json: { counts: { slower: 1 } } });
+  expect(await benchJson(OUTPUTS.compare, [...args, '--metric', 'gpu'])).toMatchObject({
+    code: 0,
+    json: { cells: [{ verdict: 'unclear', reasons: ['the times of several streams overlap'] }] },
+  });
+  const why = (await bench(['why', cells[0]?.key ?? '', ...args.slice(1)])).stdout;
+  expect(why).toMatch(/^throughput -16\.7 %/);
 });
