@@ -86,7 +86,7 @@ export function refuseSharedSweep(sides: Sides): void {
   const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
   const notes = joined(sides.base.note, sides.head.note);
-  const next = 'name two sweeps, or an earlier base: HEAD~1, latest~1';
+  const next = 'name two sweeps, or an earlier base, such as latest~1';
   const why = notes === null ? next : `${notes}; measure it (bench run, or --run), or ${next}`;
   throw new UsageError(`both sides are sweep ${shared.sweepId.slice(0, 8)}, so there is no change to show: ${why}`);
 }

@@ -68,7 +68,7 @@ function changeLine(series: TrendSeries): string {
   if (before === null) return newest;
   const level = levelText(series, before);
   const change = formatPercent(changePercent);
-  if (verdict === null) return `${newest}, previous sweep ${level}: ${change}`;
+  if (verdict === null) return `${newest}, previous sweep ${level}: change of the mean ${change}`;
   return `${verdict}: ${change} from ${level}, now ${levelText(series, now)}`;
 }
 

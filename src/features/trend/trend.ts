@@ -49,7 +49,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     for (const cell of cells) series.push(await trendOf(cell));
     const measured = series.filter(({ points }) => points.length > 0);
     const value = metric === undefined ? '' : ` with ${metric}`;
-    const none = `no ${provenance} run of these cells${value} is stored; --provenance names another kind`;
+    const none = `no ${provenance} run of these cells${value} is stored outside of experiments; --provenance names another kind`;
     ensure(measured.length > 0, none);
     const output: TrendOutput = { schemaVersion: 2, provenance, cells: measured };
     const byKey = new Map(cells.map((cell) => [cell.key, cell]));

@@ -148,8 +148,9 @@ const enqueueCauses: CauseDetector = (context) => {
   const name = after >= BOUND * gpuMs ? 'enqueueBound' : 'nearEnqueueBound';
   const enqueue = arrow(context, round(before), round(after), 'ms');
   const title = `launching ${headIsSlow ? 'took longer' : 'takes less'}: enqueue ${enqueue}`;
-  const evidence = `enqueue is ${round((after / gpuMs) * 100, 3)} % of the GPU time: the GPU waits for launches`;
-  return cause(name, percentOfChange(change, after - before), title, [evidence]);
+  const evidence = `enqueue is ${round((after / gpuMs) * 100, 3)} % of the GPU time of ${headIsSlow ? 'head' : 'base'}: the GPU waits for launches`;
+  // Launches and computing overlap.
+  return cause(name, Math.min(100, percentOfChange(change, after - before)), title, [evidence]);
 };
 
 /** 0 for a metric that is no time and not counted in queries. */

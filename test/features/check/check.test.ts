@@ -255,7 +255,7 @@ describe('bench ack', () => {
     const { stdout } = await nights.run('trend', 'fp8 b2');
     const { stderr } = await nights.run('trend', 'fp8 b2', '--metric', 'temperature');
     expect(stderr).toBe(
-      'bench: no simulated run of these cells with temperature is stored; --provenance names another kind\n',
+      'bench: no simulated run of these cells with temperature is stored outside of experiments; --provenance names another kind\n',
     );
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`finding ${id.slice(0, 8)}: acknowledged`);
     const reported = await nights.live(68, 72);
