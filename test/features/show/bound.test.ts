@@ -278,7 +278,7 @@ test('of one run: how steady its queries are, and the least that shows 1 %', asy
   expect(steadiness).toMatchObject({ queries: 2392, noiseFrom: 'queries', showsPercent: 1, repeats: 1 });
   // By numpy from times.json.
   expect(steadiness).toMatchObject({
-    cvPercent: expect.closeTo(0.110294980, 8),
+    cvPercent: expect.closeTo(0.11029498, 8),
     driftPercent: expect.closeTo(0.0071949, 6),
     autocorrelation: expect.closeTo(0.0887653, 6),
     effectiveQueries: expect.closeTo(138.795798, 5),
