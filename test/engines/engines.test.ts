@@ -243,6 +243,8 @@ describe('a timing cache', () => {
     expect(queryStore(db, newest)).toMatchObject([{ notes }]);
     expect(enginesBeside(db)[0]?.note.timingCacheSha256).toBe(sha256);
     expect(readFileSync(own, 'utf8')).toBe('times of an L4');
+    const unseen = await bench(args, { env: { STUB_JOURNAL: journal } });
+    expect(unseen.stderr).toContain('own.cache was made on NVIDIA L4: TensorRT may reject it');
   }, 30_000);
 });
 
