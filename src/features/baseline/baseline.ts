@@ -26,10 +26,7 @@ export async function setNamed(
   options: BaselineOptions,
   io: Io,
 ): Promise<ExitCode> {
-  ensure(
-    NAME.test(name),
-    `${printable(name)}: a baseline's name has letters, digits and . _ + - / only, no .., and no - or / in front`,
-  );
+  ensure(NAME.test(name), `${printable(name)}: a baseline's name has letters, digits, . _ + - /; no .., no - first`);
   return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;

@@ -7,7 +7,13 @@ import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
 import { ensure, UsageError, EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../errors.ts';
-import { type GatedMetricId, gatedMetricOf, JUDGED_ONLY_IDS, wordOf } from '../../records/gated-metric.ts';
+import {
+  type GatedMetricId,
+  gatedMetricOf,
+  isJudgedOnly,
+  JUDGED_ONLY_IDS,
+  wordOf,
+} from '../../records/gated-metric.ts';
 import { METRIC_IDS, type OwnMetricId, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
 import { type Look, dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/look.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -17,13 +23,8 @@ const WIDEST = 100;
 const WORDS = join('reference', 'words.md');
 
 /** `bench help [TOPIC...]`: a command, with the entry of a word that also names it, or another topic. */
-export function showHelp(
-  words: readonly string[],
-  options: { readonly json?: true },
-  program: CommandUnknownOpts,
-  io: Io,
-): ExitCode {
-  ensure(options.json !== true, 'bench help prints text only: leave --json out');
+export function showHelp(words: readonly string[], isJson: boolean, program: CommandUnknownOpts, io: Io): ExitCode {
+  ensure(!isJson, 'bench help prints text only: leave --json out');
   const topic = words.join(' ');
   const command = commandNamed(program, words);
   if (command === null) printLines(io, pageOf(topic, program, io.look));
@@ -45,7 +46,7 @@ function pageOf(topic: string, program: CommandUnknownOpts, look: Look): string[
   if (found !== null) return found;
   if (number !== undefined) return metricPage(number, look);
   const judged = JUDGED_ONLY_IDS.find((id) => wordOf(id) === topic);
-  if (judged !== undefined) return [...definitions([rowOf(judged)], look), '', ...paragraph(OF_LIMITS, look)];
+  if (judged !== undefined) return definitions([rowOf(judged)], look);
   const commands = commandsOf(program).map((command) => command.name());
   const numbers = METRIC_IDS.map((id) => metricText(id).word);
   const known = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
@@ -104,29 +105,24 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** A metric by its word, its ID, its label, trtexec's name, or a unit that no other has; ignores case. */
+/** A metric by its word, its ID, its label, trtexec's name, or a unit such as items/s; ignores case. */
 function numberNamed(topic: string): OwnMetricId | undefined {
   const wanted = topic.toLowerCase();
   const isNamed = (id: OwnMetricId): boolean => {
-    const { label, source, word } = metricText(id);
-    const names = [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+    const { label, source, unit, word } = metricText(id);
+    const names = [word, id, label, unit.endsWith('/s') ? unit : word, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
     return names.some((name) => name.toLowerCase() === wanted);
   };
-  const ofUnit = METRIC_IDS.filter((id) => metricText(id).unit === wanted);
-  return ownMetricNamed(wanted) ?? METRIC_IDS.find(isNamed) ?? (ofUnit.length === 1 ? ofUnit[0] : undefined);
+  return ownMetricNamed(wanted) ?? METRIC_IDS.find(isNamed);
 }
 
 function metricsPage(look: Look): string[] {
   const where = '--metric and limits of a matrix take these names. Details of one: bench help gpu';
-  const judged = definitions(JUDGED_ONLY_IDS.map(rowOf), look);
-  const own = [...definitions(METRIC_IDS.map(rowOf), look), '', ...paragraph(where, look)];
-  return [...own, '', ...judged, '', ...paragraph(OF_LIMITS, look)];
+  return [...definitions([...METRIC_IDS, ...JUDGED_ONLY_IDS].map(rowOf), look), '', ...paragraph(where, look)];
 }
 
-const OF_LIMITS = 'Only bench check and limits of a matrix take such a name: it is of a whole sweep.';
-
 function rowOf(id: GatedMetricId): [word: string, text: string] {
-  return [wordOf(id), meaning(id).slice(2)];
+  return [wordOf(id), `${meaning(id).slice(2)}${isJudgedOnly(id) ? ' (of a sweep: only for limits)' : ''}`];
 }
 
 /** `: GPU compute time, ms`, or `, ms` if the word already says it. */

@@ -108,13 +108,8 @@ function judgedCells({ findings: all, judged }: CheckedSweep, metric: MetricId |
 /** Notes of the runs; of two sides, with the side that has them unless both have the same. */
 export function notesOfSides(db: StoreDatabase, base: Subject['base'], headIds: readonly SweepId[]): string[] {
   const own = sweepNotes(db, headIds);
-  const others =
-    base === null
-      ? own
-      : sweepNotes(
-          db,
-          base.sweeps.map(({ sweepId }) => sweepId),
-        );
+  const baseIds = base?.sweeps.map(({ sweepId }) => sweepId) ?? headIds;
+  const others = sweepNotes(db, baseIds);
   if (String(others) === String(own)) return own;
   return [...others.map((note) => `base: ${note}`), ...own.map((note) => `head: ${note}`)];
 }

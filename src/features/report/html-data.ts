@@ -84,10 +84,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    notes: [
-      ...notesOfSides(db, subject.base, [newest.sweepId]),
-      ...(subject.checked === null && compared === null ? notes : []),
-    ],
+    notes: notesOfSides(db, subject.base, [newest.sweepId]).concat((subject.checked ?? compared) ? [] : notes),
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,

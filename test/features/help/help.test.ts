@@ -139,8 +139,8 @@ describe('numbers', () => {
   ])('%s is %s', async (requested, id) => expect(await helpOn(...requested.split(' '))).toContain(`(in JSON: ${id})`));
 
   test('of the gate alone are listed, too', async () => {
-    expect(await helpOn('sqnr')).toContain('sqnr  SQNR, dB\n');
-    expect(await helpOn('metrics')).toContain('\nsqnr             SQNR, dB\n');
+    expect(await helpOn('metrics')).toContain('\nsqnr             SQNR, dB (of a sweep: only for limits)\n');
+    expect(await helpOn('sqnr')).toContain('sqnr  SQNR, dB');
     expect(await bench(['help', 'gpu', '--json'])).toEqual(refusal('bench help prints text only: leave --json out'));
   });
 });
