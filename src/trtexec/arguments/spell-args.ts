@@ -27,8 +27,7 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const onnx = onnxOf(build.source);
   if (onnx === null) {
     // A single shape may be that of the run, and then states nothing.
-    const limits = build.profiles.flatMap((profile) => Object.values(profile));
-    const isTuned = limits.some(({ min, max }) => String(min) !== String(max));
+    const isTuned = build.profiles.flatMap((one) => Object.values(one)).some(({ min, max }) => `${min}` !== `${max}`);
     return { flags: isTuned ? shapeFlags(build, dialect, entry, []) : [], args: [], mistakes: idleAxes(entry) };
   }
   const flags = [
