@@ -129,6 +129,11 @@ function notesOnGiven(context: SweepContext, build: PlannedBuild, from: string, 
     const [there, now] = [known.timedOn[field], here[field]];
     return there === null || now === null || there === now ? [] : [`${name} ${there}, here ${now}`];
   });
+  const { gpuName } = known.timedOn;
+  if (differing.length === 0 && gpuName !== null && here.gpuName === null) {
+    onNote(`the GPU here is unknown, and the timing cache ${from} was made on ${gpuName}: TensorRT may reject it`);
+    return [`timing cache made on ${gpuName}, used on an unknown GPU`];
+  }
   if (differing.length === 0) return [];
   const what = `timing cache made on another machine: ${differing.join(', ')}`;
   if (build.forcesTimingCache) {

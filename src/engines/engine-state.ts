@@ -1,3 +1,4 @@
+import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { CachedEngine } from './engine-cache.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { isFine, type Outcome } from '../records/outcome.ts';
@@ -20,6 +21,8 @@ export interface LoadableEngine {
   readonly sha256: string;
   readonly engineKey: string | null;
   readonly buildId: BuildId | null;
+  /** What the matrix states of the build of a given engine. */
+  readonly build?: RunManifest['build'];
   readonly variant: VariantRecord | null;
   readonly variantPath: string | null;
   readonly notes: readonly string[];

@@ -10,6 +10,7 @@ import type { PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { COMPARE_BRANCH } from '../records/sweep.ts';
 import { engineKeysOf } from '../store/runs/runs.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { printable } from '../text/printable.ts';
 import { storeFailedVariant, type Variants, variantsOf } from '../variants/sweep-variants.ts';
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
@@ -217,8 +218,12 @@ async function givenEngine(context: SweepContext, build: PlannedBuild, path: str
     return refusedEngine(context, build, 'engineInvalid', `${path} ${problem}: build it again`);
   }
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null });
+  const { flags, model } = build;
+  const stated = { model, modelSha256: null, flags: [...flags] };
+  const known =
+    flags.length === 0 ? { buildId: sha256.slice(0, 32) } : { buildId: hashOf({ sha256, ...stated }), build: stated };
   const unknown = { engineKey: null, variant: null, variantPath: null, notes: [] };
-  return { kind: 'ready', engine: { path, sha256, buildId: sha256.slice(0, 32), ...unknown } };
+  return { kind: 'ready', engine: { path, sha256, ...known, ...unknown } };
 }
 
 /** Null if there is none. A frozen engine that is lost or no longer loads is never replaced silently. */

@@ -24,7 +24,7 @@ type JudgedOnly = keyof typeof JUDGED_ONLY;
 
 export type GatedMetricId = MetricId | JudgedOnly;
 
-const JUDGED_ONLY_IDS = keysOf(JUDGED_ONLY);
+export const JUDGED_ONLY_IDS = keysOf(JUDGED_ONLY);
 
 export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
@@ -58,7 +58,7 @@ export function wholeOf(id: GatedMetricId): number | null {
   return isJudgedOnly(id) && JUDGED_ONLY[id].unit === '%' ? 100 : null;
 }
 
-function wordOf(id: GatedMetricId): string {
+export function wordOf(id: GatedMetricId): string {
   return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
 }
 

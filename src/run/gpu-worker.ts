@@ -106,7 +106,7 @@ function spawnOn({ device, pool }: Machine, request: CoolDown | null, io: Io, on
       // All locks are taken in the same order, so that no two processes wait for each other.
       for (const name of names.toSorted()) locks.push(await takeGpu(name, io.env, onNote, { signal, onWait }));
       const heat = `the GPU was throttled by heat: it cools down to ${coolToC} °C, or for ${DEFAULT_LONGEST_S} s, before the run is repeated`;
-      if (wanted !== request) onNote(heat);
+      if (wanted !== request && (await temperatureC()) !== null) onNote(heat);
       if (wanted !== null && isTimed) await coolDown(wanted, { temperatureC, onNote }, signal);
       const inherited = locks.map(({ descriptor }) => descriptor);
       const locked = { ...invocation, env: seen, locks: inherited };

@@ -43,7 +43,7 @@ export function attemptOf(
 ): Attempt {
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const { minQueries, minWarmUpQueries } = run;
-  const { buildId = null, engineKey = null, sha256: engineSha256 = null, variant = null } = engine ?? {};
+  const { build = null, buildId = null, engineKey = null, sha256: engineSha256 = null, variant = null } = engine ?? {};
   return {
     runId,
     label: plannedCell?.label ?? run.cellKey,
@@ -62,7 +62,7 @@ export function attemptOf(
       marks: [...run.marks],
       limits: { minQueries, minWarmUpQueries },
       ...(run.harness === null ? {} : { harness: { driver: run.harness.driver, settings: run.harness.settings } }),
-      ...(engine && { buildId, engineKey, engineSha256, variant }),
+      ...(engine && { build, buildId, engineKey, engineSha256, variant }),
       notes: [...run.notes, ...(engine?.notes ?? []), ...(engine?.variant ? variantNotes(engine.variant) : [])],
     },
   };

@@ -243,6 +243,8 @@ describe('a timing cache', () => {
     expect(queryStore(db, newest)).toMatchObject([{ notes }]);
     expect(enginesBeside(db)[0]?.note.timingCacheSha256).toBe(sha256);
     expect(readFileSync(own, 'utf8')).toBe('times of an L4');
+    const unseen = await bench(args, { env: { STUB_JOURNAL: journal } });
+    expect(unseen.stderr).toContain('own.cache was made on NVIDIA L4: TensorRT may reject it');
   }, 30_000);
 });
 
@@ -259,10 +261,13 @@ describe('an engine that the matrix names', () => {
   ])('built by TensorRT %s', async (built, code, runs, said) => {
     const { args, db, journal } = place();
     writeFileSync(join(db, '..', 'given.plan'), 'an engine');
-    const given = 'models: {small: {engine: given.plan, shapes: {input: [1, 3]}}}\nrepeats: 1\n';
+    const model = '{shapes: {input: [1, 3]}, precisions: {fp16: {engine: given.plan}}, build: {max: {input: [8, 3]}}}';
+    const given = `models: {small: ${model}}\naxes: {precision: fp16}\nrepeats: 1\n`;
     writeFileSync(args[1] ?? '', given);
     const ended = await bench(args, { env: { STUB_JOURNAL: journal, STUB_PLAN_VERSION: built } });
     expect([ended.code, ended.stderr]).toEqual([code, expect.stringContaining(said)]);
     expect(startsWith(journal, '--duration')).toBe(runs);
+    const flags = '["--minShapes=input:1x3","--optShapes=input:1x3","--maxShapes=input:8x3"]';
+    expect(queryStore(db, 'SELECT flags FROM builds')).toEqual(runs === 0 ? [] : [{ flags }]);
   });
 });

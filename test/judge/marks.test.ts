@@ -66,7 +66,7 @@ describe('cells under a switch that is known', () => {
   test('carry the word in CSV, Markdown and HTML, and are not in what other tools keep', async () => {
     const file = (name: string): string => join(folder, name);
     const read = (name: string): string => readFileSync(file(name), 'utf8');
-    const formats = { csv: 'csv', md: 'md', html: 'html', bmf: 'json', openmetrics: 'om' };
+    const formats = { csv: 'csv', md: 'md', html: 'html', junit: 'xml', bmf: 'json', openmetrics: 'om' };
     await printed(['report', ...Object.entries(formats).flatMap(([of, end]) => [`--${of}`, file(`r.${end}`)])]);
     const [header = '', ...lines] = read('r.csv').trimEnd().split('\r\n');
     expect(header.split(',').at(-1)).toBe('marks');
@@ -76,6 +76,7 @@ describe('cells under a switch that is known', () => {
     expect(lines.filter((line) => line.endsWith('upper bound"'))).toHaveLength(2);
     expect(read('r.md')).toContain('**✗ invalid output, profiling on, upper bound**');
     expect(read('r.html')).toContain('<span class="slower">✗ invalid output, profiling on, upper bound</span>');
+    expect(read('r.xml')).toContain('<skipped message="invalid output, profiling on, upper bound"/>');
     expect(Object.keys(JSON.parse(read('r.json')))).toHaveLength(2);
     expect(read('r.om')).not.toMatch(/^trtbench_gpu_compute_seconds\{.*ENABLE_PERFECT_ROUTER/m);
   });

@@ -123,13 +123,22 @@ describe('before a timed run', () => {
   });
 
   test('a run that heat throttled is repeated when the GPU is 10 °C cooler', async () => {
-    const machine = new GpuMachine(1, { hot: true, temperatures: [80, 78, 77] });
+    const machine = new GpuMachine(1, { hot: true, temperatures: [80, 80, 78, 77] });
     const matrix = batchMatrix(machine.folder, [1], ['repeats: 1']);
     const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', join(machine.folder, 'bench.sqlite')];
     const { stderr } = await bench(args, { env: { ...machine.env, STUB_DELAY_MS: '1400' } });
     expect(stderr.match(/by heat: it cools down to 77 °C, or for 300 s, before the run is repeated/g)).toHaveLength(1);
     const [, throttled, again] = machine.spans;
     expect((again?.startMs ?? 0) - (throttled?.endMs ?? 0)).toBeGreaterThanOrEqual(2000);
+  });
+
+  test('one whose temperature is not read repeats the run at once', async () => {
+    const unread = new GpuMachine(1, { hot: true, temperatures: [] });
+    const matrix = batchMatrix(unread.folder, [1], ['repeats: 1']);
+    const args = ['run', matrix, '--trtexec', GPU_TRTEXEC, '--db', join(unread.folder, 'bench.sqlite')];
+    const repeated = await bench(args, { env: { ...unread.env, STUB_DELAY_MS: '1400' } });
+    expect(repeated.stderr).toContain('nvidia-smi reports no temperature: bench does not wait before runs');
+    expect(repeated.stderr).not.toContain('it cools down to');
   });
 
   test('of each timed run, and of no build', async () => {

@@ -17,7 +17,8 @@ import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { BaselineOptions } from './command.ts';
 import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
 
-const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
+/** Two dots would be a range, and a dash in front an option. */
+const NAME = /^(?!.*\.\.)[\w.+][\w.+/-]{0,99}$/;
 
 export async function setNamed(
   name: string,
@@ -25,7 +26,7 @@ export async function setNamed(
   options: BaselineOptions,
   io: Io,
 ): Promise<ExitCode> {
-  ensure(NAME.test(name), `${printable(name)}: a baseline's name has letters, digits and . _ + - / only`);
+  ensure(NAME.test(name), `${printable(name)}: a baseline's name has letters, digits, . _ + - /; no .., no - first`);
   return withStoreToWrite(options, io, async (store): Promise<ExitCode> => {
     const head = await resolveSide(store.db, ref ?? 'latest', io);
     const [sweep] = head.sweeps;

@@ -161,7 +161,9 @@ function buildChangesOf(db: StoreDatabase, { cells, sweeps }: SweepEvidence, fin
   const [was = null, is = null] = [known.get(before), known.get(after)];
   const differing = buildDifferences(was, is);
   const isSameEngine = was !== null && was.engineSha256 !== null && was.engineSha256 === is?.engineSha256;
-  return differing.length > 0 || isSameEngine ? differing : ['the engines were rebuilt'];
+  // Only an engine that bench built has a key.
+  const isBuilt = (is?.engineKey ?? null) !== null;
+  return differing.length > 0 || isSameEngine ? differing : [isBuilt ? 'the engines were rebuilt' : 'another engine'];
 }
 
 async function causeOf(db: StoreDatabase, details: readonly FindingCell[], cells: Cells, good: Edge, bad: Edge) {

@@ -146,7 +146,7 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
   const shown = isAll ? rows : moved.slice(0, SHOWN_CELLS);
   if (shown.length === 0) return [];
   const [more, others] = isAll ? [0, 0] : [moved.length - shown.length, rows.length - moved.length];
-  const fold = [more > 0 && `${more} more`, others > 0 && `${others} others`].filter(Boolean).join(', ');
+  const fold = [more > 0 && `${more} more`, others > 0 && count(others, 'other')].filter(Boolean).join(', ');
   return ['', ...cellRows(shown, rows, 'sweeps', look), ...(fold === '' ? [] : dimmed([`${fold}: --all`], look))];
 }
 

@@ -1,6 +1,6 @@
 import { METRIC_IDS } from '../../records/metric.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
-import { harnessMetrics, type ReportedSweep, type ReportRow, rowsOf, valueOf } from './reported-sweep.ts';
+import { harnessMetrics, marksOf, type ReportedSweep, type ReportRow, rowsOf, valueOf } from './reported-sweep.ts';
 
 type Attributes = Readonly<Record<string, string | number | null>>;
 
@@ -55,8 +55,11 @@ function caseOf(row: ReportRow) {
   };
   const seconds = runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
   const text = [name, why, row.reasonsText].filter((line) => line !== '').join('\n');
-  const result = kind === 'compared' && row.isRegression ? 'failure' : (KINDS[row.status] ?? 'passed');
-  return { kind: result, classname: cell.model, name, seconds, about, message, text } as const;
+  const marks = marksOf(row);
+  const usual = KINDS[row.status] ?? (marks === '' ? 'passed' : 'skipped');
+  const result = kind === 'compared' && row.isRegression ? 'failure' : usual;
+  const says = result === 'skipped' && marks !== '' ? marks : message;
+  return { kind: result, classname: cell.model, name, seconds, about, message: says, text } as const;
 }
 
 function caseLines({ about, classname, kind, message, name, seconds, text }: TestCase): string[] {

@@ -11,5 +11,6 @@ export const helpCommand = defineCommand({
   ],
   isPlain: true,
   define: (command) => command.arguments('[topic...]'),
-  run: async ([words], _options, io, program) => (await import('./help.ts')).showHelp(words, program, io),
+  run: async ([words], { json }, io, program) =>
+    (await import('./help.ts')).showHelp(words, json === true, program, io),
 });

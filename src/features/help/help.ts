@@ -6,7 +6,14 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandsOf } from '../../cli/define-command.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { packageFolder } from '../../files/folders.ts';
-import { UsageError, EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../errors.ts';
+import { ensure, UsageError, EXIT_CODES, EXIT_CODE_WORDS, type ExitCode } from '../../errors.ts';
+import {
+  type GatedMetricId,
+  gatedMetricOf,
+  isJudgedOnly,
+  JUDGED_ONLY_IDS,
+  wordOf,
+} from '../../records/gated-metric.ts';
 import { METRIC_IDS, type OwnMetricId, metricDefinition, ownMetricNamed } from '../../records/metric.ts';
 import { type Look, dotted, labelled, padEnd, textWidth, wrapWords } from '../../terminal/look.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -16,7 +23,8 @@ const WIDEST = 100;
 const WORDS = join('reference', 'words.md');
 
 /** `bench help [TOPIC...]`: a command, with the entry of a word that also names it, or another topic. */
-export function showHelp(words: readonly string[], program: CommandUnknownOpts, io: Io): ExitCode {
+export function showHelp(words: readonly string[], isJson: boolean, program: CommandUnknownOpts, io: Io): ExitCode {
+  ensure(!isJson, 'bench help prints text only: leave --json out');
   const topic = words.join(' ');
   const command = commandNamed(program, words);
   if (command === null) printLines(io, pageOf(topic, program, io.look));
@@ -37,6 +45,8 @@ function pageOf(topic: string, program: CommandUnknownOpts, look: Look): string[
   const found = isNumber ? null : inDocuments(topic, look);
   if (found !== null) return found;
   if (number !== undefined) return metricPage(number, look);
+  const judged = JUDGED_ONLY_IDS.find((id) => wordOf(id) === topic);
+  if (judged !== undefined) return definitions([rowOf(judged)], look);
   const commands = commandsOf(program).map((command) => command.name());
   const numbers = METRIC_IDS.map((id) => metricText(id).word);
   const known = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
@@ -95,26 +105,29 @@ function formsOf(word: string): string[] {
   return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
-/** A metric by its word, its ID, its label, trtexec's name, or an unambiguous prefix; ignores case. */
+/** A metric by its word, its ID, its label, trtexec's name, or a unit such as items/s; ignores case. */
 function numberNamed(topic: string): OwnMetricId | undefined {
   const wanted = topic.toLowerCase();
   const isNamed = (id: OwnMetricId): boolean => {
-    const { label, source, word } = metricText(id);
-    const names = [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+    const { label, source, unit, word } = metricText(id);
+    const names = [word, id, label, unit.endsWith('/s') ? unit : word, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
     return names.some((name) => name.toLowerCase() === wanted);
   };
   return ownMetricNamed(wanted) ?? METRIC_IDS.find(isNamed);
 }
 
 function metricsPage(look: Look): string[] {
-  const rows = METRIC_IDS.map((id): [string, string] => [metricText(id).word, meaning(id).slice(2)]);
   const where = '--metric and limits of a matrix take these names. Details of one: bench help gpu';
-  return [...definitions(rows, look), '', ...paragraph(where, look)];
+  return [...definitions([...METRIC_IDS, ...JUDGED_ONLY_IDS].map(rowOf), look), '', ...paragraph(where, look)];
+}
+
+function rowOf(id: GatedMetricId): [word: string, text: string] {
+  return [wordOf(id), `${meaning(id).slice(2)}${isJudgedOnly(id) ? ' (of a sweep: only for limits)' : ''}`];
 }
 
 /** `: GPU compute time, ms`, or `, ms` if the word already says it. */
-function meaning(id: OwnMetricId): string {
-  const { label, unit, word } = metricText(id);
+function meaning(id: GatedMetricId): string {
+  const [{ label, unit }, word] = [gatedMetricOf(id), wordOf(id)];
   return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
 }
 

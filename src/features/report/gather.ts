@@ -18,7 +18,7 @@ import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import { isPresent, nameOf, newestChecked, newFirst, sentences, type CheckedSweep } from '../check/index.ts';
 import type { Io } from '../../cli/io.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { compareReport, lackText, sharedDifferences, shiftText } from '../compare/index.ts';
@@ -105,6 +105,15 @@ function judgedCells({ findings: all, judged }: CheckedSweep, metric: MetricId |
   );
 }
 
+/** Notes of the runs; of two sides, with the side that has them unless both have the same. */
+export function notesOfSides(db: StoreDatabase, base: Subject['base'], headIds: readonly SweepId[]): string[] {
+  const own = sweepNotes(db, headIds);
+  const baseIds = base?.sweeps.map(({ sweepId }) => sweepId) ?? headIds;
+  const others = sweepNotes(db, baseIds);
+  if (String(others) === String(own)) return own;
+  return [...others.map((note) => `base: ${note}`), ...own.map((note) => `head: ${note}`)];
+}
+
 const RECENT_SWEEPS = 20;
 
 /** The data of report files: runs of a side, judgments, and earlier sweeps. @param first notes before all others */
@@ -145,7 +154,7 @@ export function gatherReport(
     shift: compared?.output.shift ?? null,
     // The mean over all cells does not describe a selection.
     geometricMean: isWhole && checked !== null ? checked.series.geometricMean : otherMetrics.length === 0 ? mean : null,
-    notes: [...first, ...sweepNotes(db, sweepIds), ...notes],
+    notes: [...first, ...notesOfSides(db, base, sweepIds), ...notes],
     sweeps: [newest, ...others],
     ref: head.ref,
     baseRef: base?.ref ?? null,

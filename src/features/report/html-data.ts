@@ -5,11 +5,10 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { isShownWhole, newFirst } from '../check/index.ts';
-import { checkedNewest, gateOf, judgementsOf, type Subject } from './gather.ts';
+import { checkedNewest, gateOf, judgementsOf, notesOfSides, type Subject } from './gather.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { sweepNotes } from '../../store/sweeps/overview.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -85,7 +84,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    notes: [...sweepNotes(db, [newest.sweepId]), ...(subject.checked === null && compared === null ? notes : [])],
+    notes: notesOfSides(db, subject.base, [newest.sweepId]).concat((subject.checked ?? compared) ? [] : notes),
     /** Oldest first. Index `n` in every cell is the n-th sweep. */
     sweeps,
     cells: reportCells,

@@ -143,7 +143,7 @@ function steadinessTexts(found: ShownRun['steadiness']): (readonly [name: string
 const MOST_LAG = 1000;
 
 /**
- * @returns `cv`: standard deviation (n - 1) over the mean; `lag1`: autocorrelation; `effective`: number of independent
+ * @returns `cv`: standard deviation (population, as trtexec has it) over the mean; `lag1`: autocorrelation; `effective`: number of independent
  * values with the same information about the mean
  */
 export function serialStatistics(values: readonly number[]) {
@@ -160,7 +160,7 @@ export function serialStatistics(values: readonly number[]) {
     sum += pair;
   }
   const effective = Math.min(n, n / Math.max(1, 2 * sum - 1));
-  return { cv: Math.sqrt(squares / (n - 1)) / mean, lag1: correlation(1), effective };
+  return { cv: Math.sqrt(squares / n) / mean, lag1: correlation(1), effective };
 }
 
 function lagged(centred: Float64Array, lag: number): number {

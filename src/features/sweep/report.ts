@@ -292,13 +292,17 @@ function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style
   const gains = switchGains(cells.filter(isCounted), by);
   const [most] = gains?.pairs ?? [];
   if (gains === null || most === undefined) return [];
-  const { ciPercent, gainPercent, latencyChangePercent, verdict } = most;
   const isCost = by !== 'cudaGraph';
   const middle = `${formatPercent(gains.medianPercent)} queries/s in the middle of ${count(gains.pairs.length, 'pair')}`;
   const typical = gains.pairs.length > 1 ? `${middle}, ${isCost ? 'worst' : 'most'} ` : '';
-  const sure = ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
-  const latency = isCost && latencyChangePercent !== null ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
-  const gain = `${formatPercent(gainPercent)} queries/s (${sure})${latency}`;
-  const text = `  ${SWITCH_WORDS[by]} ${typical}${gain}: ${printable(cellLabel(most.with.cell))}`;
+  const pairText = ({ ciPercent, gainPercent, latencyChangePercent, verdict, with: { cell } }: typeof most): string => {
+    const sure = ciPercent === null ? verdict : `${intervalText(ciPercent)}, 95 %: ${verdict}`;
+    const latency =
+      isCost && latencyChangePercent !== null ? ` and ${formatPercent(latencyChangePercent)} latency` : '';
+    return `${formatPercent(gainPercent)} queries/s (${sure})${latency}: ${printable(cellLabel(cell))}`;
+  };
+  const last = isCost ? most : gains.pairs.at(-1);
+  const worst = last !== undefined && last !== most && last.verdict === 'slower' ? `; worst ${pairText(last)}` : '';
+  const text = `  ${SWITCH_WORDS[by]} ${typical}${pairText(most)}${worst}`;
   return wrapHanging(text, columns, 4).map(style.dim);
 }

@@ -22,8 +22,7 @@ export function changedConditions({ sides }: WhyContext): Cause[] {
     ...listChange('variables', was.variables, is.variables, (set) => set.join(' ') || 'none'),
     ...listChange('notes of the imports', was.importNotes, is.importNotes, quotedList),
   ];
-  const areInputsKnown = was.engine.flags !== null && is.engine.flags !== null;
-  const [rebuilt = '', why = ''] = areInputsKnown
+  const [rebuilt = '', why = ''] = [was, is].every(isKnown)
     ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
     : ['the engine is different', 'its build inputs are unknown on one side or both'];
   const machine = environmentDifferences(was.environment, is.environment);
@@ -68,6 +67,8 @@ export function sameEngine(a: ExplainedRun['engine'], b: ExplainedRun['engine'])
 
 const MODEL_CHANGED = 'the model changed';
 
+const isKnown = ({ engine }: ExplainedRun): boolean => engine.modelSha256 !== null && engine.flags !== null;
+
 /** Differences between the inputs of the two builds, from base to head. Empty if the known inputs are equal. */
 function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   const [a, b] = [base.engine, head.engine];
@@ -85,8 +86,7 @@ function engineRoot({ base, head, isSameCell }: WhySides): string | null {
   if (!isSameCell || was === null || is === null || sameEngine(was.engine, is.engine) === true) return null;
   const changes = buildInputChanges(was, is);
   if (changes.length > 0) return `the engine was built from other inputs: ${changes.join('; ')}`;
-  const isKnown = [was, is].every(({ engine }) => engine.modelSha256 !== null && engine.flags !== null);
-  return isKnown
+  return [was, is].every(isKnown)
     ? 'the engine was rebuilt from the same known inputs: the builder chose differently (build luck)'
     : 'the engine was rebuilt, from inputs that are not known';
 }

@@ -20,12 +20,16 @@ export interface SpelledArgs {
 
 const LAYERS_FILE = 'layers.json';
 
-/** The command line that only builds an engine; empty if the engine was given. */
+/** The command line that only builds an engine. Of a given engine, only the stated shapes are known. */
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const { build, cell } = entry;
   const mistakes: Mistake[] = [];
   const onnx = onnxOf(build.source);
-  if (onnx === null) return { flags: [], args: [], mistakes: idleAxes(entry) };
+  if (onnx === null) {
+    // A single shape may be that of the run, and then states nothing.
+    const isTuned = build.profiles.flatMap((one) => Object.values(one)).some(({ min, max }) => `${min}` !== `${max}`);
+    return { flags: isTuned ? shapeFlags(build, dialect, entry, []) : [], args: [], mistakes: idleAxes(entry) };
+  }
   const flags = [
     ...precisionFlags(entry, dialect, mistakes),
     ...shapeFlags(build, dialect, entry, mistakes),

@@ -286,3 +286,15 @@ test("bench db rejudge: today's rules beside what was told", async () => {
   const text = await late.run('db', 'rejudge');
   expect(text.stdout).toContain("0 changes reported in the same sweep by today's rules, 3 not");
 }, 60_000);
+
+test('an engine that bench did not build was not rebuilt: it is another one', async () => {
+  const nights = new Nights({
+    value: (cell, night) => (night === 9 && cell < 5 ? 1.1 : 1 + night / 1e4),
+    engine: (_, night) => ({ buildId: (night === 9 ? 'b' : 'a').repeat(32) }),
+  });
+  nights.add(10);
+  change(nights.db, 'UPDATE builds SET model_sha256 = NULL');
+  const { stdout } = await bench(['check', '--db', nights.db]);
+  expect(stdout).toContain('in the same sweep: another engine (likelier than a commit)');
+  expect(stdout).toContain('\n1 other: --all\n');
+});

@@ -94,6 +94,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect([json.base.sweepIds, json.counts.slower]).toEqual([[base], 2]);
     const text = `baseline v1.2 names sweep ${base.slice(0, 8)} since 2026-`;
     expect(await start('baseline', 'set', 'v1.2', 'latest')).toEqual(refusal(text));
+    expect(await start('baseline', 'set', 'v1..v2', 'latest')).toEqual(refusal("v1..v2: a baseline's name has"));
     const forced = await start('baseline', 'set', 'v1.2', 'latest', '--force');
     expect(forced.stdout).toContain(`baseline v1.2 is sweep ${head.slice(0, 8)}`);
   });

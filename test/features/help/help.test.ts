@@ -13,7 +13,7 @@ import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { verdictText } from '../../../src/features/check/index.ts';
 import { metricText, wordRow } from '../../../src/features/help/help.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
-import { bench, ROOT } from '../../support/bench.ts';
+import { bench, refusal, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 
 /** The help of every command, by its words. */
@@ -135,7 +135,14 @@ describe('numbers', () => {
     ['latency', 'latencyMs'],
     ['H2D Latency', 'h2dMs'],
     ['throughput', 'throughputQps'],
+    ['items/s', 'itemsPerS'],
   ])('%s is %s', async (requested, id) => expect(await helpOn(...requested.split(' '))).toContain(`(in JSON: ${id})`));
+
+  test('of the gate alone are listed, too', async () => {
+    expect(await helpOn('metrics')).toContain('\nsqnr             SQNR, dB (of a sweep: only for limits)\n');
+    expect(await helpOn('sqnr')).toContain('sqnr  SQNR, dB');
+    expect(await bench(['help', 'gpu', '--json'])).toEqual(refusal('bench help prints text only: leave --json out'));
+  });
 });
 
 describe('topics', () => {

@@ -87,7 +87,9 @@ describe('numbers of an application beside those of trtexec', () => {
     expect(await stored(both, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
     expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--into', 'a')).toBe(1);
     expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'a')).toBe(0);
-    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'b')).toBe(1);
+    expect(await stored(alone, '--metric', 'decode.p99_ms', ...VIT, '--sweep', 'b', '--note', 'new app')).toBe(1);
+    const sides = await bench(['report', 'b', 'a', '--md', '--db', store]);
+    expect(sides.stdout).toContain('\n> base: note of the import: new app\n');
     const large = ['--model', 'vit', '--precision', 'fp16', '--shapes', 'input:32x3x224x224'];
     expect(await stored(alone, '--metric', 'decode.p99_ms', ...large, '--into', 'b')).toBe(1);
     const map = await bench(['show', 'a', '--map', '--metric', 'decode.p99_ms', '--db', store]);
