@@ -38,11 +38,11 @@ export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 /** Dimensions by input name. Empty for a model with static shapes that were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
-/** Parses `input:8x3x224x224,mask:8x1`; null for other text. */
+/** Parses trtexec's `input:8x3x224x224,'mask:0':8x1,scale:scalar`; null for other text. */
 export function parseShapes(text: string): Shapes | null {
   const shapes = text.split(',').map((part): [string, number[]] => {
-    const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
-    return [input, dims.split('x').map(Number)];
+    const [, input = '', dims = ''] = /^'?(.+?)'?:(|scalar|\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
+    return [input, /\d/.test(dims) ? dims.split('x').map(Number) : []];
   });
   return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
 }

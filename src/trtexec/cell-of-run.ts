@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 
 import { type Cell, type CellInputs, type Precision, type Shapes, PRECISIONS } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
-import { findFlag, flagsOf } from './flags/flag-table.ts';
+import { findFlag, flagsIn, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/run-builder.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
@@ -51,10 +51,8 @@ function copiesOf({ measurement }: TrtexecRun): boolean | null {
 
 type Flags = ReadonlyMap<string, string>;
 
-/** trtexec joins its command line without quotes, so it is split only where a flag begins. */
-function statedFlags(argv: readonly string[] | null, log: TrtexecRun): Flags {
-  const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
-  return flagsOf(parts.filter((part) => part.startsWith('--')));
+function statedFlags(argv: readonly string[] | null, { commandLine }: TrtexecRun): Flags {
+  return argv === null ? flagsIn(commandLine) : flagsOf(argv);
 }
 
 /** Flags that name a model or an engine, for ONNX, Caffe and UFF. */

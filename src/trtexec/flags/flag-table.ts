@@ -144,6 +144,11 @@ export function flagsOf(args: readonly string[]): Map<string, string> {
   return new Map(args.map(splitFlag).map(([flag, value]) => [flag, value ?? '']));
 }
 
+/** The flags of a command line that trtexec joined without quotes: it is split only where a flag begins. */
+export function flagsIn(commandLine: string | null): Map<string, string> {
+  return flagsOf((commandLine ?? '').trim().split(/\s+(?=--)/));
+}
+
 /** The file that a build flag names; null if it names none. */
 export function fileOfFlag(flag: string): { readonly name: string; readonly path: string } | null {
   const [name, path] = splitFlag(flag);

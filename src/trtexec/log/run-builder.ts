@@ -1,8 +1,9 @@
 import { omittedBytesIn } from '../../text/printable.ts';
-import type { Shapes } from '../../records/cell.ts';
+import { parseShapes, type Shapes } from '../../records/cell.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import type { Immutable } from '../../records/scalars.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
+import { flagsIn } from '../flags/flag-table.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';
 import { contradictionIn, type CountedQueries, countQueries } from './check-numbers.ts';
 import { FailureDraft } from './failure-rules.ts';
@@ -19,7 +20,7 @@ import {
 import { ProfileTable, Summary } from './report.ts';
 
 const HEADING = /^=== (.+?) ===/;
-export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
+export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*?)(?: *\d?[>|&;].*)?$/;
 const OPTION_SECTION = /^(?:Model|Build|System|Inference|Reporting) Options$/;
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
@@ -244,11 +245,13 @@ export class RunBuilder {
     this.keepHints(message);
   }
 
-  /** Since 10.0 the banner omits the engine if one is loaded. */
+  /** Since 10.0 the banner omits the engine if one is loaded; an excerpt may lack the banner. */
   private options() {
     const options = effectiveOptions(this.banner);
-    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.commandLine ?? '')?.[1];
-    return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
+    const flags = flagsIn(this.commandLine);
+    const stated = parseShapes(flags.get('--shapes') ?? '') ?? {};
+    const shapes = Object.keys(options.shapes).length > 0 ? options.shapes : stated;
+    return { ...options, loadEngine: options.loadEngine ?? flags.get('--loadEngine') ?? null, shapes };
   }
 
   private get commandLine(): string | null {
@@ -257,7 +260,7 @@ export class RunBuilder {
 
   /** From the inference options; otherwise from the command line. */
   private batch(): number | null {
-    const stated = / --batch=(\d+)/.exec(this.commandLine ?? '')?.[1];
+    const stated = flagsIn(this.commandLine).get('--batch');
     return finiteOrNull(this.banner['Inference Options']?.['Batch']) ?? finiteOrNull(stated);
   }
 

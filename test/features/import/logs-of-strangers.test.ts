@@ -44,12 +44,16 @@ describe('whose numbers they are', () => {
       'a.log': passed('--deploy=Models/googlenet.prototxt --int8'),
       'b.log': passed('--deploy=Models/resnet-50.prototxt --int8'),
       'c.log': passed('--uff=lenet.uff --fp16'),
+      'shapes.log': passed("--uff=lenet.uff  --fp16 --shapes='in:0':4x1,scale:scalar "),
+      'stated.log': passed('--uff=lenet.uff --fp16').replaceAll('4.42065', '4.42066'),
       'again.log': passed('--deploy=/other/googlenet.prototxt --int8').replaceAll('4.42065', '4.42066'),
     });
-    await bench(['import', 'a.log', 'b.log', 'c.log'], { cwd });
+    await bench(['import', 'a.log', 'b.log', 'c.log', 'shapes.log'], { cwd });
+    await bench(['import', 'stated.log', '--shapes', 'in:0:4x1,scale:'], { cwd });
     await bench(['import', 'again.log', '--sweep', 'later'], { cwd });
     expect(await cellsOf(cwd)).toEqual([
       ['googlenet', 'int8', 2],
+      ['lenet', 'fp16', 2],
       ['lenet', 'fp16', 1],
       ['resnet-50', 'int8', 1],
     ]);
