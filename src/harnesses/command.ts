@@ -116,17 +116,25 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(settings.metrics)) {
     const found = output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
     if (typeof found === 'string') return faulty(`${name}: pattern of ${metric} ${found}`);
-    const numbers = found.filter((value) => typeof value === 'number');
-    const middle = numbers.length === found.length ? median(numbers) : null;
-    if (middle === null || !Number.isFinite(middle)) {
-      const bad = found.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
-      const where = found.length > 1 ? ` in object ${bad + 1} of ${found.length}` : '';
-      const problem = found[bad] === undefined ? `field ${path} is missing` : `${path} is not a number`;
-      return faulty(`${name}: ${output === 'text' ? `pattern of ${metric} finds no number` : problem + where}`);
-    }
+    const middle = middleOf(found, output === 'text' ? metric : path) ?? `pattern of ${metric} finds no number`;
+    if (typeof middle === 'string') return faulty(`${name}: ${middle}`);
     values.push({ metric: customMetric(metric, better, unit), value: middle });
   }
   return resultOf(values, output === 'jsonl' ? objects.length : null, settings);
+}
+
+/** @returns a text for a value that cannot be compared: verdicts are ratios */
+function middleOf(found: readonly unknown[], path: string): number | string | null {
+  const bad = found.findIndex((value) => !isComparable(value));
+  if (bad === -1) return median(found.filter(isComparable));
+  const value = found[bad];
+  const where = found.length > 1 ? ` in result ${bad + 1} of ${found.length}` : '';
+  if (value === undefined) return `field ${path} is missing${where}`;
+  return `${path} is not a number above 0${where}: ${typeof value === 'number' ? value : JSON.stringify(value).slice(0, 60)}`;
+}
+
+function isComparable(value: unknown): value is number {
+  return typeof value === 'number' && value > 0 && value < Infinity;
 }
 
 function resultOf(
@@ -206,10 +214,9 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   }
   const numbers = pattern === null ? lineNumbers(text, label) : byPattern(text, expressionOf(pattern));
   if (typeof numbers === 'string') return faulty(pattern === null ? numbers : `"${pattern}" ${numbers}`);
-  const infinite = numbers.findIndex((number) => !Number.isFinite(number));
-  if (infinite !== -1) return faulty(`${label} is not a number in object ${infinite + 1} of ${numbers.length}`);
-  const value = median(numbers);
-  if (value === null) return faulty(pattern === null ? 'it contains no number' : `no line contains "${pattern}"`);
+  const none = pattern === null ? 'it contains no number' : `no line contains "${pattern}"`;
+  const value = middleOf(numbers, label) ?? none;
+  if (typeof value === 'string') return faulty(value);
   return resultOf([{ metric, value }], numbers.length);
 }
 
@@ -220,8 +227,9 @@ function lineNumbers(text: string, label: string): number[] | string {
   for (const [place, line] of lines.entries()) {
     // The first line may be the header of a column.
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
-    if (!Number.isFinite(Number(line)))
-      return `line ${place + 1} is not a number: ${JSON.stringify(line).slice(0, 60)}`;
+    if (!isComparable(Number(line))) {
+      return `line ${place + 1}: ${label} is not a number above 0: ${JSON.stringify(line).slice(0, 60)}`;
+    }
     numbers.push(line);
   }
   return numbers.map(Number);

@@ -34,8 +34,11 @@ function faulty(problem: string): HarnessResult {
 /** A reading without the metric that its cell is judged by is not a measurement. */
 function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
   if (result.kind === 'faulty' || !isCustomMetric(metric)) return result;
-  if (result.reading.values.some((value) => value.metric === metric)) return result;
-  return faulty(`no value of ${metricOf(metric).label}, the metric of its verdicts`);
+  const value = result.reading.values.find((each) => each.metric === metric)?.value;
+  if (value !== undefined && value > 0) return result;
+  const { label } = metricOf(metric);
+  if (value === undefined) return faulty(`no value of ${label}, the metric of its verdicts`);
+  return faulty(`${label} is not a number above 0: ${value}`);
 }
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;

@@ -56,8 +56,9 @@ describe('numbers of an application beside those of trtexec', () => {
   });
 
   test.each<[name: string, text: string, args: string[], problem: RegExp]>([
-    ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2 is not a number: "fast"$/],
-    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2 is not a number: "e2e_ms"$/],
+    ['words.txt', '1.5\nfast\n', ['--metric', 'e2e_ms'], /words\.txt: line 2: e2e_ms is not a number above 0: "fast"$/],
+    ['late.txt', '1.5\ne2e_ms\n', ['--metric', 'e2e_ms'], /line 2: e2e_ms is not a number above 0: "e2e_ms"$/],
+    ['below.txt', '1.5\n-1\n2.5\n', ['--metric', 'e2e_ms'], /line 2: e2e_ms is not a number above 0: "-1"$/],
     ['empty.txt', '# nothing\n', ['--metric', 'e2e_ms'], /empty\.txt: it contains no number$/],
     ['cut.jsonl', '{"e2e_ms": 1}\n{"e2e', ['--metric', 'e2e_ms'], /line 2 is not a JSON object$/],
     ['other.json', '{"latency": 1}', ['--metric', 'e2e_ms'], /other\.json: field e2e_ms is missing$/],
@@ -126,7 +127,7 @@ describe('numbers of an application beside those of trtexec', () => {
     ['{a_ms} {b_ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['{ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['never {ms} ms', 'no line contains "never {ms} ms"'],
-    ['far {ms} ms', 'latency_ms is not a number in object 1 of 1'],
+    ['far {ms} ms', 'latency_ms is not a number above 0: Infinity'],
     ['mean {ms} ms', '"mean {ms} ms" finds 12,75, which is not a number: a decimal point is needed'],
   ])('the pattern %s is answered in one line', async (pattern, problem) => {
     const log = file('one.log', 'took 7 ms\nfar 5e400 ms\nmean 1,275 ms\nmean 12,75 ms\n');

@@ -72,12 +72,18 @@ test.each([
     '{}',
     'stdout.log: field constructor is missing',
   ],
-  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number'],
+  ['a text', {}, '{"encode": "1 ms"}', 'stdout.log: encode is not a number above 0: "1 ms"'],
   [
     'a line without it',
     { output: 'jsonl' },
     '{"encode":1}\n{}\n',
-    'stdout.log: field encode is missing in object 2 of 2',
+    'stdout.log: field encode is missing in result 2 of 2',
+  ],
+  [
+    'a result of 0',
+    { output: 'jsonl' },
+    '{"encode":1}\n{"encode":0}\n',
+    'stdout.log: encode is not a number above 0 in result 2 of 2: 0',
   ],
   ['a line that is none', { output: 'jsonl' }, '{"encode":1}\noops\n', 'stdout.log: line 2 is not a JSON object'],
   [
@@ -86,7 +92,12 @@ test.each([
     'took ages',
     'stdout.log: pattern of encode finds no number',
   ],
-  ['a number of JSON that is none of ours', {}, '{"encode": 1e999}', 'stdout.log: encode is not a number'],
+  [
+    'a number of JSON that is none of ours',
+    {},
+    '{"encode": 1e999}',
+    'stdout.log: encode is not a number above 0: Infinity',
+  ],
 ])('what it refuses: %s', (_, settings, stdout, problem) => {
   expect(valuesOf(readingOf(settings, stdout))).toBe(problem);
 });
