@@ -56,8 +56,13 @@ export function expandMatrix(
   }
   const all = points.flatMap((entry) => modelCells(entry, { file, hashed, list }));
   const kept = applyExclude(file, all, list).map((entry) => withNeighbor(entry, all, list));
-  // A cell for which the model lacks something is a mistake unless the matrix excludes it.
-  for (const { build } of withNeighborCells(kept)) {
+  // A cell for which the model or the profile lacks something is a mistake unless the matrix excludes it.
+  for (const { at, build, cell } of withNeighborCells(kept)) {
+    const { length, 0: first } = build.profiles;
+    const isInside = first === undefined || profileFor(cell.shapes, build.profiles) !== -1;
+    const outside = isInside ? null : outsideProfile(cell.shapes, first);
+    const others = length > 1 ? `, and no other of the ${length} profiles has it` : '';
+    if (outside !== null) list.addAt(at, `model "${cell.model}": ${outside}${others}`);
     if (build.source.kind === 'none' && build.source.lacks !== null) list.mistakes.push(build.source.lacks);
     const sparsity = build.flags['--sparsity'];
     if (sparsity?.value.includes('force') === true) list.addAt(sparsity.at, FORCED_SPARSITY);
@@ -125,14 +130,6 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
       : (buildProfiles({ template, build, path: limitsPath(file, model), runs }, list) ?? []);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
-    const [first] = profiles;
-    const isInside = first === undefined || shapes === null || profileFor(shapes, profiles) !== -1;
-    const outside = isInside ? null : outsideProfile(shapes, first);
-    if (outside !== null) {
-      const others = profiles.length > 1 ? `, and no other of the ${profiles.length} profiles has it` : '';
-      list.addAtKey(model.path, `model "${model.name}": ${outside}${others}`);
-      return [];
-    }
     const precisionAt = point.get('precision')?.at ?? list.keyAt(model.path);
     const found =
       harness === null
