@@ -38,6 +38,9 @@ export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 /** Dimensions by input name. Empty for a model with static shapes that were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
+/** Matches names of inputs that trtexec cannot read in shapes. */
+export const UNREADABLE_NAME = /^$|[,'\s]/;
+
 /** Parses trtexec's `input:8x3x224x224,'mask:0':8x1,scale:scalar`; null for other text. */
 export function parseShapes(text: string): Shapes | null {
   const shapes = text.split(',').map((part): [string, number[]] => {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { UsageError } from '../../errors.ts';
 import { CELL_FIELDS } from '../../matrix/matrix.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
-import { type Precision, PRECISIONS } from '../../records/cell.ts';
+import { type Precision, PRECISIONS, UNREADABLE_NAME } from '../../records/cell.ts';
 import { count, output, type OutputOf } from '../../records/output-parts.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 import type { OnnxDimension, OnnxFacts, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
@@ -156,7 +156,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): Pick<DraftModel,
     }
     if (shape === null) throw new UsageError(`it does not say how many dimensions input ${name} has`);
     if (shape.every((dimension) => typeof dimension === 'number')) continue;
-    if (/[,'\s]/.test(name)) {
+    if (UNREADABLE_NAME.test(name)) {
       throw new UsageError(`trtexec does not support input ${name}: it has a comma, a quote or a space in its name`);
     }
     open.push({ input: name, shape });

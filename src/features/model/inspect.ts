@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError, type ExitCode } from '../../errors.ts';
+import { UNREADABLE_NAME } from '../../records/cell.ts';
 import { onnxProblem } from '../../selection/find-runs.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { shellQuote, yamlText } from '../../text/shell-quote.ts';
@@ -50,6 +51,7 @@ function inspectWarnings(facts: OnnxFacts): string[] {
 function suggestedShapes({ inputs }: OnnxFacts) {
   const dynamic = inputs.filter((input) => input.shape !== null && isDynamic(input));
   if (dynamic.length === 0) return { shapes: 'static', trtexecFlag: null };
+  if (dynamic.some(({ name }) => UNREADABLE_NAME.test(name))) return { shapes: null, trtexecFlag: null };
   const templates = dynamic.map(
     ({ name, shape }) => `${yamlText(name)}: [${(shape ?? []).map(matrixDimension).join(', ')}]`,
   );
@@ -78,7 +80,7 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
     ...factLines(facts).flatMap(([name, text]) => labelled(`${name.padEnd(13)} `, printable(text), columns)),
     '',
     // Never truncate these lines, so that they can be copied.
-    style.accent(printable(`in a matrix:   shapes: ${shapes}`)),
+    ...(shapes === null ? [] : [style.accent(printable(`in a matrix:   shapes: ${shapes}`))]),
     ...(trtexecFlag === null ? [] : [style.accent(printable(`with trtexec:  ${trtexecFlag}`))]),
     ...facts.warnings.flatMap((warning) => labelled('! ', printable(warning), columns).map(style.warn)),
   ];

@@ -11,7 +11,7 @@ export const inspectOutput = output('bench model inspect --json', {
   file: z.string(),
   ...onnxFacts.shape,
   suggested: z.strictObject({
-    shapes: z.string().describe('For `shapes:` of the model in a matrix'),
+    shapes: textOrNull.describe('For `shapes:` of the model in a matrix. Null if trtexec cannot read a name'),
     trtexecFlag: textOrNull.describe('Null for a model without dynamic dimensions'),
   }),
   warnings: z.array(z.string()),

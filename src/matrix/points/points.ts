@@ -159,10 +159,6 @@ function fillShapes(
     const filled = fillTemplate(dims, dimensions);
     const bad = filled?.find((value) => !Number.isInteger(value) || value < 1 || value > MAX_DIMENSION);
     const lacking = [...symbolsOf([dims])].filter((symbol) => dimensions[symbol] === undefined);
-    if (input.includes(',') || input === '') {
-      list.addAtKey(model.path, `input "${input}": trtexec does not support a name with a comma in it`);
-      return null;
-    }
     for (const symbol of lacking) {
       const stated = point.get(symbol);
       if (stated !== undefined) list.addAt(stated.at, `${symbol}: ${printable(String(stated.value))} is not a number`);

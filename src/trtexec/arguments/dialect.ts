@@ -1,4 +1,4 @@
-import type { Cell, Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
+import { type Cell, type Precision, type PrecisionRoute, type Shapes, UNREADABLE_NAME } from '../../records/cell.ts';
 import { findFlag, isFlagIn } from '../flags/flag-table.ts';
 import { compareTensorrtVersions, formatTensorrtVersion, isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 
@@ -119,7 +119,7 @@ export class Dialect {
     let problem: string | null = null;
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {
-      if (/[,'\s]/.test(input)) {
+      if (UNREADABLE_NAME.test(input)) {
         problem ??= `input "${input}": trtexec does not support a name with a comma, a quote or a space`;
       } else if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
         problem ??= `input "${input}" is a scalar: trtexec ${this.name} does not support it`;

@@ -45,6 +45,7 @@ describe('bench model inspect', () => {
     const odd = valueInfo(11, 'in:put', ['floor(h/2)', 3, '2n']);
     writeSparse(join(folder, 'odd.onnx'), model(17, ...odd, ...valueInfo(11, 'mask', [7, 3])));
     writeSparse(join(folder, 'fixed.onnx'), model(17, ...valueInfo(11, 'x', [8, 3])));
+    writeSparse(join(folder, 'comma.onnx'), model(17, ...valueInfo(11, 'a,b', ['n', 3])));
     const suggested = async (name: string): Promise<{ shapes: string; trtexecFlag: string }> => {
       return JSON.parse((await bench(['model', 'inspect', name, '--json'], { cwd: folder })).stdout).suggested;
     };
@@ -52,6 +53,7 @@ describe('bench model inspect', () => {
     const ofFixed = await suggested('fixed.onnx');
     expect(ofOdd).toEqual({ shapes: '{"in:put": [floor_h_2_, 3, _2n]}', trtexecFlag: '--shapes=in:put:1x3x1' });
     expect(ofFixed).toEqual({ shapes: 'static', trtexecFlag: null });
+    expect(await suggested('comma.onnx')).toEqual({ shapes: null, trtexecFlag: null });
     const models = `{odd: {onnx: odd.onnx, shapes: ${ofOdd.shapes}}, fixed: {onnx: fixed.onnx, shapes: ${ofFixed.shapes}}}`;
     const axes = '{precision: fp32, floor_h_2_: 4, _2n: 2}';
     writeFileSync(join(folder, 'm.yaml'), `models: ${models}\naxes: ${axes}\n`);
