@@ -8,6 +8,9 @@ import * as setting from './settings.ts';
 
 const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
+const NAMED_PRECISIONS = PRECISIONS.filter((precision) => precision !== 'best');
+const PRECISION = new RegExp(`\\b(?:${NAMED_PRECISIONS.join('|')})\\b`);
+const BATCH = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/;
 const GRAPH = /(?:\b(no|without|with)\s+)?\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/;
 const COMMENT = /^\s*#\s*(.*)$/;
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
@@ -114,9 +117,9 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
 function statedIn(comments: readonly string[]) {
   const text = comments.join(', ').toLowerCase();
   const words = new Set(text.split(/[^a-z0-9]+/));
-  const precisions = PRECISIONS.filter((precision) => precision !== 'best' && words.has(precision));
+  const precisions = NAMED_PRECISIONS.filter((precision) => words.has(precision));
   const [precision] = precisions;
-  const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
+  const batch = BATCH.exec(text)?.[1];
   const graph = GRAPH.exec(text);
   const word = graph?.[2] ?? graph?.[1];
   return {
@@ -127,11 +130,10 @@ function statedIn(comments: readonly string[]) {
   };
 }
 
-/** Other comments, such as `Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
+/** Comments that say more, such as `FP16, Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
 function notesIn(comments: readonly string[]): string[] {
   return comments.filter((comment) => {
-    const { cudaGraph, precision, shapes } = statedIn([comment]);
-    const isStated = cudaGraph !== null || precision !== null || shapes !== null;
-    return comment.trim() !== '' && (!isStated || /\b(?:min|opt|max)_shape\b/.test(comment));
+    const more = [PRECISION, BATCH, GRAPH].reduce((text, stated) => text.replace(stated, ''), comment.toLowerCase());
+    return /\w/.test(more);
   });
 }

@@ -81,14 +81,15 @@ describe('the log of a conversion', () => {
 
 describe('standalone files of it', () => {
   test.each([
-    ['FP8, batch size 128, CUDA graph on', 'fp8', { input: [128] }, true],
-    ['bf16; batch=1; no CUDA graphs', 'bf16', { input: [1] }, false],
-    ['with CUDA graphs', null, null, true],
-    ['CUDA graphs, as in the guide', null, null, null],
-    ['FP16 against FP8', null, null, null],
-  ])('# %s', (comment, precision, shapes, cudaGraph) => {
+    ['FP8, batch size 128, CUDA graph on', 'fp8', { input: [128] }, true, 0],
+    ['bf16; batch=1; no CUDA graphs', 'bf16', { input: [1] }, false, 0],
+    ['FP16, batch 8, Input(opt=8, dtype=half)', 'fp16', { input: [8] }, null, 1],
+    ['with CUDA graphs', null, null, true, 0],
+    ['CUDA graphs, as in the guide', null, null, null, 1],
+    ['FP16 against FP8', null, null, null, 1],
+  ])('# %s', (comment, precision, shapes, cudaGraph, notes) => {
     const [report] = torchTensorrtDriver.reports(FP16.replace(/^#.*/, `# ${comment}`), 'out.txt');
-    expect(report).toMatchObject({ precision, shapes, cudaGraph });
+    expect(report).toMatchObject({ precision, shapes, cudaGraph, notes: [comment].slice(0, notes) });
   });
 
   test('several blocks are several reports, each with its own comments', () => {
