@@ -116,25 +116,26 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(settings.metrics)) {
     const found = output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
     if (typeof found === 'string') return faulty(`${name}: pattern of ${metric} ${found}`);
-    const middle = middleOf(found, output === 'text' ? metric : path) ?? `pattern of ${metric} finds no number`;
+    const named = output === 'text' ? metric : path;
+    const middle = middleOf(found, named, values.length === 0) ?? `pattern of ${metric} finds no number`;
     if (typeof middle === 'string') return faulty(`${name}: ${middle}`);
     values.push({ metric: customMetric(metric, better, unit), value: middle });
   }
   return resultOf(values, output === 'jsonl' ? objects.length : null, settings);
 }
 
-/** @returns a text for a value that cannot be compared: verdicts are ratios */
-function middleOf(found: readonly unknown[], path: string): number | string | null {
-  const bad = found.findIndex((value) => !isComparable(value));
-  if (bad === -1) return median(found.filter(isComparable));
+/**
+ * The median, or a text for a value that is no number.
+ * @param isPrimary whether verdicts, which are ratios, use the metric
+ */
+function middleOf(found: readonly unknown[], path: string, isPrimary: boolean): number | string | null {
+  const isNumber = (value: unknown): value is number => Number.isFinite(value) && (Number(value) > 0 || !isPrimary);
+  const bad = found.findIndex((value) => !isNumber(value));
+  if (bad === -1) return median(found.filter(isNumber));
   const value = found[bad];
   const where = found.length > 1 ? ` in result ${bad + 1} of ${found.length}` : '';
   if (value === undefined) return `field ${path} is missing${where}`;
-  return `${path} is not a number above 0${where}: ${typeof value === 'number' ? value : JSON.stringify(value).slice(0, 60)}`;
-}
-
-function isComparable(value: unknown): value is number {
-  return typeof value === 'number' && value > 0 && value < Infinity;
+  return `${path} is not a number${isPrimary ? ' above 0' : ''}${where}: ${typeof value === 'number' ? value : JSON.stringify(value).slice(0, 60)}`;
 }
 
 function resultOf(
@@ -215,7 +216,7 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   const numbers = pattern === null ? lineNumbers(text, label) : byPattern(text, expressionOf(pattern));
   if (typeof numbers === 'string') return faulty(pattern === null ? numbers : `"${pattern}" ${numbers}`);
   const none = pattern === null ? 'it contains no number' : `no line contains "${pattern}"`;
-  const value = middleOf(numbers, label) ?? none;
+  const value = middleOf(numbers, label, true) ?? none;
   if (typeof value === 'string') return faulty(value);
   return resultOf([{ metric, value }], numbers.length);
 }
@@ -227,7 +228,7 @@ function lineNumbers(text: string, label: string): number[] | string {
   for (const [place, line] of lines.entries()) {
     // The first line may be the header of a column.
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
-    if (!isComparable(Number(line))) {
+    if (!(Number(line) > 0 && Number(line) < Infinity)) {
       return `line ${place + 1}: ${label} is not a number above 0: ${JSON.stringify(line).slice(0, 60)}`;
     }
     numbers.push(line);

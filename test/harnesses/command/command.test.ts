@@ -34,6 +34,11 @@ describe('what it reads', () => {
   test('a number inside, by its path, and in a file of the run folder', () => {
     const metrics = { p99: { unit: 'ms', better: 'lower', path: 'stats.p99' } };
     expect(valuesOf(readingOf({ metrics }, '{"stats": {"p99": 4}}'))).toEqual({ 'p99:lower:ms': 4 });
+    // Only the first metric, which verdicts use, must be above 0.
+    const drops = { ...metrics, drops: { unit: 'frames', better: 'lower' } };
+    expect(valuesOf(readingOf({ metrics: drops }, '{"stats": {"p99": 4}, "drops": 0}'))).toMatchObject({
+      'drops:lower:frames': 0,
+    });
     const inFile = readingOf({ file: 'report.json' }, 'noise', { 'report.json': '{"encode": 7}' });
     expect(valuesOf(inFile)).toEqual({ 'encode:lower:ms': 7 });
   });
