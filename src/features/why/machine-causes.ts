@@ -39,7 +39,7 @@ const clockCauses: CauseDetector = (context) => {
     return cause('powerCap', explains, `power limit: ${clock}`, [
       ...evidence,
       ...(limitFell ? [`the power limit went ${arrow(context, was, is, 'W')}`] : []),
-      `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's samples`,
+      `the power cap was active in ${round(capShare * 100, 3)} % of the slow side's time`,
       ...evidenceOf(slow, 'powerLimited'),
     ]);
   }

@@ -27,7 +27,7 @@ function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const atCap = limitW !== null && powerW !== null && powerW >= AT_CAP * limitW;
   if (share < CAPPED_SHARE && (knowsReasons(telemetry) || !atCap)) return null;
   const power = powerW === null ? '' : `${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`;
-  const reason = share > 0 ? `software power cap in ${percent(share)} of ${telemetry.samples} samples` : '';
+  const reason = share > 0 ? `software power cap ${percent(share)} of the time` : '';
   const evidence = listed(reason, power, clockText(telemetry));
   return { id: 'powerLimited', effect: 'explained', value: share > 0 ? share : null, evidence };
 }
@@ -58,7 +58,7 @@ function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
 
 function slowdown(id: RunFlagId, share: number, name: string, telemetry: RunTelemetry, hot: string): RunFlag {
   const effect = share >= UNFIT_SHARE ? 'excluded' : 'explained';
-  const slowed = `${name} in ${percent(share)} of ${telemetry.samples} samples${hot}`;
+  const slowed = `${name} ${percent(share)} of the time${hot}`;
   return { id, effect, value: share, evidence: listed(slowed, clockText(telemetry)) };
 }
 

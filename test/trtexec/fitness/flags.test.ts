@@ -165,7 +165,7 @@ describe('heat', () => {
     expect(few.outcome.kind).toBe('measured');
     const many = judged({ ...hot, clockReasons: { hwThermalSlowdown: 0.4, hwSlowdown: 0.4 } });
     expect(many.flags.map(({ id }) => id)).toEqual(['thermalSlowdown']);
-    const evidence = said('thermal slowdown in 40 % of 20 samples, 88 °C, SM clock 1590 MHz (lowest 1200)');
+    const evidence = said('thermal slowdown 40 % of the time, 88 °C, SM clock 1590 MHz (lowest 1200)');
     expect(many.outcome).toMatchObject({ reason: 'throttled', evidence });
     expect(judged({ ...hot, clockReasons: { hwSlowdown: 0 } }).flags).toEqual([]);
   });
