@@ -73,9 +73,9 @@ export const commandDriver = defineDriver({
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
   const [metric] = metricsOf(settings);
   if (metric === undefined) return wrong(['metrics'], 'name at least one metric');
-  const patterns = Object.entries(settings.metrics).filter(([, { pattern }]) => pattern);
-  for (const [name, { pattern = '' }] of patterns) {
-    const problem = patternProblem(pattern);
+  const without = outputOf(settings) === 'text' ? 'output: text needs one for each metric' : null;
+  for (const [name, { pattern }] of Object.entries(settings.metrics)) {
+    const problem = pattern === undefined ? without : patternProblem(pattern);
     if (problem !== null) return wrong(['metrics', name, 'pattern'], problem);
   }
   return plannedProgram(settings, resolve, 10, {
@@ -83,6 +83,10 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
     run: settings.run,
     resultFiles: settings.file === undefined ? [] : [settings.file],
   });
+}
+
+function outputOf({ metrics, output }: CommandSettings) {
+  return output ?? (Object.values(metrics).some(({ pattern }) => pattern !== undefined) ? 'text' : 'json');
 }
 
 /** The metrics of a cell; the first one is primary. */
@@ -108,8 +112,7 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
     const shown = settings.file === undefined ? 'standard output' : name;
     return faulty(`${shown} is empty: a number was expected`);
   }
-  const hasPattern = Object.values(settings.metrics).some(({ pattern }) => pattern !== undefined);
-  const output = settings.output ?? (hasPattern ? 'text' : 'json');
+  const output = outputOf(settings);
   const objects = output === 'text' ? [] : objectsIn(text, output === 'jsonl');
   if (typeof objects === 'string') return faulty(`${name}: ${objects}`);
   const values: HarnessValue[] = [];

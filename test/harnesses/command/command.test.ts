@@ -127,9 +127,10 @@ describe('how it is started', () => {
     ['(', /Unterminated group|Invalid regular/],
     ['x', /one group around the number is needed, this has 0/],
     ['(a)(b)', /this has 2/],
+    [undefined, /output: text needs one for each metric/],
   ])('the pattern %s is refused', (pattern, problem) => {
     const metrics = { a: { unit: 'ms', better: 'lower', pattern } };
-    const refused = refusedBy(commandDriver, { ...STATED, run: ['x'], metrics }, placeWith({}));
+    const refused = refusedBy(commandDriver, { ...STATED, run: ['x'], output: 'text', metrics }, placeWith({}));
     expect(refused).toEqual({ path: 'metrics.a.pattern', problem: expect.stringMatching(problem) });
   });
 });
