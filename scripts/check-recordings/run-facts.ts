@@ -28,6 +28,8 @@ export class RunFacts {
     // From 10.0 on the banner does not say it.
     const engine = / --loadEngine=(.*?)(?= --|$)/.exec(marker ?? '')?.[1];
     if (engine !== undefined) this.facts.set('loadEngine', { text: engine, line: firstLine });
+    const shapes = / --shapes=(\S+)/.exec(marker ?? '')?.[1]?.matchAll(/([^,]+):(\d+(?:x\d+)*)(?=,|$)/g) ?? [];
+    for (const [, name, text = ''] of shapes) this.facts.set(`shape.${name}`, { text, line: firstLine });
   }
 
   /** False when a section of the banner comes a second time. */

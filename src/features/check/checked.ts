@@ -16,13 +16,19 @@ import { keysOf } from '../../text/unknown-values.ts';
 import type { Said } from './cell-pictures.ts';
 import { checkedFindings, isPresent, shownFindings } from './findings.ts';
 import { type JudgedSeries, type JudgeOptions, type Place, judgeSeries } from './gather.ts';
-import type { CheckedFinding, CheckedSeries } from './output.ts';
+import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS } from './output.ts';
 import { isOfSpeed } from './sentences.ts';
 import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
 
 export type CheckedSweep = Awaited<ReturnType<typeof checkedSweep>>;
 
-/** For outputs about one sweep: the newest one, and the other series that `bench check` judges with it. */
+export function worstSeriesFirst<One extends { readonly series: CheckedSeries }>(all: readonly One[]): One[] {
+  const rankOf = ({ series: { cells, verdict } }: One): number =>
+    SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + cells.filter((cell) => cell.verdict === 'slower').length);
+  return all.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** For outputs about one sweep: that of the worst series, and the other series that `bench check` judges with it. */
 export async function newestChecked(db: StoreDatabase, options: SeriesOptions, io: Io) {
   const { note, sweeps } = await newestSweeps(db, options, io);
   const all: CheckedSweep[] = [];
@@ -30,7 +36,7 @@ export async function newestChecked(db: StoreDatabase, options: SeriesOptions, i
     if (!isStale(sweep, sweeps))
       all.push(await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined }));
   }
-  const [checked, ...others] = all;
+  const [checked, ...others] = worstSeriesFirst(all);
   if (checked === undefined) throw nothingStored(db, options.branch);
   return { checked, note, others };
 }

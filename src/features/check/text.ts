@@ -14,10 +14,10 @@ import { count, meanChangeText, meanText } from '../../terminal/numbers.ts';
 import { describeCommit, reasonWords } from '../../terminal/words.ts';
 import { printable, shortList } from '../../text/printable.ts';
 import { type CellRow, cellRows, countsText, findingChart, hasMoved, valuesOf, worstFirst } from './cell-pictures.ts';
-import { type CheckedSweep, standingOf } from './checked.ts';
+import { type CheckedSweep, standingOf, worstSeriesFirst } from './checked.ts';
 import { checkedFindings, isShownWhole, newFirst } from './findings.ts';
 import { judgedSweep, newestBatch } from './gather.ts';
-import { type CheckedFinding, type CheckedSeries, SERIES_VERDICTS, type ShownFinding } from './output.ts';
+import { type CheckedFinding, type CheckedSeries, type ShownFinding } from './output.ts';
 import { type Resumable, changeText, firstOfEach, levelText, isOfSpeed, nextCommands, sentences } from './sentences.ts';
 
 export interface ShownSeries extends Pick<CheckedSweep, 'findings' | 'series'> {
@@ -30,7 +30,7 @@ export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look
 
 /** One line per series, the worst first, followed by the worst series in full or by all of them. */
 export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Look): string[] {
-  const sorted = all.toSorted((a, b) => rankOf(a.series) - rankOf(b.series));
+  const sorted = worstSeriesFirst(all);
   const [only, ...others] = sorted;
   if (only === undefined) return [];
   if (others.length === 0) return seriesText(only, isAll, only.series.headline, look);
@@ -44,10 +44,6 @@ export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Loo
     ...shown.flatMap((one) => ['', ...seriesText(one, isAll, nameOf(one, all), look)]),
     ...(worth.length > shown.length ? ['', ...dimmed(['all details: bench check --all'], look)] : []),
   ];
-}
-
-function rankOf({ cells, verdict }: CheckedSeries): number {
-  return SERIES_VERDICTS.indexOf(verdict) + 1 / (1 + cells.filter((cell) => cell.verdict === 'slower').length);
 }
 
 /** The name of a series, `nightly · main`, with the provenance and the GPU if the series have several. */
