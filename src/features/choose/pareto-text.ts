@@ -210,11 +210,12 @@ export function tallyText(tally: ParetoOutput['precisions'][number]): string {
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const range = least === most ? least : `${least} to ${most}`;
   const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
-  const same = pairs - slower - faster;
+  const same = pairs - slower - faster - unclear;
   const times = Math.max(same, slower, faster);
   const how = times === same ? `as fast as ${b}` : `${slower > faster ? 'slower' : 'faster'} than ${b}`;
+  const said = times === 0 ? `${a} against ${b}: ` : `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: `;
   const caveat = unclear === 0 ? '' : ` (${unclear} without a verdict)`;
-  return `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
+  return `${said}${range} the throughput${caveat}`;
 }
 
 function uncheckedLines(choices: readonly Choice[], look: Look): string[] {

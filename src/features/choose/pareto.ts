@@ -146,12 +146,6 @@ function sidesOf({ key }: KeyedCell, base: readonly number[], head: readonly num
   return { cellKey: key, base, head, betterIs: 'higher' as const };
 }
 
-function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
-  if (verdict === 'slower' || verdict === 'faster') return verdict;
-  if (verdict === 'same' || ratio === 1) return null;
-  return ratio < 1 ? 'slower' : 'faster';
-}
-
 /** Compares one precision with another over all pairs of cells that differ in nothing else. */
 export function tallyPrecisions(deployments: readonly Deployment[], speedUps: ReadonlyMap<string, SpeedUp>) {
   const precisions = new Map(deployments.map(({ cell }) => [cell.key, cell.precision]));
@@ -163,16 +157,16 @@ export function tallyPrecisions(deployments: readonly Deployment[], speedUps: Re
   const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
   return [...groups.values()].flatMap((group) => {
     const ratios = group.map(({ ratio }) => ratio);
-    const directions = group.map(directionOf);
+    const numberOf = (verdict: SpeedUp['verdict']): number => group.filter((one) => one.verdict === verdict).length;
     return group
       .slice(0, 1)
       .map(({ precision, reference }) => ({
         precision,
         reference,
         pairs: group.length,
-        slower: directions.filter((direction) => direction === 'slower').length,
-        faster: directions.filter((direction) => direction === 'faster').length,
-        unclear: group.filter(({ verdict }) => verdict === 'unclear').length,
+        slower: numberOf('slower'),
+        faster: numberOf('faster'),
+        unclear: numberOf('unclear'),
         leastRatio: Math.min(...ratios),
         mostRatio: Math.max(...ratios),
       }));

@@ -106,11 +106,11 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   return printResult(io, options, output, (_, look) => shownRunText(output, look, queries));
 }
 
-/** Prints CSV with the columns of `--exportTimes` and the numbers as trtexec wrote them. */
+/** Prints CSV with the columns of `--exportTimes`, without copies that were off, and the numbers as trtexec wrote them. */
 function printSamples(db: StoreDatabase, { runId }: ShownRun, options: ShowOptions, io: Io): ExitCode {
   const samples = runSamples(db, runId);
   ensure(samples !== null, `run ${runId.slice(0, 8)} has no samples: it kept none, or they were pruned or damaged`);
-  const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name] !== undefined);
+  const names = QUERY_TIME_COLUMNS.filter((name) => samples.columns[name]?.some((ms) => ms !== 0));
   const columns = names.map((name) => [name, [...(samples.columns[name] ?? [])]] as const);
   return printResult(io, options, { schemaVersion: 1, runId, ...Object.fromEntries(columns) }, () => [
     names.join(','),
