@@ -88,16 +88,8 @@ async function keep(store: OpenStore, changed: readonly string[], io: Io): Promi
 
 function staleSeries(db: OpenStore['db'], sweep: Sweep): CheckedSeries {
   const headline = `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`;
-  const nothing = { canConfirm: false, cells: [], geometricMean: null, notes: [] };
-  return {
-    ...aboutSeries(db, sweep),
-    judgedBy: null,
-    sweeps: 0,
-    baseBranch: null,
-    verdict: 'stale',
-    headline,
-    ...nothing,
-  };
+  const unknown = { judgedBy: null, sweeps: 0, baseBranch: null, geometricMean: null };
+  return { ...aboutSeries(db, sweep), ...unknown, verdict: 'stale', headline, canConfirm: false, cells: [], notes: [] };
 }
 
 /** `--filter` and `--metric` limit what is shown, not what is judged. */
