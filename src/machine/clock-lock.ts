@@ -148,19 +148,15 @@ function stillLocked(gpu: LockableGpu, why: string): string {
   return `WARNING: the clocks of ${gpuOf(gpu)} ARE STILL LOCKED, ${why}. Type: ${resetByHand(gpu.gpuUuid)}; the next bench tries it again`;
 }
 
-/**
- * Resets the clocks and releases their lock. Returns why that failed, or null. Earlier versions also locked the memory
- * clocks, which not every board has: that their reset fails does not count.
- */
+/** Resets the clocks and releases their lock. Returns why that failed, or null. */
 function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, lock: Lock): string | null {
   const { problem } = ask(['-i', gpuUuid, '-rgc']);
-  ask(['-i', gpuUuid, '-rmc']);
   lock.release(problem !== null);
   return problem;
 }
 
 function resetByHand(gpuUuid: string): string {
-  return `sudo nvidia-smi -i ${gpuUuid} -rgc; sudo nvidia-smi -i ${gpuUuid} -rmc`;
+  return `sudo nvidia-smi -i ${gpuUuid} -rgc`;
 }
 
 function gpuOf({ gpuName, gpuUuid }: LockableGpu): string {

@@ -60,7 +60,7 @@ describe('bench run --lock-clocks', () => {
   test('locks before the first process, stores the policy, releases at the end', async () => {
     const machine = new Machine();
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
-    expect([code, machine.gpu.changes]).toEqual([0, ['-lgc 1590,1590', '-rgc', '-rmc']]);
+    expect([code, machine.gpu.changes]).toEqual([0, ['-lgc 1590,1590', '-rgc']]);
     expect([machine.gpu.locks, machine.policies()]).toEqual([RELEASED, ['locked 1590 MHz']]);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz\n`);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
@@ -127,7 +127,7 @@ describe('bench run --lock-clocks', () => {
     process.kill(stub, 'SIGKILL');
     const { code, stderr } = await ended;
     expect([code, child.killed, machine.gpu.locks]).toEqual([4, false, RELEASED]);
-    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc', '-rmc']);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc']);
     expect(stderr).toContain('released\n');
     expect(queryStore(machine.db, `SELECT reason FROM runs WHERE role = 'timed'`)).toEqual([{ reason: 'killed' }]);
   });
@@ -183,10 +183,10 @@ describe('killed by signal 9', () => {
       `bench: released the clocks of NVIDIA H200 (${FAKE_GPU}): an earlier bench (process ${child.pid}) had locked them at 1590 MHz and was killed\n`,
     );
     expect(machine.gpu.locks).toEqual(RELEASED);
-    expect([machine.gpu.changes.slice(1), machine.clockRecords()]).toEqual([['-rgc', '-rmc'], []]);
+    expect([machine.gpu.changes.slice(1), machine.clockRecords()]).toEqual([['-rgc'], []]);
 
     const again = await bench(['ls', 'sweeps', '--db', machine.db], { env });
-    expect([again.stderr, machine.gpu.changes.length]).toEqual(['', 3]);
+    expect([again.stderr, machine.gpu.changes.length]).toEqual(['', 2]);
   });
 
   test('--resume locks them again as the sweep had them', async () => {
@@ -198,7 +198,7 @@ describe('killed by signal 9', () => {
     const other = await bench([...resume, '--lock-clocks', 'max'], { env: machine.gpu.env() });
     const expected = [2, expect.stringContaining('--lock-clocks cannot be used with --resume')];
     expect([[other.code, other.stderr], (await bench(resume, { env: machine.gpu.env() })).code]).toEqual([expected, 0]);
-    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc', '-rmc', '-lgc 1590,1590', '-rgc', '-rmc']);
+    expect(machine.gpu.changes).toEqual(['-lgc 1590,1590', '-rgc', '-lgc 1590,1590', '-rgc']);
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
   });
 });

@@ -43,7 +43,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
     lacks: true,
   },
   {
-    pattern: /No module named '?(?<what>[\w.]+)/,
+    pattern: /^(?!.*WARNING).*No module named '?(?<what>[\w.]+)/m,
     problem: ({ what }, { interpreter, precision }) =>
       `${precision} needs the Python package ${what}, which ${interpreter} does not have: ${modeloptInstall(interpreter)}`,
     lacks: true,

@@ -92,8 +92,8 @@ describe('processes that others ended', () => {
     expect(judgeConversion(log, process, facts)).toMatchObject({ failure: { reason } });
   });
 
-  test('what a log hides from a terminal becomes visible', () => {
-    const stderr = 'Traceback\nValueError: \u001b[31mred\u001b[0m\n';
+  test('what a log hides from a terminal becomes visible, and a warning is no cause', () => {
+    const stderr = "WARNING - No module named 'yaml'\nTraceback\nValueError: \u001b[31mred\u001b[0m\n";
     const result = judgeConversion({ stdout: '', stderr }, { exitCode: 1, signal: null, timedOut: false }, facts);
     expect(result).toHaveProperty('failure.evidence.0.text', 'it ended with: ValueError: \\u001b[31mred\\u001b[0m');
   });
