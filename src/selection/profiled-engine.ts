@@ -61,6 +61,7 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, note?: stri
   return {
     ...run,
     ...profiled,
+    cudaGraph: run.cudaGraph && !run.hints.includes('graph_fail'),
     ref,
     cellLabel: labelOf(cell),
     gpuComputeMs: run.gpuComputeMs ?? (cell === undefined ? null : timedMedianMs(db, run, cell)),

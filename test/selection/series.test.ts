@@ -85,7 +85,7 @@ describe('a store without a branch beside it', () => {
     const expected = 'no matrix · main: nothing slower\nno matrix · dev: first sweep: nothing to compare with\n';
     expect(checked).toMatchObject({ code: 0, stdout: expected });
     expect(await inRepository('compare')).toEqual(checked);
-    expect((await inRepository('report', '--md', '-')).stdout).toContain('> no matrix · main: nothing slower');
+    expect((await inRepository('report', '--md', '-')).stdout).toContain('> no matrix · dev: first sweep: nothing');
     expect(await inRepository('noise')).toEqual(refusal(NO_MASTER));
   });
 
