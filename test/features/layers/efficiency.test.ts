@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
 import { overlapNotes } from '../../../src/selection/profiled-engine.ts';
 import { withGraphNote } from '../../../src/features/layers/layers.ts';
-import { bench, sharedFolder, refusal } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { onnxNetwork } from '../../support/onnx-models.ts';
 import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
 import { NEEDS_PYTHON, TEST_PYTHON } from '../../support/python.ts';
@@ -149,4 +149,16 @@ test('a CUDA graph on one side alone is a note', () => {
   ]);
   expect(withGraphNote(graph ?? ENGINE, graph ?? ENGINE).notes).toEqual([]);
   expect(withGraphNote(graph ?? ENGINE, ENGINE).notes).toEqual([]);
+});
+
+test('a cell whose capture failed is not said to be launched as a CUDA graph', async () => {
+  const folder = temporaryFolder();
+  const matrix = stubMatrix(folder, ['profile: true']);
+  writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('[1, 8]', '1, cudaGraph: [on, off]'));
+  const env = { STUB_RULES: JSON.stringify([{ when: 'exportProfile', does: 'noGraph' }]) };
+  await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd: folder, env });
+  const { stdout } = await bench(['layers', 'small', '--diff', 'cudaGraph=on', 'cudaGraph=off'], { cwd: folder });
+  expect(stdout.match(/note: .*/g)).toEqual([
+    'note: a CUDA graph was requested but not used: launches may be part of these times',
+  ]);
 });
