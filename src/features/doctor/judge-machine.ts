@@ -147,13 +147,13 @@ function numa({ host, gpus }: MachineFacts): Judged | null {
 
 function tool(answer: Answer, without: string): Judged {
   if (answer.kind === 'answered') return ['ok', firstLine(answer.text)];
-  return answer.kind === 'missing' ? ['absent', `not found; ${without}`] : ['warning', problemOf(answer)];
+  return answer.kind === 'missing' ? ['absent', `not found; ${without}`] : ['advice', problemOf(answer)];
 }
 
 function repositoryOf({ git, repository: { commit, dirty } }: MachineFacts): Judged | null {
   if (git.kind !== 'answered') return null;
   const mend = '# start bench in the repository whose commits are measured, or name one: --commit REV';
-  if (commit === null) return ['advice', 'this folder is not in a git repository: results have no commit', mend];
+  if (commit === null) return ['advice', 'no commit of a git repository is checked out here: results have none', mend];
   return ['ok', `${commit.slice(0, 8)}${dirty === true ? ', with uncommitted changes' : ''}`];
 }
 
