@@ -40,6 +40,7 @@ export function explainChange(sides: WhySides, metric: ExplainedMetric | null, i
   const diff = diffCommand(sides.names);
   const causes = found.map((cause) => ({ ...cause, confirm: cause.confirm.replace(LAYER_DIFF, () => diff) }));
   const explained = causes.length > 0 ? 'explained' : 'notExplained';
+  const single = doubtful !== null && Math.min(...doubtful.runs) < 2 ? [doubtful.basis] : [];
   return {
     outcome: doubtful === null ? 'noDifference' : subject === null ? 'unclear' : explained,
     metric: doubtful?.metric ?? null,
@@ -47,7 +48,7 @@ export function explainChange(sides: WhySides, metric: ExplainedMetric | null, i
     causes,
     layers: otherChangedLayers(context, doubtful !== null),
     unknown: unknownThings(sides),
-    notes: sides.notes,
+    notes: [...sides.notes, ...single],
   } as const;
 }
 
@@ -135,7 +136,7 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   if (Math.min(base.length, head.length) < 2) {
     const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
     const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
-    const basis = `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
+    const basis = `one run ${base.length === head.length ? 'per' : 'on one'} side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`;
     return { ...common, isReal: size > leastPercent, ciPercent: null, isUnclear: false, leastPercent, basis };
   }
   const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);

@@ -31,6 +31,7 @@ describe('what the recordings are known to be', () => {
     expect(note).toMatch(/^head has no valid run: contended: \d.* % of the queries/);
     const evidence = note.split('contended: ')[1] ?? '';
     expect(others.filter((other) => other.includes(evidence))).toEqual([]);
+    expect(others.at(-1)).toBe('one run per side: single runs with a CUDA graph differ by up to 1 % by chance');
     expect(causes[0]).toMatchObject({ kind: 'contention', certainty: 'shown' });
   });
 
