@@ -1,6 +1,5 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
-import { isOverlapping } from '../../records/metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
@@ -157,8 +156,9 @@ export class JudgedFacts {
   }
 }
 
-function isJudged({ metric, of }: Measured): boolean {
-  return !isSteady(metric) && !isOverlapping(of.cell, metric);
+/** With several streams, times overlap and say little. */
+function isJudged({ isOwn, metric, of }: Measured): boolean {
+  return !isSteady(metric) && (isOwn || of.cell.streams === 1 || gatedMetricOf(metric).unit !== 'ms');
 }
 
 const LEVEL_SWEEPS = 7;
