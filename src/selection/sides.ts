@@ -45,15 +45,15 @@ export interface SideOptions {
 }
 
 /** What decides to which sweeps a name refers. */
-type Context = ReturnType<typeof contextOf>;
+type Context = Omit<ReturnType<typeof contextOf>, 'like'> & { readonly like: Sweep | null };
 
 /**
- * With both sides named, a branch has no effect, so that a misspelled one would go unnoticed.
- * @param like sweeps of its matrix and provenance come first
+ * With both sides named, a branch has no effect, so that a misspelled one would go unnoticed. Sweeps of the matrix and
+ * provenance of `like` come first.
  */
-function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions, like: Sweep | null = null) {
+function contextOf(db: StoreDatabase, io: Io, { branch }: SideOptions) {
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
-  return { db, io, branch, like };
+  return { db, io, branch, like: null, skipsUnfit: true };
 }
 
 /**
@@ -207,16 +207,16 @@ async function latestSide(context: Context, ref: string, back: number): Promise<
   const { newest, note } = await newestOfSeries(context);
   const all = sweepsOfBranch(context.db, newest.branch, newest, back + 1 + MOST_SKIPPED);
   const ids = all.map(({ sweepId }) => sweepId);
-  const fit = withFitRuns(context.db, ids);
+  const fit = context.skipsUnfit ? withFitRuns(context.db, ids) : new Set();
   // If no sweep has a result, all are equally good.
   const series = fit.size === 0 ? all : all.filter(({ sweepId }) => fit.has(sweepId));
   const chosen = series[back];
-  if (chosen === undefined) {
-    const there = `only ${count(series.length, 'sweep')} of ${printable(newest.branch ?? 'this branch')}`;
-    throw new UsageError(`${ref}: ${there}, matrix and provenance; name what to compare, or measure again`);
-  }
-  const skipped = ids.indexOf(chosen.sweepId) - back;
+  const skipped = chosen === undefined ? all.length - series.length : ids.indexOf(chosen.sweepId) - back;
   const skips = skipped === 0 ? null : `latest skips ${count(skipped, 'sweep')} without a fit run`;
+  if (chosen === undefined) {
+    const there = `only ${count(series.length, 'sweep')} of ${printable(newest.branch ?? 'this branch')}, matrix and provenance`;
+    throw new UsageError(`${ref}: ${joined(there, skips)}; name what to compare, or measure again`);
+  }
   return { ref, sweeps: [chosen], note: joined(note, skips) };
 }
 
@@ -304,10 +304,11 @@ export function provenancesOf(side: Side): Set<Provenance> {
 
 /**
  * Sweeps by the start of an ID, or by a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`.
+ * Unlike there, a sweep without a fit run is not skipped.
  */
 export async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
   return /^latest(?:~\d+)?$|^HEAD(?:[~^]\d*)*$|^baseline:/.test(name)
-    ? (await resolveSide(db, name, io)).sweeps.slice(0, 1)
+    ? (await sideAt({ ...contextOf(db, io, {}), skipsUnfit: false }, name)).sweeps.slice(0, 1)
     : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
 }
 

@@ -68,37 +68,37 @@ test('each cell has the newest sweep with a fit run of it, until the one asked f
 test('latest and latest~1 skip a sweep without a fit run, and say so once', async () => {
   const { folder, db } = temporaryStore();
   const matrix = batchMatrix(folder, [1, 2, 3], ['repeats: 1']);
-  const run = (rules: readonly unknown[]) =>
-    bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], {
-      cwd: folder,
-      env: { STUB_RULES: JSON.stringify(rules) },
-    });
+  const run = (rules: readonly unknown[]) => {
+    const env = { STUB_RULES: JSON.stringify(rules) };
+    return bench(['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'], { cwd: folder, env });
+  };
   await run([]);
   await run([]);
   await run([{ when: '--loadEngine', does: 'fails' }]);
-  const [first, second, third] = queryStore<{ id: string }>(
-    db,
-    'SELECT sweep_id AS id FROM sweeps ORDER BY started_at',
-  ).map(({ id }) => id);
-  const judged = await bench(['compare', '--json', '--db', db], { cwd: folder });
+  const rows = queryStore<{ id: string }>(db, 'SELECT sweep_id AS id FROM sweeps ORDER BY started_at');
+  const [first, second, third] = rows.map(({ id }) => id);
+  const compare = (...args: readonly string[]) => bench(['compare', ...args, '--db', db], { cwd: folder });
+  const judged = await compare('--json');
   expect([judged.code, JSON.parse(judged.stdout)]).toMatchObject([4, { head: { sweepIds: [third] } }]);
-  const named = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db], { cwd: folder });
+  const named = await compare('latest~1', 'latest', '--json');
   expect(JSON.parse(named.stdout)).toMatchObject({ base: { sweepIds: [first] }, head: { sweepIds: [second] } });
-  const text = await bench(['compare', 'latest~1', 'latest', '--db', db], { cwd: folder });
+  const text = await compare('latest~1', 'latest');
+  const tooFar = await compare('latest~2', 'latest');
+  expect(tooFar.stderr).toContain(' of this branch, matrix and provenance; latest skips 1 sweep without a fit run; ');
   const said = `${text.stdout}${text.stderr}`.replaceAll(/\s+/g, ' ');
   expect(said.split('latest skips 1 sweep without a fit run')).toHaveLength(2);
-  // By its id it is there.
-  const shown = await bench(['show', third ?? '', '--json', '--db', db], { cwd: folder });
+  // It is the newest sweep all the same.
+  const shown = await bench(['show', 'latest', '--json', '--db', db], { cwd: folder });
   expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: third, counts: { measured: 0, failed: 3 } });
 });
 
 test('where no sweep has a fit run, latest is the newest', async () => {
   const { folder, db } = temporaryStore();
   const env = { STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'fails' }]) };
-  const cwd = folder;
-  await bench(['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'], { cwd, env });
-  const shown = await bench(['show', 'latest', '--json', '--db', db], { cwd: folder });
-  expect([shown.code, JSON.parse(shown.stdout).counts.measured]).toEqual([0, 0]);
+  const run = ['run', batchMatrix(folder, [1, 2]), '--trtexec', STUB, '--db', db, '--no-telemetry'];
+  await bench(run, { cwd: folder, env });
+  const compared = await bench(['compare', 'latest', 'latest', '--db', db], { cwd: folder });
+  expect(compared.stderr).toContain('both sides are sweep ');
 });
 
 test('a filter, and a budget, are kept with the sweep', async () => {
