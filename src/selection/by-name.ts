@@ -123,7 +123,8 @@ export function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): s
 }
 
 function cellsOfName(db: StoreDatabase | null, cells: readonly KeyedCell[], name: string, others: readonly string[]) {
-  const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
+  const nameOf = shortNames(cells);
+  const byName = cells.filter((cell) => [cell.model, cellLabel(cell), nameOf(cell)].includes(name));
   if (byName.length > 0) return byName;
   const found = filtered(cells, name, db);
   if (Array.isArray(found) && found.length > 0) return found;

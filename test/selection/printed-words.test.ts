@@ -71,13 +71,13 @@ test.each([
   expect([code, stderr.slice(0, line.length + 7)]).toEqual([2, `bench: ${line}`]);
 });
 
-test('a name whose words are some of another one names its own cell', () => {
-  const cells = [{}, { level: '3' }].map((axisFlags) =>
+test('a name whose words are some of another one, or with spaces and signs, names its own cell', () => {
+  const cells = [{}, { level: "c'd & 3" }].map((axisFlags) =>
     imageCell({ model: 'own', precision: 'fp16', batch: 16, axisFlags }),
   );
   const names = cells.map(shortNames(cells));
   expect([names, names.map((name) => namedCell(null, cells, name))]).toEqual([
-    ['own fp16 b16', 'own fp16 b16 level=3'],
+    ['own fp16 b16', "own fp16 b16 level=c'd & 3"],
     cells,
   ]);
 });
