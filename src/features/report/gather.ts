@@ -186,8 +186,9 @@ export function gateOf(checked: NonNullable<Subject['checked']>, kept: ReadonlyS
     });
     return { headline: `${begin}${one.series.headline}`, findings };
   };
-  const own = partOf(checked);
+  // The worst series is the first.
   const worse = checked.others.map(partOf).filter(({ findings }) => findings.length > 0);
-  const headlines = worse.length === 0 ? [checked.series.headline] : [...worse, own].map(({ headline }) => headline);
-  return { headline: headlines.join('; '), findings: [own, ...worse].flatMap(({ findings }) => findings) };
+  const parts = [partOf(checked), ...worse];
+  const headline = worse.length === 0 ? checked.series.headline : parts.map((part) => part.headline).join('; ');
+  return { headline, findings: parts.flatMap(({ findings }) => findings) };
 }

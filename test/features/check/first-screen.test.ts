@@ -34,13 +34,10 @@ test('several series: a line for each, the worst first, then that one in full', 
   const { code, stdout } = await bench(['check'], { cwd, env });
   const lines = stdout.split('\n');
   expect(code).toBe(1);
-  expect(lines.slice(0, 5)).toEqual([
-    'six · main: 6 cells slower: 6 new',
-    'one · main: 1 cell slower: 1 new',
-    'calm · main: nothing slower',
-    '',
-    'six · main',
-  ]);
+  const worst = ['six · main: 6 cells slower: 6 new', 'one · main: 1 cell slower: 1 new'];
+  expect(lines.slice(0, 5)).toEqual([...worst, 'calm · main: nothing slower', '', 'six · main']);
+  const { stdout: markdown } = await bench(['report', '--md', '-'], { cwd, env });
+  expect(markdown.split('\n')[0]).toBe(`### ▲ ${worst.join('; ')}`);
   expect(lines.filter((line) => line.startsWith('▲ ')).map((line) => line.replace(/ [0-9a-f]{8} /, ' '))).toEqual([
     expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),
     expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-01-19$/),
