@@ -108,8 +108,6 @@ export async function wantedMoreRuns(
     if (against !== undefined) throw new UsageError('--against needs --until-sure: add --until-sure PERCENT');
     return null;
   }
-  if (maxRepeats < plan.repeats)
-    io.err(`note: --max-repeats ${maxRepeats} adds no run: the plan has ${plan.repeats} of each cell\n`);
   const cells = plan.cells.map(({ cell }) => cell);
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
   const base = named ?? newestOfEach(db, sweep, cells);
