@@ -23,13 +23,9 @@ export function trtexecMethod(
   };
 }
 
-const TIMER_WORDS: Readonly<Record<Timer, string>> = {
+const WORDS: Readonly<Record<Timer | PercentileRule, string>> = {
   wall: 'wall clock',
   cudaEvent: 'CUDA events',
-  unknown: 'not known',
-};
-
-const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
   orderStatistic: 'one of the measured times',
   linear: 'interpolated between two times',
   unknown: 'not known',
@@ -40,9 +36,9 @@ export function methodWords(method: Method): Readonly<Record<string, string>> {
   const { harness, harnessVersion, inFlight, transfers, warmUpRuns } = method;
   return {
     harness: harnessVersion === null ? harness : `${harness} ${harnessVersion}`,
-    timer: TIMER_WORDS[method.timer],
+    timer: WORDS[method.timer],
     'in flight': inFlight === null ? 'not known' : String(inFlight),
-    percentiles: RULE_WORDS[method.percentileRule],
+    percentiles: WORDS[method.percentileRule],
     transfers: transfers === null ? 'not known' : transfers ? 'included in the time' : 'not included in the time',
     'warm-up': warmUpRuns === null ? 'not known' : `${warmUpRuns} runs`,
   };

@@ -13,15 +13,15 @@ interface ValuedRun {
 /** The kind of values that count. Values must be above 0. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
   const isKept = ({ centres, values }: ValuedRun): boolean =>
-    isPositive(centres[metric]) || !isPositive(values[metric]);
+    (centres[metric] ?? 0) > 0 || !((values[metric] ?? 0) > 0);
   return runs.every(isKept) ? 'centre' : 'printed';
 }
 
 export function valueRule(runs: readonly ValuedRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
   const place = kind === 'centre' ? 'centres' : 'values';
   return ({ [place]: numbers }: ValuedRun): number | null => {
-    const value = numbers[metric];
-    return isPositive(value) ? value : null;
+    const value = numbers[metric] ?? 0;
+    return value > 0 ? value : null;
   };
 }
 
@@ -38,10 +38,6 @@ export function throughputsOf(runs: readonly Pick<CellRun, 'derivedQps' | 'value
   return counted.length > 0 || derived.length === 0
     ? { runsQps: counted, throughputFrom: 'counted' as const }
     : { runsQps: derived, throughputFrom: 'medianLatency' as const };
-}
-
-function isPositive(value: number | null | undefined): value is number {
-  return value !== null && value !== undefined && value > 0;
 }
 
 export interface SweepRun extends Pick<
