@@ -6,7 +6,14 @@ import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { type CellHistory, isBuildLuck } from '../history/noise.ts';
 import type { SweepEvidence } from './evidence.ts';
-import { judgedCell, JudgedFacts, meanChange, type Measured, type MetricState } from './judged-facts.ts';
+import {
+  judgedCell,
+  type JudgedFacts,
+  judgedFacts,
+  meanChange,
+  type Measured,
+  type MetricState,
+} from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import {
   cellChange,
@@ -26,7 +33,7 @@ export type SweepVerdict = ReturnType<typeof judgeSweep>;
 /** Judges the newest sweep, and gives earlier findings their new state. */
 export function judgeSweep(evidence: SweepEvidence) {
   const { acknowledged, cells, rules } = evidence;
-  const facts = new JudgedFacts(evidence);
+  const facts = judgedFacts(evidence);
   const { judged } = facts;
   const noisy = facts.all.flatMap((one) => changesOf(one, facts));
   const steady = facts.all.flatMap((one) => steadyChanges(one, facts));

@@ -1,7 +1,6 @@
 import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
@@ -36,124 +35,109 @@ export interface MetricState extends CellJudgement {
 /** Standard deviation of a sweep on the log scale: a p99 is 10 % higher in one of 44 short runs. */
 const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, number>>> = { p99Ms: 0.01 };
 
+export type JudgedFacts = ReturnType<typeof judgedFacts>;
+
 /** Facts for judging a sweep: judges every metric that varies from run to run, over all sweeps in order. */
-export class JudgedFacts {
-  readonly evidence: SweepEvidence;
-  /** The judged sweep, and its index. */
-  readonly sweep: Sweep;
-  readonly judged: number;
-  /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
-  readonly known: readonly Finding[];
-  readonly accepted: ReadonlySet<string>;
-  readonly words: CellWords;
-  /** Every metric of every cell. */
-  readonly all: readonly Measured[];
-  readonly #places: ReadonlyMap<SweepId, number>;
-  readonly #measured: ReadonlyMap<string, Measured>;
+export function judgedFacts(evidence: SweepEvidence) {
+  const { acknowledged, baselinePlace, cells, findings, sweeps } = evidence;
+  const sweep = sweeps.at(-1);
+  if (sweep === undefined) throw new Error('no sweep to judge');
+  const judged = sweeps.length - 1;
+  const places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  const placeOf = (sweepId: SweepId | null): number => places.get(sweepId ?? '') ?? -1;
+  const all = cells.flatMap((of) =>
+    of.metrics.map((one, index): Measured => {
+      const { history } = one;
+      const value = history.places.at(-1) === judged ? (history.values.at(-1) ?? null) : null;
+      const baseline = history.places.indexOf(baselinePlace ?? -1);
+      return { ...one, cellKey: of.cell.key, of, isOwn: index === 0, baseline, value, newest: null, state: null };
+    }),
+  );
+  const byId = new Map(all.map((one) => [idOf(one), one]));
+  const measured = (about: About): Measured | undefined => byId.get(idOf(about));
+  // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
+  const isKnown = ({ kind, reportedSweepId: id }: Finding): boolean => kind !== 'limit' && id !== sweep.sweepId;
+  const facts = {
+    evidence,
+    /** The judged sweep, and its index. */
+    sweep,
+    judged,
+    /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
+    known: findings.filter(isKnown),
+    accepted: new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id]))),
+    words: new CellWords(evidence),
+    /** Every metric of every cell. */
+    all,
+    measured,
+    placeOf,
+    placesOf: ({ firstBadSweepId, lastBadSweepId }: Finding): readonly [first: number, last: number] => {
+      const first = placeOf(firstBadSweepId);
+      return [first, Math.max(first, placeOf(lastBadSweepId))];
+    },
+    /** Whether the history of a metric began after a finding, with another TensorRT or clock lock: it says nothing of it. */
+    isOfOtherMachine: ({ firstBadSweepId }: Finding, about: About): boolean => {
+      const place = placeOf(firstBadSweepId);
+      return place !== -1 && place < (measured(about)?.history.places[0] ?? 0);
+    },
+  };
+  const noisy = all.filter((one) => isJudged(one) && one.history.values.every((value) => value > 0));
+  for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) judgeMetric(metric, own, noisy.length, facts);
+  return facts;
+}
 
-  constructor(evidence: SweepEvidence) {
-    const { acknowledged, cells, findings, sweeps } = evidence;
-    const sweep = sweeps.at(-1);
-    if (sweep === undefined) throw new Error('no sweep to judge');
-    this.evidence = evidence;
-    this.sweep = sweep;
-    this.judged = sweeps.length - 1;
-    // This judgment reports the findings of an earlier judgment of the same sweep again, by their IDs.
-    const isKnown = ({ kind, reportedSweepId: id }: Finding): boolean => kind !== 'limit' && id !== sweep.sweepId;
-    this.known = findings.filter(isKnown);
-    this.accepted = new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id])));
-    this.words = new CellWords(evidence);
-    this.#places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
-    this.all = cells.flatMap((of) =>
-      of.metrics.map((one, index): Measured => {
-        const { places, values } = one.history;
-        const value = places.at(-1) === this.judged ? (values.at(-1) ?? null) : null;
-        const baseline = places.indexOf(evidence.baselinePlace ?? -1);
-        return { ...one, cellKey: of.cell.key, of, isOwn: index === 0, baseline, value, newest: null, state: null };
-      }),
-    );
-    this.#measured = new Map(this.all.map((one) => [idOf(one), one]));
-    const noisy = this.all.filter((one) => isJudged(one) && one.history.values.every((value) => value > 0));
-    for (const [metric, own] of Map.groupBy(noisy, (one) => one.metric)) this.#judge(metric, own, noisy.length);
-  }
-
-  placeOf(sweepId: SweepId | null): number {
-    return this.#places.get(sweepId ?? '') ?? -1;
-  }
-
-  placesOf({ firstBadSweepId, lastBadSweepId }: Finding): readonly [first: number, last: number] {
-    const first = this.placeOf(firstBadSweepId);
-    return [first, Math.max(first, this.placeOf(lastBadSweepId))];
-  }
-
-  measured(about: About): Measured | undefined {
-    return this.#measured.get(idOf(about));
-  }
-
-  stateOf(about: About): MetricState | null {
-    return this.measured(about)?.state ?? null;
-  }
-
-  /** Whether the history of a metric began after a finding, with another TensorRT or clock lock: it says nothing of it. */
-  isOfOtherMachine({ firstBadSweepId }: Finding, about: About): boolean {
-    const place = this.placeOf(firstBadSweepId);
-    return place !== -1 && place < (this.measured(about)?.history.places[0] ?? 0);
-  }
-
-  #judge(metric: GatedMetricId, cells: readonly Measured[], judgedTogether: number): void {
-    const { betterIs } = gatedMetricOf(metric);
-    const timesOf = (values: readonly number[]): readonly number[] =>
-      betterIs === 'lower' ? values : values.map((value) => 1 / value);
-    const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
-    const words = cells.map(({ cellKey }) => this.words.of(cellKey));
-    const judge = new MatrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
-    const controls = cells.map((one) => this.#controlsOf(one, timesOf));
-    const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
-    const bySweep = this.evidence.sweeps.map(() => cells.map((): readonly number[] | null => null));
-    for (const [index, { history, runsAt }] of cells.entries())
-      for (const [at, place] of history.places.entries()) bySweep[place]?.splice(index, 1, timesOf(runsAt(at)));
-    for (const [place, runs] of bySweep.entries()) {
-      const said = controls.map((own) => own.get(place));
-      for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
-        const one = cells[index];
-        if (judgement === null || one === undefined) continue;
-        const { change, reference } = judgement;
-        const levels = { before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
-        one.newest = { ...judgement, ...levels, place };
-        if (place === this.judged) one.state = one.newest;
-      }
+function judgeMetric(metric: GatedMetricId, cells: readonly Measured[], judgedTogether: number, facts: JudgedFacts) {
+  const { betterIs } = gatedMetricOf(metric);
+  const timesOf = (values: readonly number[]): readonly number[] =>
+    betterIs === 'lower' ? values : values.map((value) => 1 / value);
+  const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
+  const words = cells.map(({ cellKey }) => facts.words.of(cellKey));
+  const judge = new MatrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
+  const controls = cells.map((one) => controlsOf(one, timesOf, facts));
+  const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
+  const bySweep = facts.evidence.sweeps.map(() => cells.map((): readonly number[] | null => null));
+  for (const [index, { history, runsAt }] of cells.entries())
+    for (const [at, place] of history.places.entries()) bySweep[place]?.splice(index, 1, timesOf(runsAt(at)));
+  for (const [place, runs] of bySweep.entries()) {
+    const said = controls.map((own) => own.get(place));
+    for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
+      const one = cells[index];
+      if (judgement === null || one === undefined) continue;
+      const { change, reference } = judgement;
+      const levels = { before: valueOf(reference.log), now: valueOf(reference.log + change.log) };
+      one.newest = { ...judgement, ...levels, place };
+      if (place === facts.judged) one.state = one.newest;
     }
   }
+}
 
-  #controlsOf(
-    { baseline, cellKey, history: { places }, metric, runsAt }: Measured,
-    timesOf: (values: readonly number[]) => readonly number[],
-  ): Map<number, Control> {
-    const { baseSweeps } = this.evidence;
-    const own = this.known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
-    const controls = new Map<number, Control>();
-    for (const finding of own) {
-      // A sweep on a slow machine, or one that pairs cleared, belongs to no level.
-      if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
-      const [first, last] = this.placesOf(finding);
-      for (let place = Math.max(0, first); place <= Math.min(last, this.judged - 1); place += 1)
-        controls.set(place, { exclude: true });
-    }
-    const reports = own.filter((finding) => cellIn(finding, { cellKey, metric }) !== undefined);
-    const waiting = reports.filter((one) => one.state === 'open' && !this.accepted.has(one.findingId));
-    for (const { direction, findingId, reportedSweepId } of reports) {
-      const place = this.placeOf(reportedSweepId);
-      // The reference is the level before the first finding that is not acknowledged.
-      const isWaiting = waiting.some((one) => one.direction === direction && this.placeOf(one.reportedSweepId) < place);
-      if (this.accepted.has(findingId) && !isWaiting) controls.set(place + 1, { accept: true });
-    }
-    const newest = places.at(-1) ?? -1;
-    // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
-    if (baseline !== -1) controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
-    // A pull request is compared with the level at its merge base.
-    else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
-    return controls;
+function controlsOf(
+  { baseline, cellKey, history: { places }, metric, runsAt }: Measured,
+  timesOf: (values: readonly number[]) => readonly number[],
+  { accepted, evidence: { baseSweeps }, judged, known, placeOf, placesOf }: JudgedFacts,
+): Map<number, Control> {
+  const own = known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
+  const controls = new Map<number, Control>();
+  for (const finding of own) {
+    // A sweep on a slow machine, or one that pairs cleared, belongs to no level.
+    if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
+    const [first, last] = placesOf(finding);
+    for (let place = Math.max(0, first); place <= Math.min(last, judged - 1); place += 1)
+      controls.set(place, { exclude: true });
   }
+  const reports = own.filter((finding) => cellIn(finding, { cellKey, metric }) !== undefined);
+  const waiting = reports.filter((one) => one.state === 'open' && !accepted.has(one.findingId));
+  for (const { direction, findingId, reportedSweepId } of reports) {
+    const place = placeOf(reportedSweepId);
+    // The reference is the level before the first finding that is not acknowledged.
+    const isWaiting = waiting.some((one) => one.direction === direction && placeOf(one.reportedSweepId) < place);
+    if (accepted.has(findingId) && !isWaiting) controls.set(place + 1, { accept: true });
+  }
+  const newest = places.at(-1) ?? -1;
+  // A named baseline is the reference of the judged sweep, regardless of later acknowledgements.
+  if (baseline !== -1) controls.set(newest, { ...controls.get(newest), reference: timesOf(runsAt(baseline)) });
+  // A pull request is compared with the level at its merge base.
+  else if (baseSweeps !== null) controls.set(baseSweeps, { accept: true });
+  return controls;
 }
 
 /** With several streams, times overlap and say little. */

@@ -30,7 +30,7 @@ function covers(finding: Finding, change: CellChange, facts: JudgedFacts): boole
   const ofCell = finding.cells.filter(({ cellKey }) => cellKey === change.cellKey);
   if (ofCell.length === 0 && !facts.words.hasAll(change.cellKey, finding.group)) return false;
   // A change that this sweep does not report has the place of its earlier report. A bottleneck has no further step.
-  const state = facts.stateOf(change);
+  const state = facts.measured(change)?.state ?? null;
   const known = cellIn(finding, change);
   const isReported = state === null ? !isBoundShare(change.metric) || known === undefined : state.reported !== null;
   if (!isReported || finding.cause === 'machine') return true;
@@ -101,7 +101,7 @@ function continued(
   // The size of a change is its newest estimate. If a cell has several open findings, each keeps its step.
   const otherOpen = open.filter((other) => other !== finding);
   const updated = finding.cells.map((cell) => {
-    const state = facts.stateOf(cell);
+    const state = facts.measured(cell)?.state ?? null;
     const isStacked = otherOpen.some((other) => cellIn(other, cell) !== undefined);
     if (isStacked || accepted.has(findingId) || state === null || state.verdict !== direction) return cell;
     return { ...cell, ...sizeOf(cell.metric, state.before, state.change) };

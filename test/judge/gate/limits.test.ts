@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { type CellEvidence, gateRules } from '../../../src/judge/gate/evidence.ts';
-import { JudgedFacts } from '../../../src/judge/gate/judged-facts.ts';
+import { judgedFacts } from '../../../src/judge/gate/judged-facts.ts';
 import { brokenLimits, limitFindings, limitText, limitsWithoutValue } from '../../../src/judge/gate/limit-findings.ts';
 import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 import { type GateLimit, type GateSettings, type GatedMetricId, NO_GATE } from '../../../src/records/gated-metric.ts';
@@ -122,7 +122,7 @@ function limitsOf(
     environments: new Map(),
     pairs: null,
   };
-  return limitFindings(new JudgedFacts(evidence));
+  return limitFindings(judgedFacts(evidence));
 }
 
 /** The findings after each sweep, those of the one before being known. */
