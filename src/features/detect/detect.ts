@@ -15,7 +15,7 @@ import { printable } from '../../text/printable.ts';
 import { percentOfLog } from '../../statistics/special-functions.ts';
 import { runCentre } from '../../trtexec/log/derived.ts';
 import type { DetectOptions } from './command.ts';
-import { MatrixJudge } from '../../judge/sweep/matrix-judge.ts';
+import { matrixJudge } from '../../judge/sweep/matrix-judge.ts';
 import type { Immutable } from '../../records/scalars.ts';
 
 const recordSchema = z.object({
@@ -35,10 +35,10 @@ function detectSweeps(text: string, io: Io): void {
     return { ...record, alarms };
   });
   for (const cells of Map.groupBy(records, ({ matrix }) => matrix).values()) {
-    const judge = new MatrixJudge(cells.map(({ precision }) => (precision ? [precision] : [])));
+    const judge = matrixJudge(cells.map(({ precision }) => (precision ? [precision] : [])));
     const sweeps = Math.max(...cells.map((cell) => cell.sweeps.length));
     for (let place = 0; place < sweeps; place += 1) {
-      const judgements = judge.step(cells.map((cell) => cell.sweeps[place] ?? null));
+      const judgements = judge(cells.map((cell) => cell.sweeps[place] ?? null));
       for (const [index, judgement] of judgements.entries()) {
         if (judgement === null || judgement.reported === null) continue;
         const { direction, change } = judgement.reported;

@@ -6,14 +6,8 @@ import { median } from '../../statistics/order-statistics.ts';
 import { directionOf, isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { type CellHistory, isBuildLuck } from '../history/noise.ts';
 import type { SweepEvidence } from './evidence.ts';
-import {
-  judgedCell,
-  type JudgedFacts,
-  judgedFacts,
-  meanChange,
-  type Measured,
-  type MetricState,
-} from './judged-facts.ts';
+import { judgedCell, judgedFacts, meanChange } from './judged-facts.ts';
+import type { JudgedFacts, Measured, MetricState } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
 import {
   cellChange,

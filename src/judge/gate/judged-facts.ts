@@ -5,8 +5,8 @@ import type { GeometricMean } from '../../records/verdict.ts';
 import { median } from '../../statistics/order-statistics.ts';
 import { geometricMean, sharedNoise } from '../geometric-mean.ts';
 import type { CellJudgement } from '../sweep/judged-cell.ts';
-import { type Control, MatrixJudge } from '../sweep/matrix-judge.ts';
-import { CellWords } from './cell-words.ts';
+import { type Control, matrixJudge } from '../sweep/matrix-judge.ts';
+import { cellWords } from './cell-words.ts';
 import type { CellEvidence, JudgedCell, MetricHistory, SweepEvidence } from './evidence.ts';
 import { cellIn, changePercentOf, idOf, isMostlyLeft, isSteady, rawChange, type About } from './metric-changes.ts';
 
@@ -65,7 +65,7 @@ export function judgedFacts(evidence: SweepEvidence) {
     /** Changes that earlier sweeps reported. Excludes broken limits, which do not show where a level began. */
     known: findings.filter(isKnown),
     accepted: new Set([...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [] : [id]))),
-    words: new CellWords(evidence),
+    words: cellWords(evidence),
     /** Every metric of every cell. */
     all,
     measured,
@@ -91,7 +91,7 @@ function judgeMetric(metric: GatedMetricId, cells: readonly Measured[], judgedTo
     betterIs === 'lower' ? values : values.map((value) => 1 / value);
   const valueOf = (log: number): number => Math.exp(betterIs === 'lower' ? log : -log);
   const words = cells.map(({ cellKey }) => facts.words.of(cellKey));
-  const judge = new MatrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
+  const judge = matrixJudge(words, judgedTogether, TYPICAL_SD[metric]);
   const controls = cells.map((one) => controlsOf(one, timesOf, facts));
   const isNewest = new Set(cells.map(({ history }) => history.places.at(-1)));
   const bySweep = facts.evidence.sweeps.map(() => cells.map((): readonly number[] | null => null));
@@ -99,7 +99,7 @@ function judgeMetric(metric: GatedMetricId, cells: readonly Measured[], judgedTo
     for (const [at, place] of history.places.entries()) bySweep[place]?.splice(index, 1, timesOf(runsAt(at)));
   for (const [place, runs] of bySweep.entries()) {
     const said = controls.map((own) => own.get(place));
-    for (const [index, judgement] of judge.step(runs, said, isNewest.has(place)).entries()) {
+    for (const [index, judgement] of judge(runs, said, isNewest.has(place)).entries()) {
       const one = cells[index];
       if (judgement === null || one === undefined) continue;
       const { change, reference } = judgement;

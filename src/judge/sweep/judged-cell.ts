@@ -1,7 +1,7 @@
 import { median, middleOfThree } from '../../statistics/order-statistics.ts';
 import type { CellNoise } from './cell-noise.ts';
 import type { Change, Reported, SweepEffect } from './sweep-effect.ts';
-import { KnownLevels, Level } from './level.ts';
+import { type KnownLevels, knownLevels, Level } from './level.ts';
 import { RULES } from './settings.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
@@ -40,7 +40,7 @@ export class JudgedCell {
 
   constructor(noise: CellNoise, reports: number) {
     this.noise = noise;
-    this.known = new KnownLevels(noise, reports);
+    this.known = knownLevels(noise, reports);
   }
 
   get recent(): Level {
@@ -59,7 +59,10 @@ export class JudgedCell {
     return { log, error, reach: noise.offOf(RULES.intervalP, scale, extra) };
   }
 
-  /** The center of the runs of a sweep, and its difference from the recent level (NaN if there is none). */
+  /**
+   * The center of the runs of a sweep, and its difference from the recent level (NaN if there is none).
+   * @param isApart the sweep belongs to no level, and is slower or faster on its own
+   */
   measure(runs: readonly number[], isApart: boolean) {
     if (runs.length === 0) return null;
     const { noise, recent } = this;
@@ -74,18 +77,14 @@ export class JudgedCell {
     const difference = hasLevel && !isApart ? log - recent.mean : Number.NaN;
     const variance = noise.sd ** 2 * (1 + 1 / recent.count) + extra;
     // `farRuns` are no part of the center. `extra`: variance in addition to that of a sweep with all repeats.
-    return { log, runs: runs.length, farRuns: runs.length - kept.length, extra, difference, variance };
-  }
-
-  judgeApart(sweep: CellSweep): Reported | null {
-    const off = sweep.log - this.recent.mean;
-    return this.#isFar(off, sweep) ? this.#reported(sweep, off, sweep.place, 1) : null;
+    return { log, runs: runs.length, farRuns: runs.length - kept.length, extra, difference, variance, isApart };
   }
 
   judge(sweep: CellSweep): Reported | null {
+    const off = sweep.log - this.recent.mean;
+    if (sweep.isApart) return this.#isFar(off, sweep) ? this.#reported(sweep, off, sweep.place, 1) : null;
     this.#isOnlyRunFarOff = false;
     this.#sweeps += 1;
-    const off = sweep.log - this.recent.mean;
     const away = Math.abs(sweep.log - this.home.mean);
     const isShort = (this.pending?.count ?? 0) < RULES.lastingSweeps;
     if (isShort && this.#away > 2 * away) this.#returned = Math.max(this.#returned, this.#away);
@@ -286,8 +285,7 @@ export class JudgedCell {
     return Math.abs(level.mean - this.reference.referenceMean) < RULES.openErrors * this.noise.sd * Math.sqrt(scale);
   }
 
-  /** @param isApart the sweep belongs to no level, and is slower or faster on its own */
-  judgement(sweep: CellSweep, reported: Reported | null, isApart: boolean) {
+  judgement(sweep: CellSweep, reported: Reported | null) {
     const { held, known, noise, recent } = this;
     noise.refresh(true);
     const { count, referenceMean } = this.reference;
@@ -310,7 +308,7 @@ export class JudgedCell {
       if (isOneAgainstOne && reported === null && this.#since === null && Math.abs(log) >= RULES.offRunLeast)
         return 'unclear';
       // A cell reported with its group may be less certain on its own. A step back to the reference is no change.
-      if (reported !== null && (isApart || log / reported.change.log > 0.5)) return reported.direction;
+      if (reported !== null && (sweep.isApart || log / reported.change.log > 0.5)) return reported.direction;
       if (this.#isOnlyRunFarOff) return 'unclear';
       if (held !== null && known.sweepsToReport(held.mean) > 1) return 'same';
       if (this.#since !== null && isOff) return log > 0 ? 'slower' : 'faster';

@@ -116,63 +116,42 @@ export class Level {
 
 type KnownLevel = { log: number; reports: number; longest: number };
 
-export class KnownLevels {
-  readonly #levels: KnownLevel[] = [];
-  readonly #noise: CellNoise;
-  /** Number of reports after which a level or excursions are known. */
-  readonly #allowed: number;
+export type KnownLevels = ReturnType<typeof knownLevels>;
+
+/** @param allowed number of reports after which a level or excursions are known */
+export function knownLevels(noise: CellNoise, allowed: number) {
+  const levels: KnownLevel[] = [];
   /** Changes of distant sweeps that returned. */
-  readonly #excursions: number[] = [];
-
-  constructor(noise: CellNoise, allowed: number) {
-    this.#noise = noise;
-    this.#allowed = allowed;
-  }
-
-  get #tolerance(): number {
-    return 3 * this.#noise.sd + 0.003;
-  }
-
-  #near(log: number): KnownLevel | undefined {
-    return this.#levels.find((level) => Math.abs(level.log - log) <= this.#tolerance);
-  }
-
-  #nearOrNew(log: number): KnownLevel {
-    const level = this.#near(log) ?? { log, reports: 0, longest: 0 };
-    if (!this.#levels.includes(level)) this.#levels.push(level);
+  const excursions: number[] = [];
+  const isNear = (level: KnownLevel, log: number): boolean => Math.abs(level.log - log) <= 3 * noise.sd + 0.003;
+  const near = (log: number): KnownLevel | undefined => levels.find((level) => isNear(level, log));
+  const nearOrNew = (log: number): KnownLevel => {
+    const level = near(log) ?? { log, reports: 0, longest: 0 };
+    if (!levels.includes(level)) levels.push(level);
     return level;
-  }
-
-  report(log: number): void {
-    this.#nearOrNew(log).reports += 1;
-  }
-
-  /** Records the end of a visit of this many sweeps. */
-  leave(log: number, sweeps: number, off = 0): void {
-    const level = this.#nearOrNew(log);
-    level.longest = Math.max(level.longest, sweeps);
-    if (off !== 0 && sweeps < RULES.lastingSweeps) this.#excursions.push(off);
-  }
-
-  /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
-  sweepsToReport(log: number, off = 0): number {
-    const level = this.#near(log);
-    if (level !== undefined && level.reports >= this.#allowed)
-      return Math.max(RULES.lastingSweeps, 2 * level.longest + 1);
-    const sizes = this.#excursions.filter((one) => one * off > 0).map(Math.abs);
-    const size = Math.abs(off);
-    const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
-    return sizes.length >= this.#allowed && isUsual ? RULES.lastingSweeps : 1;
-  }
-
-  hasLasted(log: number): boolean {
-    return (this.#near(log)?.longest ?? 0) >= RULES.lastingSweeps;
-  }
-
-  /** The known level other than the one at `log`. */
-  second(log: number): number | null {
-    const isOther = (level: KnownLevel): boolean =>
-      level.reports >= this.#allowed && Math.abs(level.log - log) > this.#tolerance;
-    return this.#levels.find(isOther)?.log ?? null;
-  }
+  };
+  return {
+    report(log: number): void {
+      nearOrNew(log).reports += 1;
+    },
+    /** Records the end of a visit of this many sweeps. */
+    leave(log: number, sweeps: number, off = 0): void {
+      const level = nearOrNew(log);
+      level.longest = Math.max(level.longest, sweeps);
+      if (off !== 0 && sweeps < RULES.lastingSweeps) excursions.push(off);
+    },
+    /** Number of consecutive sweeps that the cell must be at this level before it is reported. */
+    sweepsToReport(log: number, off = 0): number {
+      const level = near(log);
+      if (level !== undefined && level.reports >= allowed) return Math.max(RULES.lastingSweeps, 2 * level.longest + 1);
+      const sizes = excursions.filter((one) => one * off > 0).map(Math.abs);
+      const size = Math.abs(off);
+      const isUsual = size < RULES.knownSize * Math.max(...sizes) && size * RULES.knownSize > Math.min(...sizes);
+      return sizes.length >= allowed && isUsual ? RULES.lastingSweeps : 1;
+    },
+    hasLasted: (log: number): boolean => (near(log)?.longest ?? 0) >= RULES.lastingSweeps,
+    /** The known level other than the one at `log`. */
+    second: (log: number): number | null =>
+      levels.find((level) => level.reports >= allowed && !isNear(level, log))?.log ?? null,
+  };
 }

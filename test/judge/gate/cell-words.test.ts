@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { CellWords } from '../../../src/judge/gate/cell-words.ts';
+import { cellWords } from '../../../src/judge/gate/cell-words.ts';
 import { gateRules } from '../../../src/judge/gate/evidence.ts';
 import { NO_GATE } from '../../../src/records/gated-metric.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
@@ -10,8 +10,8 @@ const CELLS = simulatedCells(8);
 const KEYS = CELLS.map(({ key }) => key);
 
 /** @param gpus of each cell in the judged sweep; null where it was not measured */
-function wordsOn(gpus: readonly (string | null)[]): CellWords {
-  return new CellWords({
+function wordsOn(gpus: readonly (string | null)[]): ReturnType<typeof cellWords> {
+  return cellWords({
     sweeps: [],
     baseSweeps: null,
     cells: CELLS.map((cell, place) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { heavyTail } from '../../../src/judge/sweep/cell-noise.ts';
-import { type Control, MatrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
+import { type Control, matrixJudge } from '../../../src/judge/sweep/matrix-judge.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -20,12 +20,12 @@ interface Scene {
 }
 
 /** The judgements of each sweep, by sweep and cell. */
-function judgeScene(sweeps: number, scene: Scene): readonly ReturnType<MatrixJudge['step']>[] {
+function judgeScene(sweeps: number, scene: Scene): readonly ReturnType<ReturnType<typeof matrixJudge>>[] {
   const { seed, cells = 12, repeats = 3, runSd = 0.002, sweepSd = 0.001, time = () => 1 } = scene;
   const normal = normals(seed);
   const places = Array.from({ length: cells }, (_, cell) => cell);
   const groups = places.map((cell) => scene.groups?.(cell) ?? []);
-  const judge = new MatrixJudge(groups, scene.judgedTogether);
+  const judge = matrixJudge(groups, scene.judgedTogether);
   return Array.from({ length: sweeps }, (_, sweep) => {
     const night = sweepSd * normal();
     const runs = places.map((cell) => {
@@ -34,12 +34,12 @@ function judgeScene(sweeps: number, scene: Scene): readonly ReturnType<MatrixJud
       return Array.from({ length: repeats }, () => Math.exp(center + sd * normal()));
     });
     const controls = places.map((cell) => scene.controls?.(cell, sweep) ?? null);
-    return judge.step(runs, controls);
+    return judge(runs, controls);
   });
 }
 
 /** Where something was reported of a cell: sweep, direction. */
-function reported(scene: readonly ReturnType<MatrixJudge['step']>[], cell: number): string[] {
+function reported(scene: readonly ReturnType<ReturnType<typeof matrixJudge>>[], cell: number): string[] {
   return scene.flatMap((sweep, place) => {
     const found = sweep[cell]?.reported;
     return found ? [`${place} ${found.direction}`] : [];
@@ -80,10 +80,10 @@ it.each([0.001, 0.002])('reports a creep of .01 a night by .05, and again: runs 
 /** One cell whose first sweep is at 1. */
 function judgeAlone(seed: number, sweepSd: number, time: (sweep: number) => number, sweeps: number) {
   const normal = normals(seed);
-  const judge = new MatrixJudge([[]]);
+  const judge = matrixJudge([[]]);
   return Array.from({ length: sweeps }, (_, sweep) => {
     const center = (sweep === 0 ? 1 : time(sweep)) * (1 + sweepSd * normal());
-    return judge.step([[0, 1, 2].map(() => center * (1 + 0.002 * normal()))])[0];
+    return judge([[0, 1, 2].map(() => center * (1 + 0.002 * normal()))])[0];
   });
 }
 
@@ -114,10 +114,10 @@ it.each([3, 5, 1])('names two levels and is quiet after two reports of each: %i 
 });
 
 it('reports 10 % in the second sweep of two cells, from two runs each', () => {
-  const judge = new MatrixJudge([[], []]);
+  const judge = matrixJudge([[], []]);
   const first = [0.3363, 0.3377].map((ms) => [ms, 1.002 * ms]);
-  judge.step(first);
-  const [a, b] = judge.step(first.map((runs) => runs.map((run) => 1.1 * run)));
+  judge(first);
+  const [a, b] = judge(first.map((runs) => runs.map((run) => 1.1 * run)));
   expect([a?.verdict, b?.verdict]).toEqual(['slower', 'slower']);
 });
 
@@ -154,8 +154,8 @@ it('is unclear about one run far off until a second sweep agrees, after an earli
 });
 
 it('judges runs that form two groups by the mean of all', () => {
-  const judge = new MatrixJudge([[]]);
-  const judgements = [[[1, 1.5, 1, 1.5]], [[1, 1.5, 1, 1.5]]].map((runs) => judge.step(runs)[0]);
+  const judge = matrixJudge([[]]);
+  const judgements = [[[1, 1.5, 1, 1.5]], [[1, 1.5, 1, 1.5]]].map((runs) => judge(runs)[0]);
   expect(judgements[1]).toMatchObject({ verdict: 'same', change: { log: 0 } });
 });
 
@@ -262,10 +262,10 @@ it.each([
   [1, 'same', 0],
   [2, 'unclear', 2],
 ])('with %i of 5 runs 30 %% slower than the others, a cell is %s', (far, verdict, farRuns) => {
-  const judge = new MatrixJudge([[]]);
+  const judge = matrixJudge([[]]);
   const runs = [1, 1.002, 0.999, 1.001, 0.998];
-  for (let sweep = 0; sweep < 6; sweep += 1) judge.step([runs]);
-  const [cell] = judge.step([runs.map((run, place) => (place < far ? 1.3 : run))]);
+  for (let sweep = 0; sweep < 6; sweep += 1) judge([runs]);
+  const [cell] = judge([runs.map((run, place) => (place < far ? 1.3 : run))]);
   expect(cell).toMatchObject({ verdict, farRuns, reported: null });
 });
 
@@ -273,10 +273,10 @@ it('learns that single runs are on either of two levels: few sweeps are then cal
   let called = 0;
   for (let seed = 1; seed <= 20; seed += 1) {
     const [random, normal] = [seededRandom(seed), normals(seed)];
-    const judge = new MatrixJudge(Array.from({ length: 12 }, () => []));
+    const judge = matrixJudge(Array.from({ length: 12 }, () => []));
     const run = (cell: number): number => (cell === 0 && random() < 0.5 ? 1.08 : 1) * Math.exp(0.002 * normal());
     for (let sweep = 0; sweep < 40; sweep += 1) {
-      const [judged] = judge.step(Array.from({ length: 12 }, (_, cell) => [run(cell), run(cell), run(cell)]));
+      const [judged] = judge(Array.from({ length: 12 }, (_, cell) => [run(cell), run(cell), run(cell)]));
       if (judged?.verdict === 'slower' || judged?.verdict === 'faster') called += 1;
     }
   }
