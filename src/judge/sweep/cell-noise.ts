@@ -13,34 +13,27 @@ const TIMER_SD = 5e-5;
 /** Number of sds in the grid; each is a third larger than the previous one. */
 const STEPS = 24;
 
-export class NoisePrior {
-  readonly typicalSd: number;
-  readonly sdLogs = new Float64Array(STEPS);
-  readonly squares = new Float64Array(STEPS);
-  readonly logs = new Float64Array(STEPS);
-  readonly #flat: Float64Array;
+export type NoisePrior = ReturnType<typeof noisePrior>;
 
-  constructor(typicalSd: number) {
-    this.typicalSd = typicalSd;
-    for (let i = 0; i < STEPS; i += 1) {
-      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
-      this.sdLogs[i] = Math.log(typicalSd * ratio);
-      this.squares[i] = (typicalSd * ratio) ** 2;
-      this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
-    }
-    const weights = this.logs.map(Math.exp);
-    const sum = weights.reduce((total, weight) => total + weight, 0);
-    this.#flat = weights.map((weight) => (RULES.flatCells * weight) / sum);
-  }
-
-  /** Empirical Bayes: the sum of the posteriors of all cells and of a flat prior with the weight of `flatCells`. */
-  learn(cells: readonly CellNoise[]): void {
-    for (let i = 0; i < STEPS; i += 1) {
-      let sum = at(this.#flat, i);
-      for (const cell of cells) sum += cell.weightOf(i);
-      this.logs[i] = Math.log(sum);
-    }
-  }
+export function noisePrior(typicalSd: number) {
+  const ratios = Float64Array.from({ length: STEPS }, (_, i) =>
+    Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1)),
+  );
+  const logs = ratios.map((ratio) => (ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5));
+  const weights = logs.map(Math.exp);
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  const flat = weights.map((weight) => (RULES.flatCells * weight) / sum);
+  return {
+    typicalSd,
+    sdLogs: ratios.map((ratio) => Math.log(typicalSd * ratio)),
+    squares: ratios.map((ratio) => (typicalSd * ratio) ** 2),
+    logs,
+    /** Empirical Bayes: the sum of the posteriors of all cells and of a flat prior with the weight of `flatCells`. */
+    learn(cells: readonly CellNoise[]): void {
+      for (const i of logs.keys())
+        logs[i] = Math.log(cells.reduce((total, cell) => total + cell.weightOf(i), at(flat, i)));
+    },
+  };
 }
 
 /** Posterior of the sd of one sweep of a cell on a grid. Sweeps have the tails of Student's t with 5 degrees of freedom. */

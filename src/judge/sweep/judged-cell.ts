@@ -47,12 +47,6 @@ export class JudgedCell {
     return this.pending ?? this.home;
   }
 
-  #detectable({ common, extra, share }: CellSweep): number {
-    const { noise, recent } = this;
-    const unit = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + common.variance + extra);
-    return (noise.offOf(RULES.oneSweepP * share, 1, 0) / noise.sd + NINE_IN_TEN) * unit;
-  }
-
   #change(log: number, scale: number, extra: number): Change {
     const { noise } = this;
     const error = Math.sqrt(scale * noise.sd ** 2 + extra);
@@ -93,13 +87,16 @@ export class JudgedCell {
   }
 
   #judgeAtHome(sweep: CellSweep, off: number): Reported | null {
-    const common = this.#commonChange(sweep, off);
-    if (common !== null) return this.#begin(sweep, common);
+    const { common, extra, moved } = sweep;
+    const scaleOfHome = 1 + 1 / this.home.count;
+    const variance = this.noise.sd ** 2 * scaleOfHome + common.variance + extra;
+    const isWithGroup = moved !== null && ((off - moved) ** 2 - off ** 2) / (2 * variance) <= RULES.againstGroup;
+    if (isWithGroup) return this.#begin(sweep, moved);
     if (this.#isFar(off, sweep, RULES.heldP)) return this.#judgeFar(sweep, off);
     this.#release();
     // The mean of a drifting level lags behind.
-    const [residual, scale] = this.#isDrifting ? [sweep.log - this.home.valueAt(1), 2] : [off, 1 + 1 / this.home.count];
-    this.noise.learn(residual, scale, sweep.common.variance + sweep.extra);
+    const [residual, scale] = this.#isDrifting ? [sweep.log - this.home.valueAt(1), 2] : [off, scaleOfHome];
+    this.noise.learn(residual, scale, common.variance + extra);
     this.home.add(sweep.place, sweep.log);
     return this.#judgeStep(sweep) ?? this.#drift(sweep);
   }
@@ -127,13 +124,6 @@ export class JudgedCell {
     pending.add(sweep.place, sweep.log);
     if (pending.count >= RULES.adoptSweeps) this.#adopt();
     return null;
-  }
-
-  #commonChange({ moved, common, extra }: CellSweep, off: number): number | null {
-    if (moved === null) return null;
-    const variance = this.noise.sd ** 2 * (1 + 1 / this.home.count) + common.variance + extra;
-    const against = ((off - moved) ** 2 - off ** 2) / (2 * variance);
-    return against > RULES.againstGroup ? null : moved;
   }
 
   /** Reports a distant sweep at once, or with the next one that agrees. */
@@ -299,7 +289,8 @@ export class JudgedCell {
     const change = isNewest
       ? this.#change(log, 1 + 1 / reference.sweeps, sweep.common.variance + sweep.extra)
       : this.#change(log, 1 / recent.count + 1 / reference.sweeps, 0);
-    const detectable = this.#detectable(sweep);
+    const error = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + sweep.common.variance + sweep.extra);
+    const detectable = (noise.offOf(RULES.oneSweepP * sweep.share, 1, 0) / noise.sd + NINE_IN_TEN) * error;
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
     const isFewer = this.#isOnlyRunFarOff || sweep.farRuns > Math.max(sweep.runs > 2 ? 1 : 0, sweep.runs / 4);
     const farRuns = isFewer ? Math.max(1, sweep.farRuns) : 0;

@@ -1,4 +1,4 @@
-import { CellNoise, NoisePrior } from './cell-noise.ts';
+import { CellNoise, noisePrior } from './cell-noise.ts';
 import { type CellSweep, JudgedCell } from './judged-cell.ts';
 import { movedGroups, SweepEffect } from './sweep-effect.ts';
 import { RULES } from './settings.ts';
@@ -23,7 +23,7 @@ export function matrixJudge(
   judgedTogether: number = wordsOfCells.length,
   typicalSd: number = RULES.typicalSd,
 ) {
-  const prior = new NoisePrior(typicalSd);
+  const prior = noisePrior(typicalSd);
   const share = Math.min(1, (RULES.testsAtFullP / judgedTogether) ** RULES.testsPower);
   const reports = judgedTogether < RULES.manyTests ? RULES.reportsOfLevel : 1;
   const cells = wordsOfCells.map(() => new JudgedCell(new CellNoise(prior), reports));
