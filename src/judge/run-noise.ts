@@ -126,6 +126,19 @@ export function squaresOfLogs(logs: readonly number[]): number {
   return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 }
 
+/** Distance of a run from the median of its side, in deviations of the other runs, at which it is left out. */
+const FAR_DEVIATIONS = 6;
+
+/** The runs of a side without one that is far from all others. */
+export function withoutFarRun(runs: readonly number[]): readonly number[] {
+  const middle = median(runs) ?? 1;
+  const distanceOf = (run: number): number => Math.abs(Math.log(run / middle));
+  const [far = middle, ...rest] = runs.toSorted((a, b) => distanceOf(b) - distanceOf(a));
+  if (rest.length < 2) return runs;
+  const deviation = Math.sqrt(squaresAround(rest) / (rest.length - 1) + ASSUMED_SIGMA ** 2);
+  return distanceOf(far) > FAR_DEVIATIONS * deviation ? rest : runs;
+}
+
 function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   const changes = cells.flatMap(({ base: [before], head: [after] }) =>
     before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],

@@ -1,20 +1,17 @@
 import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason } from '../../records/verdict.ts';
 import type { CellKey } from '../../records/scalars.ts';
-import { median } from '../../statistics/order-statistics.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import type { CellRatio } from '../geometric-mean.ts';
 import {
   FALSE_SHARE,
   LEAST_PERCENT,
-  type NoiseEstimate,
-  type NoisySides,
   detectableAmong,
   estimateNoise,
-  ASSUMED_SIGMA,
-  squaresAround,
   moreRunsUntil,
+  withoutFarRun,
 } from '../run-noise.ts';
+import type { NoiseEstimate, NoisySides } from '../run-noise.ts';
 import { commonShift, pastVarianceBetweenSweeps, sharesShift, varianceBetweenSweeps } from '../sweep-noise.ts';
 
 export interface TwoSides extends NoisySides {
@@ -128,19 +125,6 @@ export function compareCells(
     ),
     noises: new Map(cells.map((cell) => [cell.cellKey, noiseOf(cell)])),
   };
-}
-
-/** Distance of a run from the median of its side, in deviations of the other runs, at which it is left out. */
-const FAR_DEVIATIONS = 6;
-
-/** The runs of a side without one that is far from all others. */
-export function withoutFarRun(runs: readonly number[]): readonly number[] {
-  const middle = median(runs) ?? 1;
-  const distanceOf = (run: number): number => Math.abs(Math.log(run / middle));
-  const [far = middle, ...rest] = runs.toSorted((a, b) => distanceOf(b) - distanceOf(a));
-  if (rest.length < 2) return runs;
-  const deviation = Math.sqrt(squaresAround(rest) / (rest.length - 1) + ASSUMED_SIGMA ** 2);
-  return distanceOf(far) > FAR_DEVIATIONS * deviation ? rest : runs;
 }
 
 const LOOKS = 4;

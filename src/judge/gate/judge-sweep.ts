@@ -166,11 +166,9 @@ function boundChanges(about: About, entries: readonly Entry[], baseline: Entry |
 
 function withPairs(changes: readonly CellChange[], facts: JudgedFacts): CellChange[] {
   const ofCell = new Map((facts.evidence.pairs ?? []).map((pairs) => [pairs.cellKey, pairs]));
-  const weighed = changes.map((change) => {
-    return change.direction === 'faster'
-      ? change
-      : cellChange({ ...change, pairs: ofCell.get(change.cellKey) ?? null });
-  });
+  const weighed = changes.map((change) =>
+    change.direction === 'faster' ? change : cellChange({ ...change, pairs: ofCell.get(change.cellKey) ?? null }),
+  );
   const slower = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
   const only = [...ofCell.values()].flatMap((pairs) => {
     const { places = [], values } = facts.measured(pairs)?.history ?? {};
@@ -240,7 +238,7 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   const explained = cellsOf(earlier.filter(({ lasts, pairs }) => lasts !== null || pairs !== null));
   const suspects = facts.all.filter(({ cellKey }) => fresh.has(cellKey) || !explained.has(cellKey));
   const ofCell = new Map<string, Candidate>();
-  for (const one of suspects.flatMap((measured) => candidateOf(measured, facts)).toSorted(byDeviations))
+  for (const one of suspects.flatMap((measured) => candidateOf(measured, facts) ?? []).toSorted(byDeviations))
     for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
   const ofGroups = open.filter(({ group }) => group.length > 0);
   const groups = ofGroups.flatMap((finding): Candidate[] => {
@@ -267,14 +265,14 @@ function byDeviations(a: Candidate, b: Candidate): number {
 }
 
 /** A cell or group that is worse than its reference, so that pairs with the last good engine are worthwhile. */
-export type Candidate = ReturnType<typeof candidateOf>[number];
+export type Candidate = NonNullable<ReturnType<typeof candidateOf>>;
 
 function candidateOf({ cellKey, history, metric, state }: Measured, facts: JudgedFacts) {
-  if (state === null) return [];
+  if (state === null) return null;
   const { change, farRuns, levels, reported, since, verdict } = state;
   const deviations = change.error > 0 ? change.log / change.error : 0;
   const isSlower = verdict === 'slower' || reported?.direction === 'slower';
-  if (change.log <= 0 || !(isSlower || deviations >= LEAST_DEVIATIONS || farRuns > 0)) return [];
+  if (change.log <= 0 || !(isSlower || deviations >= LEAST_DEVIATIONS || farRuns > 0)) return null;
   const { builds = [], places, sources = [] } = history;
   const step = { metric, before: beforeStep(state, metric, reported), after: state.now };
   const lastGood = lastGoodBefore(places.indexOf(reported?.first ?? since), history, step);
@@ -283,15 +281,13 @@ function candidateOf({ cellKey, history, metric, state }: Measured, facts: Judge
   const same = builds.slice(0, -1).filter((_, place) => source !== null && sources[place] === source);
   /** The cell, or the three calmest cells of the group. */
   const cellKeys: readonly CellKey[] = [cellKey];
-  return [
-    {
-      cellKeys,
-      metric,
-      changePercent: rawChange(metric, change.log, 0).changePercent,
-      deviations: Math.max(LEAST_DEVIATIONS, deviations),
-      lastGoodSweepId: facts.evidence.sweeps[lastGood ?? -1]?.sweepId ?? null,
-      /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */
-      isUnsteady: levels !== null || new Set(same).size > 1,
-    },
-  ];
+  return {
+    cellKeys,
+    metric,
+    changePercent: rawChange(metric, change.log, 0).changePercent,
+    deviations: Math.max(LEAST_DEVIATIONS, deviations),
+    lastGoodSweepId: facts.evidence.sweeps[lastGood ?? -1]?.sweepId ?? null,
+    /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */
+    isUnsteady: levels !== null || new Set(same).size > 1,
+  };
 }

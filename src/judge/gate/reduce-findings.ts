@@ -137,15 +137,12 @@ function familyOf({ metric }: Pick<FindingCell, 'metric'>): string {
 function clustersOf(changes: readonly CellChange[]): readonly (readonly CellChange[])[] {
   const same = Map.groupBy(changes, (change) => `${change.direction} ${outcomeOf(change)}`);
   return [...same.values()].flatMap((own) => {
-    const begins: number[] = [];
-    const byBegin = Map.groupBy(
-      own.toSorted((a, b) => a.place - b.place),
-      ({ place }) => {
-        const near = begins.find((begin) => place - begin <= TOGETHER_SWEEPS);
-        if (near === undefined) begins.push(place);
-        return near ?? place;
-      },
-    );
+    const sorted = own.toSorted((a, b) => a.place - b.place);
+    let begin = -Infinity;
+    const byBegin = Map.groupBy(sorted, ({ place }) => {
+      if (place - begin > TOGETHER_SWEEPS) begin = place;
+      return begin;
+    });
     return [...byBegin.values()].flatMap(connected);
   });
 }
@@ -180,6 +177,14 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
   const outcome = outcomeOf(clearest);
   const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
+  /** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
+  const causeOf = (): Finding['cause'] => {
+    if (isBuildLuck) return 'buildLuck';
+    if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
+    if (outcome === 'machine') return recorded.length > 0 ? 'environment' : 'machine';
+    if (group.includes(ALL_CELLS) && recorded.length > 0) return 'environment';
+    return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
+  };
   const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
   return {
     ...about,
@@ -189,7 +194,7 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
     state: outcome === 'cleared' ? 'recovered' : 'open',
     group,
     lasts: changes.find(({ lasts }) => lasts !== null)?.lasts ?? null,
-    cause: isBuildLuck ? 'buildLuck' : causeOf(changes, recorded, group, outcome),
+    cause: causeOf(),
     environmentChanges: recorded,
     pairs: pairsOf(changes),
     lastGoodSweepId: lastGood === null ? null : (sweeps[lastGood]?.sweepId ?? null),
@@ -211,19 +216,6 @@ function environmentChanges(evidence: SweepEvidence, places: readonly number[], 
   const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
   const [first = [], ...others] = own.map((cell) => machineChanges(evidence, cell, places));
   return first.filter((change) => others.every((changes) => changes.includes(change)));
-}
-
-/** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
-function causeOf(
-  changes: readonly CellChange[],
-  recorded: readonly string[],
-  group: readonly string[],
-  outcome: string,
-): Finding['cause'] {
-  if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
-  if (outcome === 'machine') return recorded.length > 0 ? 'environment' : 'machine';
-  if (group.includes(ALL_CELLS) && recorded.length > 0) return 'environment';
-  return changes.some(({ lasts }) => lasts === 'pairs') ? 'engine' : null;
 }
 
 /** The pairs of the cell with the largest change. */
