@@ -18,9 +18,9 @@ type BoundRun = Pick<CellRun, 'boundBy' | 'flags'> & { readonly values: Pick<Met
 
 /** The bottleneck of most runs; among equally frequent ones, the one of the newest run. Null if none is known. */
 export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null {
-  const known = bounds.filter((by) => by !== null);
-  const counts = [...Map.groupBy(known.toReversed(), (by) => by)].map(([by, own]) => ({ by, count: own.length }));
-  return counts.toSorted((a, b) => b.count - a.count)[0]?.by ?? null;
+  const known = bounds.filter((by) => by !== null).toReversed();
+  const [most] = [...Map.groupBy(known, (by) => by).values()].toSorted((a, b) => b.length - a.length);
+  return most?.[0] ?? null;
 }
 
 export function boundOf(

@@ -32,7 +32,9 @@ export function geometricMean(cells: readonly CellRatio[], shared: SampleVarianc
     shared,
     ...[...noises, joined].map(({ variance, degrees }) => ({ variance: variance * share, degrees })),
   ];
-  const { variance, degrees } = summed(terms);
+  // Independent terms (degrees of freedom: Satterthwaite 1946).
+  const variance = terms.reduce((total, term) => total + term.variance, 0);
+  const degrees = variance ** 2 / terms.reduce((total, term) => total + term.variance ** 2 / term.degrees, 0);
   const reach = variance === 0 ? 0 : tQuantile(UNCERTAINTY, degrees) * Math.sqrt(variance);
   return {
     changePercent: percentOfLog(mean),
@@ -40,13 +42,6 @@ export function geometricMean(cells: readonly CellRatio[], shared: SampleVarianc
     cells: known.length,
     leftOut: cells.length - known.length,
   };
-}
-
-/** Noise of a sum of independent terms (degrees of freedom: Satterthwaite 1946). */
-function summed(noises: readonly SampleVariance[]): SampleVariance {
-  const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
-  const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
-  return { variance, degrees: variance ** 2 / spread };
 }
 
 const SHARED = {

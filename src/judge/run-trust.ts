@@ -55,11 +55,9 @@ export function clockOffLevel(
   levelMhz: number | null,
 ): RunFlag | null {
   const { smClockMhz, flags } = run;
-  if (smClockMhz === null || levelMhz === null) return null;
+  if (smClockMhz === null || levelMhz === null || flags.some(({ id }) => id === 'powerLimited')) return null;
   const off = smClockMhz / levelMhz - 1;
-  if (Math.abs(off) <= CLOCK_LEVEL.off || flags.some(({ id }) => id === 'powerLimited')) {
-    return null;
-  }
+  if (Math.abs(off) <= CLOCK_LEVEL.off) return null;
   return {
     id: 'clockOffLevel',
     effect: 'excluded',

@@ -9,6 +9,7 @@ import type { Environment } from '../records/environment.ts';
 import { type Finding, saidState } from '../records/finding.ts';
 import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
+import { type About, cellIn } from './gate/metric-changes.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
@@ -68,41 +69,45 @@ function withGaps(runs: readonly TrendEntry[], planned: readonly TrendSweep[]): 
   return entries;
 }
 
-export function reportedChanges(
-  findings: readonly Finding[],
-  said: { readonly acknowledgements: ReadonlyMap<string, unknown>; readonly batch: ReadonlySet<string> },
-  about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
-) {
-  return findings.flatMap((finding) => {
-    const { cells, direction, findingId: id, firstBadSweepId, kind } = finding;
-    const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
-    if (own === undefined || kind === 'limit') return [];
-    const state = saidState(finding, said.acknowledgements.has(id), said.batch);
-    return [{ id, state, direction, firstBadSweepId, changePercent: own.changePercent }];
-  });
-}
+type MarkedStep = Pick<TrendStep, 'sweepId'>;
 
-type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
-
-type Reported = ReturnType<typeof reportedChanges>;
-type Baselines = readonly { readonly name: string; readonly sweepId: SweepId }[];
-
+/** @param judged null if no sweep was judged */
 export function trendMarks(
   steps: readonly MarkedStep[],
   runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
-  known: {
-    readonly environments: ReadonlyMap<string, Environment>;
-    readonly reported: Reported;
-    readonly baselines: Baselines;
-  },
+  environments: ReadonlyMap<string, Environment>,
+  baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
+  about: About,
+  judged: {
+    readonly verdict: { readonly findings: readonly Finding[] };
+    readonly acknowledgements: ReadonlyMap<string, unknown>;
+    readonly batch: ReadonlySet<string>;
+  } | null,
 ): TrendMark[] {
-  const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, known.environments.get(environmentId)]));
+  const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, environments.get(environmentId)]));
   const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
+  const breaksLine = false;
+  const changeMarkOf = (finding: Finding): TrendMark[] => {
+    const { direction, findingId: id, firstBadSweepId, kind } = finding;
+    const own = cellIn(finding, about);
+    const place = places.get(firstBadSweepId) ?? -1;
+    // A step may hold several sweeps, or one of several runs of a sweep.
+    const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
+    const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
+    if (judged === null || own === undefined || kind === 'limit' || step === -1) return [];
+    const size = `${own.changePercent > 0 ? '+' : ''}${own.changePercent.toFixed(1)} %`;
+    const state = saidState(finding, judged.acknowledgements.has(id), judged.batch);
+    return [{ step, kind: direction, text: `${size}, finding ${id.slice(0, 8)}: ${state}`, breaksLine }];
+  };
+  const pinned = [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([sweepId, own]): TrendMark[] => {
+    const step = steps.findIndex((one) => one.sweepId === sweepId);
+    return step === -1 ? [] : [{ step, kind: 'baseline', text: own.map(({ name }) => name).join(', '), breaksLine }];
+  });
   return [
-    ...changeMarks(steps, places, known.reported),
+    ...(judged?.verdict.findings ?? []).flatMap(changeMarkOf),
     ...boundMarks(steps, runs),
     ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
-    ...baselineMarks(steps, known.baselines),
+    ...pinned,
   ].toSorted((a, b) => a.step - b.step);
 }
 
@@ -116,19 +121,6 @@ export const trendMarkSchema = z.strictObject({
 });
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
-
-/** Changes of level as `bench check` reported them. */
-function changeMarks(steps: readonly MarkedStep[], places: ReadonlyMap<string, number>, reported: Reported) {
-  return reported.flatMap(({ changePercent, direction, firstBadSweepId, id, state }): TrendMark[] => {
-    const place = places.get(firstBadSweepId) ?? -1;
-    // A step may hold several sweeps, or one of several runs of a sweep.
-    const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
-    const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
-    const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
-    const text = `${size}, finding ${id.slice(0, 8)}: ${state}`;
-    return step === -1 ? [] : [{ step, kind: direction, text, breaksLine: false }];
-  });
-}
 
 /** Steps at which the bottleneck changed and did not change back at the next step. */
 function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, 'boundBy' | 'sweepId'>[]): TrendMark[] {
@@ -155,13 +147,5 @@ export function environmentMarks(environments: readonly (Environment | null)[]):
     const [was, is] = [before, after].map(({ tensorrt }) => tensorrt?.split('.')[0]);
     const breaksLine = before.gpuName !== after.gpuName || was !== is;
     return changes.length === 0 ? [] : [{ step, kind: 'environment', text: changes.join('; '), breaksLine }];
-  });
-}
-
-function baselineMarks(steps: readonly MarkedStep[], baselines: Baselines): TrendMark[] {
-  return [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([pinned, own]): TrendMark[] => {
-    const step = steps.findIndex(({ sweepId }) => sweepId === pinned);
-    const text = own.map(({ name }) => name).join(', ');
-    return step === -1 ? [] : [{ step, kind: 'baseline', text, breaksLine: false }];
   });
 }

@@ -6,8 +6,8 @@ import type { BoundBy } from '../../src/records/bound.ts';
 /** Marks of a cell with one run in each sweep, as `step text`. */
 function marksOf(...bounds: (BoundBy | null)[]): string[] {
   const runs = bounds.map((boundBy, sweep) => ({ boundBy, sweepId: `sweep ${sweep}`, environmentId: 'here' }));
-  const steps = runs.map(({ sweepId }) => ({ sweepId, value: 1 }));
-  const marks = trendMarks(steps, runs, { environments: new Map(), reported: [], baselines: [] });
+  const about = { cellKey: 'cell', metric: 'gpuComputeMs' } as const;
+  const marks = trendMarks(runs, runs, new Map(), [], about, null);
   return marks.filter(({ kind }) => kind === 'bound').map(({ step, text }) => `${step} ${text}`);
 }
 

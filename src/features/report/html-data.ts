@@ -1,8 +1,7 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import { inLabelOrder } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
-import { reportedChanges, trendMarks } from '../../judge/trend.ts';
-import { metricOf } from '../../records/metric.ts';
+import { trendMarks } from '../../judge/trend.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { isShownWhole, newFirst } from '../check/index.ts';
 import { checkedNewest, gateOf, judgementsOf, notesOfSides, type Subject } from './gather.ts';
@@ -61,10 +60,9 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
   const reportCells = histories.map((history) => {
     const { cell, metric: own } = history;
     const columns = sweepColumns(history, sweeps, environmentIds);
-    const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric: own });
-    const steps = ids.map((sweepId, sweep) => ({ sweepId, value: columns.values[sweep] ?? null }));
-    const about = { betterIs: metricOf(own).betterIs, environments, reported, baselines };
-    const marks = trendMarks(steps, history.runs.flat(), about);
+    const steps = ids.map((sweepId) => ({ sweepId }));
+    const about = { cellKey: cell.key, metric: own };
+    const marks = trendMarks(steps, history.runs.flat(), environments, baselines, about, judged);
     return {
       cell,
       metric: own,

@@ -1,4 +1,4 @@
-import { chooseUnit, reportedChanges, trendMarks, trendSteps } from '../../judge/trend.ts';
+import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { ensure, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
@@ -100,12 +100,10 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const newest = runs.at(-1);
     const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
     const about = { cellKey: cell.key, metric };
-    const marks = trendMarks(points, runs, {
-      environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-      reported: judged === null ? [] : reportedChanges(judged.verdict.findings, judged, about),
-      // A baseline excludes ineligible cells.
-      baselines: ineligible.length === 0 ? listBaselines(db) : [],
-    });
+    const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
+    // A baseline excludes ineligible cells.
+    const baselines = ineligible.length === 0 ? listBaselines(db) : [];
+    const marks = trendMarks(points, runs, environments, baselines, about, judged);
     const unjudged = { verdict: null, reason: null, ...lastTwoSweeps(runs) };
     const { verdict, reason, before, now, changePercent } = judged?.verdict.judgedOf(about) ?? unjudged;
     const change = { verdict, reason, before, now, changePercent };

@@ -11,15 +11,12 @@ export function lastingChanges(history: CellHistory, since = 0) {
   // A constant history has one level; most sizes are constant.
   if (values.every((value) => value === at(values, 0))) return [];
   const found: (ChangePoint & { readonly knownAt: number; readonly isBuildLuck: boolean })[] = [];
-  const looks = new Map<number, readonly ChangePoint[]>();
+  const looks: (readonly ChangePoint[])[] = [];
   const lookAt = (to: number): readonly ChangePoint[] => {
-    const known = looks.get(to);
-    if (known !== undefined) return known;
     const from = Math.max(0, to - ALERTING.windowSweeps);
     const clock = history.clock?.slice(from, to);
-    const look = findChangePoints({ places: places.slice(from, to), values: values.subarray(from, to), clock });
-    looks.set(to, look);
-    return look;
+    const past = { places: places.slice(from, to), values: values.subarray(from, to), clock };
+    return (looks[to] ??= findChangePoints(past));
   };
   for (const [index, knownAt] of places.entries()) {
     if (knownAt < since || index + 1 < ALERTING.firstSweep) continue;
@@ -29,7 +26,6 @@ export function lastingChanges(history: CellHistory, since = 0) {
       const global = { ...change, index: change.index + offset };
       found.push({ ...global, knownAt, isBuildLuck: isBuildLuck(history, global.index) });
     }
-    looks.delete(index + 2 - ALERTING.oldLooks);
   }
   return found;
 }
