@@ -45,12 +45,6 @@ export function timeBudget(budgetS: number | null, now: () => Date) {
   };
 }
 
-interface Goal {
-  readonly percent: number;
-  /** For a noisy cell: this many standard deviations of a single run, if that is more. */
-  readonly deviations: number;
-}
-
 /** Error probability over all looks at the changes that end the repeats of a cell. */
 const EARLY_Q = 0.01;
 
@@ -78,7 +72,11 @@ export interface Enough {
   readonly repeats: number;
   readonly maxRepeats: number;
   /** Cells are repeated until a change of this size would be detected. */
-  readonly goal: Goal;
+  readonly goal: {
+    readonly percent: number;
+    /** For a noisy cell: this many standard deviations of a single run, if that is more. */
+    readonly deviations: number;
+  };
   /** Null for each cell's own metric. */
   readonly metric: MetricId | null;
 }

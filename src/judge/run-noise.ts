@@ -94,7 +94,6 @@ function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infini
 
 function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
-  if (degrees === 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
 }
@@ -171,19 +170,16 @@ export function pastValues({ history, runs }: Past, base: readonly number[]): nu
   const baseLog = meanLog(base);
   const typicalRuns = median(runs.map(({ length }) => length)) ?? 1;
   const fewer = Math.sqrt(Math.max(1, typicalRuns / base.length));
-  const logs = levelsOf(history)
+  const all = history.values.map(Math.log);
+  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
+  const logs = starts
+    .map((from, place) => all.subarray(from, starts[place + 1]))
     .flatMap((level) => (isWithin(level, baseLog, fewer) ? withoutVisit(level) : []))
     .slice(-PAST_SWEEPS);
   if (logs.length < LEAST_PAST_SWEEPS) return [];
   const centre = median(logs) ?? baseLog;
   const widened = Math.sqrt(typicalRuns);
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
-}
-
-function levelsOf(history: CellHistory): Float64Array[] {
-  const logs = history.values.map(Math.log);
-  const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
-  return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
 }
 
 /** Whether a value on the log scale is at this level. `fewer`: factor of the deviation of a mean of fewer runs. */

@@ -75,11 +75,9 @@ const LEAST_SIGMA = 1e-4;
 /** Standard deviation of a run (log scale) from differences within sweeps, of which a quarter may be disturbed. */
 export function runSigma(own: readonly (readonly number[])[], others: readonly (readonly number[])[]): number {
   for (const sweeps of [own, others]) {
-    const apart = sweeps.flatMap((values) =>
-      values.flatMap((value, place) => values.slice(place + 1).map((other) => Math.abs(Math.log(value / other)))),
-    );
-    const scratch = Float64Array.from(apart);
-    if (apart.length >= LEAST_DIFFERENCES) return Math.max(LEAST_SIGMA, scaleOf(scratch, 0.5), scaleOf(scratch, 0.75));
+    const pairs = sweeps.flatMap((values) => values.flatMap((a, place) => values.slice(place + 1).map((b) => a / b)));
+    const apart = Float64Array.from(pairs, (ratio) => Math.abs(Math.log(ratio)));
+    if (apart.length >= LEAST_DIFFERENCES) return Math.max(LEAST_SIGMA, scaleOf(apart, 0.5), scaleOf(apart, 0.75));
   }
   return ASSUMED_SIGMA;
 }
@@ -91,10 +89,10 @@ type PairRun = Pick<CellRun, 'flags' | 'outcome' | 'repeat'>;
 const SAME_ENGINE_RUNS = 3;
 /** Largest number of extra pairs. They replace pairs with a disturbed or failed run, which do not count. */
 const SPARE_PAIRS = 3;
-const PROFILE_PAIR = 500;
+export const PROFILE_PAIR = 500;
 
 /** The newest engine has odd repeats, and the last good one has even repeats. */
-function repeatOf(pair: number, side: PairSide): number {
+export function repeatOf(pair: number, side: PairSide): number {
   return 2 * pair + (side === 'newest' ? 1 : 2);
 }
 
@@ -104,10 +102,6 @@ export function sideOf(repeat: number): PairSide {
 
 export function pairOf(repeat: number): number {
   return (repeat - 1) >> 1;
-}
-
-export function profileRepeat(side: PairSide): number {
-  return repeatOf(PROFILE_PAIR, side);
 }
 
 /** Returns `pair 2, last good engine`. */

@@ -72,13 +72,8 @@ export function sizeOf(metric: GatedMetricId, before: number, { error, log, reac
   return { before, after, ...raw, margin: error > 0 ? Math.abs(log) / error : 1 };
 }
 
-interface Margin {
-  readonly share?: number;
-  readonly difference?: number;
-  /** With fewer sweeps, only a change of `youngMargins` margins is reported. */
-  readonly leastPast?: number;
-  readonly youngMargins?: number;
-}
+/** With fewer than `leastPast` sweeps, only a change of `youngMargins` margins is reported. */
+type Margin = Readonly<Partial<Record<'share' | 'difference' | 'leastPast' | 'youngMargins', number>>>;
 
 /** Metrics that hardly vary from run to run. The margin is a share of the value, or a difference in its unit. */
 export const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {

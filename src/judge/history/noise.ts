@@ -14,24 +14,19 @@ export interface CellHistory {
 }
 
 const LEAST_SIGMA = 1e-6;
-const NEAR_SWEEPS = 1;
 
 /** True when a level begins with another build of the same sources: other tactics, not other code. */
-export function isBuildLuck({ builds, sources, values }: CellHistory, index: number): boolean {
-  if (builds === undefined || sources === undefined) return false;
-  let isRebuilt = false;
+export function isBuildLuck({ builds = [], sources = [], values }: CellHistory, index: number): boolean {
   const stepOf = (before: number, after: number): number => Math.log(at(values, after) / at(values, before));
-  const step = stepOf(Math.max(0, index - 1 - NEAR_SWEEPS), Math.min(values.length - 1, index + NEAR_SWEEPS));
-  for (let place = Math.max(1, index - NEAR_SWEEPS); place <= index + NEAR_SWEEPS; place += 1) {
-    const [before, after] = [builds[place - 1] ?? null, builds[place] ?? null];
-    if (before === null || after === null || before === after) continue;
+  const rebuilt = [index - 1, index, index + 1].filter((place) => {
+    const [before = null, after = null] = [builds[place - 1], builds[place]];
+    if (before === null || after === null || before === after) return false;
     // A new build that first ran at the old level is not the cause.
-    if (stepOf(place - 1, place) / step < 0.5) continue;
-    const [from, to] = [sources[place - 1] ?? null, sources[place] ?? null];
-    if (from === null || from !== to) return false;
-    isRebuilt = true;
-  }
-  return isRebuilt;
+    const step = stepOf(Math.max(0, index - 2), Math.min(values.length - 1, index + 1));
+    return !(stepOf(place - 1, place) / step < 0.5);
+  });
+  const isSame = (place: number): boolean => (sources[place] ?? null) !== null && sources[place - 1] === sources[place];
+  return rebuilt.length > 0 && rebuilt.every(isSame);
 }
 
 export function logsOf({ values, clock = [] }: CellHistory): Float64Array {

@@ -12,7 +12,8 @@ import {
   type PairSide,
   pairsNeeded,
   runsNeeded,
-  profileRepeat,
+  PROFILE_PAIR,
+  repeatOf,
   sideOf,
 } from '../../../judge/gate/judge-pairs.ts';
 import { type PlannedPairs, gatedMetricOf, type ConfirmBudget } from '../../../records/gated-metric.ts';
@@ -219,7 +220,7 @@ export class SweepSuspects implements SuspectPairs {
       if (found === null || version === null || worker.program.recordings !== null) return;
       const separate = new Dialect(version).separateProfile();
       const run = { ...found.run, args: profileArgs(found.run.args, '{engine}', separate), minQueries: 1 };
-      const turn = turnOf(side, { ...found, run }, profileRepeat(name), false);
+      const turn = turnOf(side, { ...found, run }, repeatOf(PROFILE_PAIR, name), false);
       if (worker.writer.hasRun(runIdOf(worker.sweep.sweepId, turn.run))) continue;
       worker.onEvent({ kind: 'moreRuns', runs: [run] });
       yield turn;
