@@ -42,22 +42,21 @@ export function boundOfRead({ derived, flags, log: { device, measurement, option
   return boundOf(options, [{ ...derived, flags, values: { ...derived, ...times } }], device.name);
 }
 
-export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
-  const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
-  if (!was || !is) return [];
-  if (was === is) return enqueueReasons(medianIn(base, 'enqueueRatio'), medianIn(head, 'enqueueRatio'));
-  const own = head.filter(({ boundBy }) => boundBy === is);
-  return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
-}
-
 /** Smallest change of the ratio that is a turn, so that noise at a limit is none. */
 const LEAST_TURN = 0.05;
 
-function enqueueReasons(was: number | null, is: number | null): string[] {
-  if (was === null || is === null || enqueueClass(was) === enqueueClass(is) || Math.abs(is - was) < LEAST_TURN)
-    return [];
-  const ratios = `enqueue takes ${is.toFixed(2)} times the GPU time, before ${was.toFixed(2)}`;
-  return [`enqueue time now ${enqueueClass(is)}, before ${enqueueClass(was)}: ${ratios}`];
+export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
+  const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
+  if (!was || !is) return [];
+  if (was !== is) {
+    const own = head.filter(({ boundBy }) => boundBy === is);
+    return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidenceOf(is, own)}`];
+  }
+  const [before = null, now = null] = [base, head].map((runs) => medianIn(runs, 'enqueueRatio'));
+  if (before === null || now === null || Math.abs(now - before) < LEAST_TURN) return [];
+  const [earlier, newer] = [enqueueClass(before), enqueueClass(now)];
+  const ratios = `enqueue takes ${now.toFixed(2)} times the GPU time, before ${before.toFixed(2)}`;
+  return earlier === newer ? [] : [`enqueue time now ${newer}, before ${earlier}: ${ratios}`];
 }
 
 export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {

@@ -49,7 +49,7 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
   const sides = all.map((side): TwoSides => {
     return side.betterIs === 'higher' ? side : { ...side, betterIs: 'higher', base: side.head, head: side.base };
   });
-  const { ratios, noises } = compareCells(sides, { sameSweep: true });
+  const { ratios } = compareCells(sides, { sameSweep: true });
   return (keys: readonly CellKey[]): AbJudgement => {
     const own = sides.filter(({ cellKey }) => keys.includes(cellKey) && ratios.has(cellKey));
     const ownRatios = own.flatMap(({ cellKey }) => ratios.get(cellKey) ?? []);
@@ -57,7 +57,7 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
     if (mean === null) return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
     const { changePercent: gainPercent, ciPercent } = mean;
     const [low, high] = ciPercent ?? [-Infinity, Infinity];
-    const noise = own.flatMap(({ cellKey }) => noises.get(cellKey) ?? []);
+    const noise = ownRatios.map(({ ofRuns }) => ofRuns);
     const runs = own.map(({ base, head }) => [base.length, head.length] as const);
     const unknown = [...runs.map(singleRunReason), ...noise.map(({ assumed }) => assumed)];
     const reasons = [...new Set(unknown.filter((reason) => reason !== null))];

@@ -1,6 +1,6 @@
 import type { NoiseSource } from '../records/verdict.ts';
 import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
-import { meanLog, tQuantile } from '../statistics/special-functions.ts';
+import { meanLog, percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
 import { findChangePoints } from './history/lasting-changes.ts';
 import type { CellHistory } from './history/noise.ts';
@@ -202,6 +202,10 @@ function withoutVisit(level: Float64Array): number[] {
 export const FALSE_SHARE = 0.03;
 /** Smaller changes are never reported. */
 export const LEAST_PERCENT = 0.5;
+
+export function isLarge(change: number): boolean {
+  return Math.abs(percentOfLog(change)) >= LEAST_PERCENT;
+}
 
 /** 90 % quantile of the normal distribution. */
 const POWER_ERRORS = 1.2816;

@@ -168,17 +168,11 @@ export function isTimed({ role }: Pick<CellRun, 'role'>): boolean {
   return role === 'timed';
 }
 
-export function flagReasons(
-  base: readonly Pick<CellRun, 'flags'>[],
-  head: readonly Pick<CellRun, 'flags'>[],
-): string[] {
+export function flagReasons(base: readonly Pick<CellRun, 'flags'>[], head: typeof base): string[] {
   const all = Object.entries({ base, head }).flatMap(([side, runs]) => {
     const ofSide = runs.flatMap(({ flags }) => flags);
-    return [...Map.groupBy(ofSide, ({ id }) => id)].map(([id, flags]) => ({
-      id,
-      flags,
-      of: `${flags.length} of ${runs.length} runs of ${side}`,
-    }));
+    const byId = [...Map.groupBy(ofSide, ({ id }) => id)];
+    return byId.map(([id, flags]) => ({ id, flags, of: `${flags.length} of ${runs.length} runs of ${side}` }));
   });
   return [...Map.groupBy(all, ({ id }) => id)].flatMap(([id, having]) => {
     const isDoubted = having.some(({ flags }) => flags.some(({ effect }) => effect === 'widened'));

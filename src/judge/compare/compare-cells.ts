@@ -2,15 +2,7 @@ import { type CellComparison, type CommonShift, DETECTABLE_FROM, singleRunReason
 import type { CellKey } from '../../records/scalars.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
-import type { CellRatio } from '../geometric-mean.ts';
-import {
-  FALSE_SHARE,
-  LEAST_PERCENT,
-  detectableAmong,
-  estimateNoise,
-  moreRunsUntil,
-  withoutFarRun,
-} from '../run-noise.ts';
+import { FALSE_SHARE, detectableAmong, estimateNoise, isLarge, moreRunsUntil, withoutFarRun } from '../run-noise.ts';
 import type { NoiseEstimate, NoisySides } from '../run-noise.ts';
 import { commonShift, pastVarianceBetweenSweeps, sharesShift, varianceBetweenSweeps } from '../sweep-noise.ts';
 
@@ -113,17 +105,22 @@ export function compareCells(
       reasons: reasons.filter((reason) => reason !== null),
     };
   };
+  const describedShift = (size: number): CommonShift => {
+    const change = judged.some(({ cell }) => cell.betterIs === 'lower') ? size : -size;
+    const verdict = isLarge(change) ? (size > 0 ? 'slower' : 'faster') : null;
+    return { percent: percentOfLog(change), cells: judged.length, sharing: sharing.size, verdict, recorded: [] };
+  };
   return {
     cells: evidence.map(judge),
-    shift: shift === null ? null : describeShift(shift.size, judged, sharing.size),
+    shift: shift === null ? null : describedShift(shift.size),
     sharing,
     ratios: new Map(
-      evidence.map(({ cell, cellKey, degrees, difference, error, noise }): [CellKey, CellRatio] => {
+      evidence.map(({ cell, cellKey, degrees, difference, error, noise }) => {
         const known = noise.from === 'assumed' ? null : { variance: error ** 2, degrees };
-        return [cellKey, { logRatio: signed(cell, difference), noise: known, isBorrowed: noise.assumed !== null }];
+        const ratio = { logRatio: signed(cell, difference), noise: known, isBorrowed: noise.assumed !== null };
+        return [cellKey, { ...ratio, ofRuns: noise }] as const;
       }),
     ),
-    noises: new Map(cells.map((cell) => [cell.cellKey, noiseOf(cell)])),
   };
 }
 
@@ -183,19 +180,4 @@ function calledAmong(
 
 function signed({ betterIs }: TwoSides, difference: number): number {
   return betterIs === 'lower' ? difference : -difference;
-}
-
-function isLarge(change: number): boolean {
-  return Math.abs(percentOfLog(change)) >= LEAST_PERCENT;
-}
-
-function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
-  const change = evidence.some(({ cell }) => cell.betterIs === 'lower') ? shift : -shift;
-  return {
-    percent: percentOfLog(change),
-    cells: evidence.length,
-    sharing,
-    verdict: isLarge(change) ? (shift > 0 ? 'slower' : 'faster') : null,
-    recorded: [],
-  };
 }

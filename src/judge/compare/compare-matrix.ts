@@ -85,8 +85,7 @@ function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySe
 
 function byWeight(a: JudgedCell, b: JudgedCell): number {
   const rank = ORDER.indexOf(a.comparison.verdict) - ORDER.indexOf(b.comparison.verdict);
-  if (rank !== 0) return rank;
-  return Math.abs(b.comparison.changePercent ?? 0) - Math.abs(a.comparison.changePercent ?? 0);
+  return rank || Math.abs(b.comparison.changePercent ?? 0) - Math.abs(a.comparison.changePercent ?? 0);
 }
 
 const ORDER: readonly Verdict[] = ['slower', 'failed', 'faster', 'unclear', 'incomparable', 'same', 'missing'];

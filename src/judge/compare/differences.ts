@@ -99,12 +99,10 @@ export function differencesOf(
 ) {
   const build = buildDifferences(was, is);
   if (a === null || b === null) return { machine: [], build, open: [], overridden: [] };
-  const found: Difference[] = MACHINE.filter(([, , field, keyOf]) => keyOf(a[field]) !== keyOf(b[field])).map(
-    ([option, label, field]) => [
-      option,
-      `${label} ${stated(a, field) ?? 'unknown'} → ${stated(b, field) ?? 'unknown'}`,
-    ],
-  );
+  const found = MACHINE.flatMap(([option, label, field, keyOf]): Difference[] => {
+    const [from, to] = [a, b].map((side) => stated(side, field) ?? 'unknown');
+    return keyOf(a[field]) === keyOf(b[field]) ? [] : [[option, `${label} ${from} → ${to}`]];
+  });
   if (a.gpuName === b.gpuName && isOtherCard(a.gpuUuid, b.gpuUuid))
     found.push(['acrossGpu', `GPU ${a.gpuUuid} → ${b.gpuUuid}`]);
   const open = found.filter(([option]) => !across[option]);
