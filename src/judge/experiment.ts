@@ -66,14 +66,11 @@ export function judgeExperiment(all: readonly TwoSides[], significantPercent: nu
       return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
     }
     const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
-    const known = {
-      variance: noise.reduce((sum, { variance }) => sum + variance, 0) / own.length ** 2,
-      degrees: Infinity,
-    };
+    const variance = noise.reduce((sum, ofCell) => sum + ofCell.variance, 0) / own.length ** 2;
     const fixedError = Math.hypot(...own.map(({ systematicError = 0 }) => systematicError)) / own.length;
     const there = Math.min(...runs.flat());
     const isEnough = (error: number): boolean => SHOWN_ERRORS * error <= distance;
-    const moreRepeats = moreRunsUntil(known, [there, there], fixedError, 0, isEnough);
+    const moreRepeats = moreRunsUntil({ variance, degrees: Infinity }, [there, there], fixedError, 0, isEnough);
     if (moreRepeats === null) reasons.push('more repeats like these do not settle it');
     return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons };
   };

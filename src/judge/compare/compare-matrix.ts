@@ -10,6 +10,9 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly comparison: CellComparison;
 }
 
+/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
+const SHARED_SHARE = 0.8;
+
 export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
   const { cells, shift, sharing, ratios } = compareCells(
     assembled.flatMap(({ settled, sides }) => (settled === null ? sides : [])),
@@ -29,7 +32,10 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
   });
   const size = Math.abs(shift?.percent ?? 0);
   const isSmall = judged.every(({ cell, metric }) => size < minChangeOf(cell.key, metric));
-  const recorded = recordedCauses(assembled, sharing);
+  const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
+  const isShared = (cause: string): boolean =>
+    shared.filter(({ machine }) => machine.includes(cause)).length >= SHARED_SHARE * shared.length;
+  const recorded = [...new Set(shared.flatMap(({ machine }) => machine))].filter(isShared);
   return {
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, verdict: isSmall ? null : shift.verdict, recorded },
@@ -70,17 +76,6 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
     return { ...comparison, verdict: 'same', reasons: [...reasons, 'belowMinChange'] };
   // More runs show nothing that is ever reported.
   return reach < LEAST_PERCENT ? { ...comparison, verdict: 'same', moreRunsNeeded: null } : comparison;
-}
-
-/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
-const SHARED_SHARE = 0.8;
-
-function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
-  const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
-  const causes = new Set(shared.flatMap(({ machine }) => machine));
-  const isShared = (cause: string): boolean =>
-    shared.filter(({ machine }) => machine.includes(cause)).length >= SHARED_SHARE * shared.length;
-  return [...causes].filter(isShared);
 }
 
 function byWeight(a: JudgedCell, b: JudgedCell): number {

@@ -79,9 +79,6 @@ export const judgedCellSchema = z.strictObject({
 
 export type JudgedCell = Immutable<z.infer<typeof judgedCellSchema>> & { readonly cellKey: CellKey };
 
-/** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
-const ONLY_WARNS: GatedMetricId = 'buildS';
-
 export type GateRules = ReturnType<typeof gateRules>;
 
 export function gateRules(settings: GateSettings, minChangePercent: number | null = null) {
@@ -93,8 +90,9 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     /** Smallest relevant change in percent; 0 if not set. An entry without a metric is not for shares. */
     minChangeOf: (cell: CellKey, metric: GatedMetricId): number =>
       minChangeFor(cell, metric, isJudgedOnly(metric))?.percent ?? 0,
+    /** Slower builds only warn: they have many causes, and nobody waits for a nightly build. */
     isWarning: (cell: CellKey, metric: GatedMetricId): boolean =>
-      metric === ONLY_WARNS || warningFor(cell, metric) !== undefined,
+      metric === 'buildS' || warningFor(cell, metric) !== undefined,
     ownerOf: (cells: readonly CellKey[]): string | null => {
       const found = cells.flatMap((cell) => ownerFor(cell, null)?.owner ?? []);
       return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');

@@ -24,35 +24,26 @@ export function fitSweeps<Run extends FitRun>(sweeps: readonly Sweep[], all: rea
   });
   const bySweepId = Map.groupBy(fit, ({ sweepId }) => sweepId);
   const runsBySweep = sweeps.map(({ sweepId }) => bySweepId.get(sweepId) ?? []);
-  const bySweep = atTheirClock(runsBySweep, metric, leftOut).map((latest) => {
-    const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
-    return trusted.length === 0 ? latest : trusted;
-  });
-  const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
-  const runs = bySweep.filter(({ length }) => length > 0);
-  return { leftOut, places, runs, clock: runs.map(clockOf) };
-}
-
-function atTheirClock<Run extends FitRun>(
-  runsBySweep: readonly (readonly Run[])[],
-  metric: MetricId,
-  leftOut: LeftOutRun[],
-) {
   const known = runsBySweep.flatMap((latest) => latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
   // Usually all clocks are close, so that no run is off its level.
-  if (known.length === 0 || Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known)) return runsBySweep;
-  const clocks = runsBySweep.map(clockOf);
+  const isSteady = Math.max(...known) <= (1 + CLOCK_LEVEL.off) * Math.min(...known);
+  const clocks = isSteady ? [] : runsBySweep.map(clockOf);
   const { neighborSweeps: near } = CLOCK_LEVEL;
-  return runsBySweep.map((latest, place) => {
+  const bySweep = runsBySweep.map((latest, place) => {
     const neighbors = [...clocks.slice(Math.max(0, place - near), place), ...clocks.slice(place + 1, place + 1 + near)];
     const level = clockLevelMhz(neighbors);
-    return latest.filter((run) => {
+    const atClock = latest.filter((run) => {
       const off = clockOffLevel(run, level);
       if (off === null || leftOutFor([off], metric) === null) return true;
       leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
       return false;
     });
+    const trusted = atClock.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
+    return trusted.length === 0 ? atClock : trusted;
   });
+  const places = bySweep.flatMap(({ length }, place) => (length === 0 ? [] : [place]));
+  const runs = bySweep.filter(({ length }) => length > 0);
+  return { leftOut, places, runs, clock: runs.map(clockOf) };
 }
 
 /** Median SM clock of the runs of a sweep; null unless all are known. */

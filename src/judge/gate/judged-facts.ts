@@ -147,18 +147,6 @@ function isJudged({ isOwn, metric, of }: Measured): boolean {
 
 const LEVEL_SWEEPS = 7;
 
-const NOTHING = {
-  reason: null,
-  before: null,
-  now: null,
-  changePercent: null,
-  ciPercent: null,
-  mdePercent: null,
-  levels: null,
-  referenceSweeps: 0,
-  notes: [],
-} as const;
-
 export function judgedCell(
   { cellKey, metric }: About,
   facts: JudgedFacts,
@@ -169,7 +157,9 @@ export function judgedCell(
   const { baseline, history, newest: state, of, runsAt } = measured;
   const values = [...history.values];
   const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);
-  const about = { ...NOTHING, cellKey, metric, runs: isMeasured ? runsAt(values.length - 1).length : 0 };
+  const runs = isMeasured ? runsAt(values.length - 1).length : 0;
+  const unknown = { before: null, now: null, changePercent: null, ciPercent: null, mdePercent: null, levels: null };
+  const about = { ...unknown, cellKey, metric, runs, reason: null, referenceSweeps: 0, notes: [] };
   const own = findings.filter((one) => cellIn(one, about) !== undefined && !facts.isOfOtherMachine(one, about));
   const open = own
     .filter((finding) => finding.state === 'open')
@@ -220,7 +210,7 @@ export function judgedCell(
     referenceSweeps: reference.sweeps,
     notes: [
       said === 'unclear' && farRuns === 0 && `detectable from ${Number(mdePercent.toPrecision(2))} %`,
-      farRuns > 0 && `${farRuns} of ${about.runs} runs far outside the expected range`,
+      farRuns > 0 && `${farRuns} of ${runs} runs far outside the expected range`,
       isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${at}`,
     ].filter((note) => note !== false),
   };

@@ -175,7 +175,9 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
   const { branch, matrix, provenance } = sweep;
   const { direction, lastGood } = clearest;
   const outcome = outcomeOf(clearest);
-  const recorded = lastGood === null ? [] : environmentChanges(evidence, [lastGood, clearest.place], keys);
+  const own = lastGood === null ? [] : evidence.cells.filter(({ cell }) => keys.includes(cell.key));
+  const [ofFirst = [], ...others] = own.map((cell) => machineChanges(evidence, cell, [lastGood ?? -1, clearest.place]));
+  const recorded = ofFirst.filter((change) => others.every((ofCell) => ofCell.includes(change)));
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
   /** The cause is the environment if a change of the machine is recorded; otherwise the machine. */
   const causeOf = (): Finding['cause'] => {
@@ -209,13 +211,6 @@ export function newFinding(cluster: readonly CellChange[], { evidence, sweep, wo
 export function machineChanges(evidence: SweepEvidence, cell: CellEvidence, places: readonly number[]): string[] {
   const [before, after] = places.map((place) => evidence.environments.get(cell.environmentIds[place] ?? ''));
   return before === undefined || after === undefined ? [] : environmentDifferences(before, after);
-}
-
-/** Machine changes between two sweeps that are recorded for all of these cells. */
-function environmentChanges(evidence: SweepEvidence, places: readonly number[], keys: readonly string[]): string[] {
-  const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
-  const [first = [], ...others] = own.map((cell) => machineChanges(evidence, cell, places));
-  return first.filter((change) => others.every((changes) => changes.includes(change)));
 }
 
 /** The pairs of the cell with the largest change. */

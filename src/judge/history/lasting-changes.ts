@@ -16,15 +16,13 @@ export function lastingChanges(history: CellHistory, since = 0) {
     const from = Math.max(0, to - ALERTING.windowSweeps);
     const clock = history.clock?.slice(from, to);
     const past = { places: places.slice(from, to), values: values.subarray(from, to), clock };
-    return (looks[to] ??= findChangePoints(past));
+    return (looks[to] ??= findChangePoints(past).map((change) => ({ ...change, index: from + change.index })));
   };
   for (const [index, knownAt] of places.entries()) {
     if (knownAt < since || index + 1 < ALERTING.firstSweep) continue;
-    const offset = Math.max(0, index + 1 - ALERTING.windowSweeps);
     for (const change of lookAt(index + 1)) {
       if (found.some((other) => isSame(other, change)) || !isLasting(change, index + 1, lookAt)) continue;
-      const global = { ...change, index: change.index + offset };
-      found.push({ ...global, knownAt, isBuildLuck: isBuildLuck(history, global.index) });
+      found.push({ ...change, knownAt, isBuildLuck: isBuildLuck(history, change.index) });
     }
   }
   return found;
@@ -36,7 +34,7 @@ export function isSame(a: Pick<ChangePoint, 'place'>, b: Pick<ChangePoint, 'plac
 
 /** Whether consecutive looks show the change: two for a young change; for an older one, six or all that can show it. */
 function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweeps: number) => readonly ChangePoint[]) {
-  const age = Math.min(sweeps, ALERTING.windowSweeps) - index;
+  const age = sweeps - index;
   const isFresh = age <= ALERTING.freshSweeps;
   const looks = isFresh ? ALERTING.looks : Math.min(ALERTING.oldLooks, age - HISTORY.leastLevel + 1);
   return Array.from({ length: looks - 1 }, (_, past) => lookAt(sweeps - 1 - past)).every((changes) =>
