@@ -28,10 +28,7 @@ export function geometricMean(cells: readonly CellRatio[], shared: SampleVarianc
   // Borrowed variances have errors with a common factor, so that they are one term.
   const sum = borrowed.reduce((total, { variance }) => total + variance, 0);
   const joined = { variance: sum, degrees: Math.min(Infinity, ...borrowed.map(({ degrees }) => degrees)) };
-  const terms = [
-    shared,
-    ...[...noises, joined].map(({ variance, degrees }) => ({ variance: variance * share, degrees })),
-  ];
+  const terms = [shared, ...[...noises, joined].map((term) => ({ ...term, variance: term.variance * share }))];
   // Independent terms (degrees of freedom: Satterthwaite 1946).
   const variance = terms.reduce((total, term) => total + term.variance, 0);
   const degrees = variance ** 2 / terms.reduce((total, term) => total + term.variance ** 2 / term.degrees, 0);

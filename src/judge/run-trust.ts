@@ -1,7 +1,7 @@
 import { isOfBuild, metricOf, type MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/outcome.ts';
 import { median } from '../statistics/order-statistics.ts';
-import type { CellRun } from '../records/run.ts';
+import { type CellRun, isMeasured } from '../records/run.ts';
 
 function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
@@ -76,17 +76,11 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
     const disturbed = own.filter(
       ({ outcome, repeat }) => repeat <= repeats && outcome.kind === 'unfit' && DISTURBANCES.includes(outcome.reason),
     ).length;
-    if (disturbed === 0) return [];
     const beyond = own.filter(({ repeat }) => repeat > repeats);
-    const measured = beyond.filter(({ outcome }) => outcome.kind === 'measured').length;
-    return [
-      {
-        cellKey,
-        /** Planned runs that the machine disturbed and that have no replacement yet. */
-        missing: Math.max(0, disturbed - beyond.length),
-        replaced: Math.min(disturbed, measured),
-        highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),
-      },
-    ];
+    /** Planned runs that the machine disturbed and that have no replacement yet. */
+    const missing = Math.max(0, disturbed - beyond.length);
+    const replaced = Math.min(disturbed, beyond.filter(isMeasured).length);
+    const highestRepeat = Math.max(...own.map(({ repeat }) => repeat));
+    return disturbed === 0 ? [] : [{ cellKey, missing, replaced, highestRepeat }];
   });
 }

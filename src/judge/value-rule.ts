@@ -5,10 +5,7 @@ import type { CellRun } from '../records/run.ts';
 /** The center of the samples of a run, or the printed statistic. */
 export type ValueKind = 'centre' | 'printed';
 
-interface ValuedRun {
-  readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
-  readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
-}
+type ValuedRun = Pick<CellRun, 'centres'> & { readonly values: CellRun['centres'] };
 
 /** The kind of values that count. Values must be above 0. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {

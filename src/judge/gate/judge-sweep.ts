@@ -121,10 +121,9 @@ function steadyChanges({ baseline: given, cellKey, history, metric, value: now }
     if (!isRecovered && isMostlyLeft(whole, change.after) && !isMostlyLeft(whole, change.before)) isAgainst = false;
     const begin = facts.placeOf(finding.firstBadSweepId);
     const isOver = isRecovered || !isMostlyLeft(change, now);
-    if (begin >= 0)
-      past = past.filter(({ place, value }) =>
-        isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin,
-      );
+    const isPast = ({ place, value }: Entry): boolean =>
+      isOver ? place < begin || !isMostlyLeft(change, value) : place >= begin;
+    if (begin >= 0) past = past.filter(isPast);
   }
   if (isAgainst && baseline !== undefined) past = [baseline];
   const last = past.at(-1);
@@ -240,9 +239,8 @@ function candidatesOf(facts: JudgedFacts, findings: readonly Finding[]): readonl
   const ofCell = new Map<string, Candidate>();
   for (const one of suspects.flatMap((measured) => candidateOf(measured, facts) ?? []).toSorted(byDeviations))
     for (const key of one.cellKeys) if (!ofCell.has(key)) ofCell.set(key, one);
-  const ofGroups = open.filter(({ group }) => group.length > 0);
-  const groups = ofGroups.flatMap((finding): Candidate[] => {
-    const keys = [...cellsOf([finding])];
+  const groups = open.flatMap((finding): Candidate[] => {
+    const keys = finding.group.length > 0 ? [...cellsOf([finding])] : [];
     const noiseOf = ({ changePercent, deviations }: Candidate): number => Math.abs(changePercent) / deviations;
     const own = keys.flatMap((key) => ofCell.get(key) ?? []).toSorted((a, b) => noiseOf(a) - noiseOf(b));
     const calmest = own.slice(0, CALMEST);

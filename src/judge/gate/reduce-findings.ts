@@ -54,6 +54,8 @@ function continued(
   const { cause, direction, findingId, lasts } = finding;
   const { accepted, evidence, judged } = facts;
   if (finding.state === 'recovered') return finding;
+  const otherOpenOf = (cell: FindingCell): Finding[] =>
+    open.filter((other) => other !== finding && cellIn(other, cell) !== undefined);
   const isBack = (cell: FindingCell): boolean | null => {
     const one = facts.measured(cell);
     if (one === undefined || facts.isOfOtherMachine(finding, cell)) return null;
@@ -64,9 +66,8 @@ function continued(
     if (state === null) {
       const reference = history.values[baseline];
       if (value === null) return null;
-      return (
-        (reference !== undefined && marginBetween(cell.metric, reference, value) <= 1) || !isMostlyLeft(cell, value)
-      );
+      const isAtReference = reference !== undefined && marginBetween(cell.metric, reference, value) <= 1;
+      return isAtReference || !isMostlyLeft(cell, value);
     }
     if (state.verdict === 'unclear') return null;
     // After an acknowledgement the cell is at its reference, and so it may be if only pairs show the change. Such a
@@ -74,12 +75,10 @@ function continued(
     const isByLevel = accepted.has(findingId) || lasts === 'pairs';
     if (!isByLevel && state.verdict !== direction) return true;
     // Of several steps the later ones end first. The first one ends with the verdict, so that no row contradicts it.
-    const isFirst = open.every(
-      (other) =>
-        other.direction !== direction ||
-        cellIn(other, cell) === undefined ||
-        facts.placeOf(other.reportedSweepId) >= facts.placeOf(finding.reportedSweepId),
-    );
+    const reported = facts.placeOf(finding.reportedSweepId);
+    const isEarlier = (other: Finding): boolean =>
+      other.direction === direction && facts.placeOf(other.reportedSweepId) < reported;
+    const isFirst = !otherOpenOf(cell).some(isEarlier);
     return (isByLevel || !isFirst) && !isMostlyLeft(cell, state.now);
   };
   // If a cell changed in its own metric, that metric decides, because the others vary more.
@@ -99,11 +98,10 @@ function continued(
   }
   const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));
   // The size of a change is its newest estimate. If a cell has several open findings, each keeps its step.
-  const otherOpen = open.filter((other) => other !== finding);
   const updated = finding.cells.map((cell) => {
     const state = facts.measured(cell)?.state ?? null;
-    const isStacked = otherOpen.some((other) => cellIn(other, cell) !== undefined);
-    if (isStacked || accepted.has(findingId) || state === null || state.verdict !== direction) return cell;
+    if (otherOpenOf(cell).length > 0 || accepted.has(findingId) || state === null || state.verdict !== direction)
+      return cell;
     return { ...cell, ...sizeOf(cell.metric, state.before, state.change) };
   });
   const added = attached.filter((change) => cellIn(finding, change) === undefined).map(findingCellOf);

@@ -286,9 +286,8 @@ export class JudgedCell {
     const isNewest = recent === this.reference || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
     const log = (isOfSweep ? sweep.log : recent.mean) - reference.log;
-    const change = isNewest
-      ? this.#change(log, 1 + 1 / reference.sweeps, sweep.common.variance + sweep.extra)
-      : this.#change(log, 1 / recent.count + 1 / reference.sweeps, 0);
+    const [sweeps, extra] = isNewest ? [1, sweep.common.variance + sweep.extra] : [recent.count, 0];
+    const change = this.#change(log, 1 / sweeps + 1 / reference.sweeps, extra);
     const error = Math.sqrt((1 + 1 / recent.count) * noise.sd ** 2 + sweep.common.variance + sweep.extra);
     const detectable = (noise.offOf(RULES.oneSweepP * sweep.share, 1, 0) / noise.sd + NINE_IN_TEN) * error;
     const isOff = Math.abs(log) > Math.max(RULES.openErrors * change.error, change.reach);
