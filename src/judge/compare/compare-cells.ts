@@ -49,7 +49,7 @@ export function compareCells(
   const noiseOf = estimateNoise(cells);
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
-  const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, null) : withSweepVariance(byRuns, q);
+  const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, sameSweep) : withSweepVariance(byRuns, q);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
   const sharing = new Set(judged.flatMap((one) => (shift !== null && sharesShift(one, shift) ? one.cellKey : [])));
   const tested = evidence.filter(isTestable).length;
@@ -154,11 +154,8 @@ function isTestable({ noise }: Evidence): boolean {
   return noise.assumed === null;
 }
 
-function calledAmong(
-  all: readonly Evidence[],
-  q: number,
-  shift = commonShift(all.filter(({ isUnjudged }) => !isUnjudged)),
-) {
+function calledAmong(all: readonly Evidence[], q: number, sameSweep = false) {
+  const shift = sameSweep ? null : commonShift(all.filter(({ isUnjudged }) => !isUnjudged));
   const evidence = all.map((entry): Evidence => {
     if (shift === null) return entry;
     const { difference } = entry;

@@ -92,12 +92,9 @@ export function obstacleOf(open: readonly Difference[]): string | null {
 }
 
 /** Differences of the machine and of the build, and those that prevent a comparison. */
-export function differencesOf(
-  { environment: a, build: was }: MadeOn,
-  { environment: b, build: is }: MadeOn,
-  across: Across,
-) {
-  const build = buildDifferences(was, is);
+export function differencesOf(base: MadeOn, head: MadeOn, across: Across) {
+  const build = buildDifferences(base.build, head.build);
+  const [a, b] = [base.environment, head.environment];
   if (a === null || b === null) return { machine: [], build, open: [], overridden: [] };
   const found = MACHINE.flatMap(([option, label, field, keyOf]): Difference[] => {
     const [from, to] = [a, b].map((side) => stated(side, field) ?? 'unknown');

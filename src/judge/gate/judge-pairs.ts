@@ -119,12 +119,9 @@ export function runsNeeded(planned: PlannedPairs): number {
 }
 
 export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs: readonly Run[]): Run[] {
-  return runs.filter(
-    ({ flags, outcome, repeat }) =>
-      pairOf(repeat) < PROFILE_PAIR &&
-      outcome.kind === 'measured' &&
-      (isJudgedOnly(metric) || leftOutFor(flags, metric) === null),
-  );
+  const isCounted = ({ flags }: Run): boolean => isJudgedOnly(metric) || leftOutFor(flags, metric) === null;
+  const measured = runs.filter(({ outcome, repeat }) => pairOf(repeat) < PROFILE_PAIR && outcome.kind === 'measured');
+  return measured.filter(isCounted);
 }
 
 export function pairsAmong<Run extends PairRun>(runs: readonly Run[], valueOf: (run: Run) => number | null) {

@@ -9,16 +9,7 @@ import type { SweepEvidence } from './evidence.ts';
 import { judgedCell, judgedFacts, meanChange } from './judged-facts.ts';
 import type { JudgedFacts, Measured, MetricState } from './judged-facts.ts';
 import { limitFindings } from './limit-findings.ts';
-import {
-  cellChange,
-  cellIn,
-  isMostlyLeft,
-  isSteady,
-  marginBetween,
-  MARGINS,
-  rawChange,
-  sizeOf,
-} from './metric-changes.ts';
+import { cellChange, cellIn, isMostlyLeft, isSteady, marginBetween, MARGINS, sizeOf } from './metric-changes.ts';
 import type { About, CellChange } from './metric-changes.ts';
 import { reduceFindings } from './reduce-findings.ts';
 
@@ -84,7 +75,7 @@ function changesOf({ cellKey, history, metric, newest, of, state: now }: Measure
 
 /** The level from which a reported step began; without one, the reference. */
 function beforeStep({ before, now }: MetricState, metric: GatedMetricId, step: MetricState['reported']): number {
-  return step === null ? before : now / (1 + rawChange(metric, step.change.log, 0).changePercent / 100);
+  return step === null ? before : now / (1 + sizeOf(metric, now, step.change).changePercent / 100);
 }
 
 /** The place of the last value before an index that was not at the new level, as an excursion is. */
@@ -282,7 +273,7 @@ function candidateOf({ cellKey, history, metric, state }: Measured, facts: Judge
   return {
     cellKeys,
     metric,
-    changePercent: rawChange(metric, change.log, 0).changePercent,
+    changePercent: sizeOf(metric, state.before, change).changePercent,
     deviations: Math.max(LEAST_DEVIATIONS, deviations),
     lastGoodSweepId: facts.evidence.sweeps[lastGood ?? -1]?.sweepId ?? null,
     /** Two known levels, or different builds of the same sources: seven of eight pairs must agree. */

@@ -147,14 +147,10 @@ function isJudged({ isOwn, metric, of }: Measured): boolean {
 
 const LEVEL_SWEEPS = 7;
 
-export function judgedCell(
-  { cellKey, metric }: About,
-  facts: JudgedFacts,
-  findings: readonly Finding[],
-): JudgedCell | null {
-  const measured = facts.measured({ cellKey, metric });
-  if (measured === undefined || !(isSteady(metric) || isJudged(measured))) return null;
-  const { baseline, history, newest: state, of, runsAt } = measured;
+export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly Finding[]): JudgedCell | null {
+  const measured = facts.measured(asked);
+  if (measured === undefined || !(isSteady(measured.metric) || isJudged(measured))) return null;
+  const { baseline, cellKey, history, metric, newest: state, of, runsAt } = measured;
   const values = [...history.values];
   const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);
   const runs = isMeasured ? runsAt(values.length - 1).length : 0;
