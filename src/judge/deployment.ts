@@ -75,28 +75,26 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
     const of = (metric: MetricId): number | null => median(valuesOf(own, metric));
     const { runsQps, throughputFrom } = throughputsOf(own);
     const throughputQps = median(runsQps);
-    if (throughputQps === null) {
-      unmeasured.push(cell);
-      continue;
-    }
-    measured.push({
-      cell,
-      runsQps,
-      runsLatencyMs: valuesOf(own, 'latencyMs'),
-      throughputQps,
-      throughputFrom,
-      itemsPerS: itemsPerS(cell.shapes, throughputQps),
-      latencyMs: of('latencyMs'),
-      p99Ms: of('p99Ms'),
-      engineMib: of('engineMib'),
-      contextMib: of('contextMib'),
-      tunedBatch: facts.tunedBatch.get(cell.key) ?? null,
-      costs: { buildS: of('buildS'), loadS: of('loadS'), refitMs: of('refitMs'), memoryMib: of('memoryMib') },
-      energy: energyOf(valuesOf(own, 'energyPerQueryMj'), batchOf(cell.shapes)),
-      efficiency: facts.efficiency.get(cell.key) ?? null,
-      accuracy: facts.accuracy.get(cell.key) ?? null,
-      realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
-    });
+    if (throughputQps === null) unmeasured.push(cell);
+    else
+      measured.push({
+        cell,
+        runsQps,
+        runsLatencyMs: valuesOf(own, 'latencyMs'),
+        throughputQps,
+        throughputFrom,
+        itemsPerS: itemsPerS(cell.shapes, throughputQps),
+        latencyMs: of('latencyMs'),
+        p99Ms: of('p99Ms'),
+        engineMib: of('engineMib'),
+        contextMib: of('contextMib'),
+        tunedBatch: facts.tunedBatch.get(cell.key) ?? null,
+        costs: { buildS: of('buildS'), loadS: of('loadS'), refitMs: of('refitMs'), memoryMib: of('memoryMib') },
+        energy: energyOf(valuesOf(own, 'energyPerQueryMj'), batchOf(cell.shapes)),
+        efficiency: facts.efficiency.get(cell.key) ?? null,
+        accuracy: facts.accuracy.get(cell.key) ?? null,
+        realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
+      });
   }
   return { measured: measured.toSorted(byChoice), unmeasured, ineligible };
 }

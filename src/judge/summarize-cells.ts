@@ -6,6 +6,7 @@ import { type CellRun, isMeasured } from '../records/run.ts';
 import { median } from '../statistics/order-statistics.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { boundOf } from './bound.ts';
+import type { Deployment } from './deployment.ts';
 import { compareCells } from './compare/compare-cells.ts';
 import { isStarved, leftOutFor } from './run-trust.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
@@ -75,11 +76,7 @@ function otherOutcome({ outcome, role }: CellRun) {
   return kind === 'failed' || kind === 'unfit' ? [{ role, kind, reason: outcomeReason(outcome) }] : [];
 }
 
-export interface SwitchedCell {
-  readonly cell: KeyedCell;
-  readonly runsQps: readonly number[];
-  readonly latencyMs: number | null;
-}
+export type SwitchedCell = Pick<Deployment, 'cell' | 'latencyMs' | 'runsQps'>;
 
 /** A CUDA graph, copies of inputs and outputs, a neighbor on the GPU (`with`), or another runtime than the full one. */
 export type Switch = 'cudaGraph' | 'dataTransfers' | keyof typeof FLAGS;

@@ -15,7 +15,7 @@ const RULE = {
   agreeShare: 0.35,
 } as const;
 
-export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
+export function pairsNeeded({ isUnsteady }: Pick<PlannedPairs, 'isUnsteady'>) {
   return isUnsteady ? { count: 8, agreeing: 7 } : { count: 5, agreeing: 4 };
 }
 
@@ -23,13 +23,11 @@ type JudgedPairs = Omit<PairResult, 'metric'>;
 
 type PairValues = Readonly<Record<PairSide, number>>;
 
-export interface MeasuredPairs extends Pick<PairResult, 'cellKey'> {
+export interface MeasuredPairs extends Pick<PlannedPairs, 'cellKey' | 'isUnsteady'> {
   readonly pairs: readonly PairValues[];
   readonly sigma: number;
   readonly before: number;
   readonly now: number;
-  /** The cell has two known levels, or its builds of the same sources differed. */
-  readonly isUnsteady: boolean;
   readonly isSameSources: boolean;
   readonly minChangePercent: number;
 }

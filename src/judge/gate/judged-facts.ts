@@ -70,10 +70,6 @@ export function judgedFacts(evidence: SweepEvidence) {
     all,
     measured,
     placeOf,
-    placesOf: ({ firstBadSweepId, lastBadSweepId }: Finding): readonly [first: number, last: number] => {
-      const first = placeOf(firstBadSweepId);
-      return [first, Math.max(first, placeOf(lastBadSweepId))];
-    },
     /** Whether the history of a metric began after a finding, with another TensorRT or clock lock: it says nothing of it. */
     isOfOtherMachine: ({ firstBadSweepId }: Finding, about: About): boolean => {
       const place = placeOf(firstBadSweepId);
@@ -113,14 +109,15 @@ function judgeMetric(metric: GatedMetricId, cells: readonly Measured[], judgedTo
 function controlsOf(
   { baseline, cellKey, history: { places }, metric, runsAt }: Measured,
   timesOf: (values: readonly number[]) => readonly number[],
-  { accepted, evidence: { baseSweeps }, judged, known, placeOf, placesOf }: JudgedFacts,
+  { accepted, evidence: { baseSweeps }, judged, known, placeOf }: JudgedFacts,
 ): Map<number, Control> {
   const own = known.filter(({ cells }) => cells.some((cell) => cell.cellKey === cellKey));
   const controls = new Map<number, Control>();
   for (const finding of own) {
     // A sweep on a slow machine, or one that pairs cleared, belongs to no level.
     if (finding.cause !== 'machine' && finding.pairs?.outcome !== 'cleared') continue;
-    const [first, last] = placesOf(finding);
+    const first = placeOf(finding.firstBadSweepId);
+    const last = Math.max(first, placeOf(finding.lastBadSweepId));
     for (let place = Math.max(0, first); place <= Math.min(last, judged - 1); place += 1)
       controls.set(place, { exclude: true });
   }

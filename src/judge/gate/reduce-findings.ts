@@ -86,14 +86,15 @@ function continued(
   const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
   const standing = finding.cells.filter((cell) => !inOwn.has(cell.cellKey) || isOwn(cell)).map(isBack);
   if (attached.length === 0 && standing.includes(true) && !standing.includes(false)) {
-    const [first, last] = facts.placesOf(finding);
+    const first = facts.placeOf(finding.firstBadSweepId);
     const badPlaces = finding.cells.map((cell) => {
       const { places = [], values } = facts.measured(cell)?.history ?? {};
       const isBad = (place: number, index: number): boolean =>
         place < judged && place >= first && isMostlyLeft(cell, values?.[index] ?? cell.before);
       return places.findLast(isBad) ?? -1;
     });
-    const lastBadSweepId = evidence.sweeps[Math.max(last, ...badPlaces)]?.sweepId ?? finding.firstBadSweepId;
+    const last = Math.max(first, facts.placeOf(finding.lastBadSweepId), ...badPlaces);
+    const lastBadSweepId = evidence.sweeps[last]?.sweepId ?? finding.firstBadSweepId;
     return { ...finding, state: 'recovered', lastBadSweepId };
   }
   const isMachine = cause === 'machine' && (attached.length > 0 || standing.includes(false));

@@ -123,15 +123,13 @@ function levelOf({ clipped }: NoisySeries, from: number, to: number) {
   return { from, to, median, deviation: to - from < HISTORY.levelSweeps ? 0 : 1.4826 * middleOf(apart) };
 }
 
-function joinWeak(series: NoisySeries, all: readonly Level[]) {
-  for (let levels = all; ;) {
-    const margins = levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
-    const least = Math.min(...margins);
-    const weakest = margins.indexOf(least);
-    const [before, after] = [levels[weakest], levels[weakest + 1]];
-    if (least >= 1 || before === undefined || after === undefined) return { levels, margins };
-    levels = levels.toSpliced(weakest, 2, levelOf(series, before.from, after.to));
-  }
+function joinWeak(series: NoisySeries, levels: readonly Level[]): { levels: readonly Level[]; margins: number[] } {
+  const margins = levels.slice(1).map((level, boundary) => marginOf(series, levels[boundary] ?? level, level));
+  const least = Math.min(...margins);
+  const weakest = margins.indexOf(least);
+  const [before, after] = [levels[weakest], levels[weakest + 1]];
+  if (least >= 1 || before === undefined || after === undefined) return { levels, margins };
+  return joinWeak(series, levels.toSpliced(weakest, 2, levelOf(series, before.from, after.to)));
 }
 
 /** Joins a level with both neighbors, or, when it is the newest, with the previous one. */
