@@ -6,10 +6,7 @@ import { findChangePoints } from './history/lasting-changes.ts';
 import type { CellHistory } from './history/noise.ts';
 
 /** Variance of single runs on the log scale. */
-export interface NoiseEstimate {
-  readonly variance: number;
-  /** Degrees of freedom for Student's t. */
-  readonly degrees: number;
+export interface NoiseEstimate extends SampleVariance {
   /** Source of the variance if it is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
@@ -245,8 +242,7 @@ export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number,
   // With one run per sweep, it is unknown which part of the noise more runs would reduce.
   if (run === null && (sweep === null || runs > 1)) return null;
   const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
-  const free = Math.max(2 * (runs - 1), degrees);
-  return detectableAmong(cells)(error, free);
+  return detectableAmong(cells)(error, Math.max(2 * (runs - 1), degrees));
 }
 
 /** The smallest number of runs per side that shows a change of this size in one cell; null if `MOST_RUNS` do not. */

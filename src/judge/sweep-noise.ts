@@ -1,17 +1,13 @@
 import type { CellKey } from '../records/scalars.ts';
 import { median, quantileSorted } from '../statistics/order-statistics.ts';
 import { tQuantile } from '../statistics/special-functions.ts';
-import { twoGroups } from '../statistics/two-groups.ts';
+import { type Change, twoGroups } from '../statistics/two-groups.ts';
 
 /** Difference between two sides of a cell on the log scale; above 0 when head is worse. */
-interface Difference {
+interface Difference extends Change {
   readonly cellKey: CellKey;
-  readonly difference: number;
-  readonly error: number;
   readonly degrees: number;
 }
-
-type Change = Pick<Difference, 'difference' | 'error'>;
 
 const BETWEEN_SWEEPS = {
   /** Least number of cells whose differences show the noise between two sweeps. */

@@ -1,5 +1,5 @@
 /** A difference and its standard error on the log scale. */
-interface Change {
+export interface Change {
   readonly difference: number;
   readonly error: number;
 }

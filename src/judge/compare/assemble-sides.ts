@@ -75,8 +75,9 @@ export function assembleSides(
       betterIs,
       systematicError: Math.hypot(a.systematicError, b.systematicError),
       kind: noiseKindOf(cell),
+      past: past === undefined ? [] : pastValues(past, a.values),
     };
-    const settle = (settled: Verdict, why: readonly string[], allowedIn: readonly string[] = []) => {
+    const settle = (settled: Verdict | null, why: readonly string[], allowedIn: readonly string[] = []) => {
       return { cell, metric, sides, settled, reasons: [...why, ...differing], machine, across: allowedIn };
     };
     if (!inBase && ofBase.length === 0) return settle('missing', ['only in head']);
@@ -94,9 +95,7 @@ export function assembleSides(
       const isSame = marginBetween(metric, before, after) <= 1;
       return settle(isSame ? 'same' : directionOf(after - before, betterIs), [], overridden);
     }
-    const reasons = [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs), ...differing];
-    const compared = { ...sides, past: past === undefined ? [] : pastValues(past, a.values) };
-    return { cell, metric, sides: compared, settled: null, reasons, machine, across: overridden };
+    return settle(null, [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs)], overridden);
   });
 }
 

@@ -152,7 +152,7 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
   const isMeasured = measured.value !== null || (of.isLeftOut === true && values.length > 0);
   const runs = isMeasured ? runsAt(values.length - 1).length : 0;
   const unknown = { before: null, now: null, changePercent: null, ciPercent: null, mdePercent: null, levels: null };
-  const about = { ...unknown, cellKey, metric, runs, reason: null, referenceSweeps: 0, notes: [] };
+  const about = { reason: null, ...unknown, referenceSweeps: 0, notes: [], cellKey, metric, runs };
   const own = findings.filter((one) => cellIn(one, about) !== undefined && !facts.isOfOtherMachine(one, about));
   const open = own
     .filter((finding) => finding.state === 'open')
