@@ -30,7 +30,6 @@ export function summarizeCells(
     // GPU compute time even with several streams, because the table shows its spread next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
-    const low = Math.min(...values);
     const { runsQps, throughputFrom } = throughputsOf(measured);
     const throughputQps = median(runsQps);
     const trusted = measured.filter((run) => leftOutFor(run.flags, 'throughputQps') === null && !isStarved(run));
@@ -51,7 +50,7 @@ export function summarizeCells(
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(valuesOf(measured, 'p99Ms')),
       tunedBatch: tuned.get(cell.key) ?? null,
-      spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
+      spreadPercent: values.length < 2 ? null : (Math.max(...values) / Math.min(...values) - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       bound: boundOf(cell, measured, gpuName, pcieMax),
       flags: counted(

@@ -47,12 +47,11 @@ export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendS
     if (unit === 'day') return run.startedAt?.slice(0, 10) ?? 'unknown';
     return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   };
-  const steps = [...Map.groupBy(entries, idOf)].map(([id, group]): TrendStep => {
+  return [...Map.groupBy(entries, idOf)].slice(-last).map(([id, group]): TrendStep => {
     const values = group.flatMap(({ value }) => value ?? []);
     const { sweepId = null, startedAt = null } = group[0] ?? {};
     return { id, sweepId, startedAt, value: median(values), runs: values.length };
   });
-  return steps.slice(-last);
 }
 
 /** Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). */

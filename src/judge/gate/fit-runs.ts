@@ -4,7 +4,6 @@ import { FLAG_LABELS, ineligibleFlags } from '../../records/outcome.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import type { CellHistory } from '../history/noise.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 import type { SweepRun } from '../value-rule.ts';
 
@@ -58,8 +57,7 @@ export type CellSweeps = ReturnType<typeof cellSweeps>;
 export function cellSweeps(cell: KeyedCell, metric: MetricId, sweeps: readonly Sweep[], all: readonly SweepRun[]) {
   const { clock, leftOut, places, runs } = fitSweeps(sweeps, all, metric);
   const values = medianValues(runs, ({ value }) => value);
-  const history: CellHistory = { places, values, clock };
-  return { cell, metric, leftOut, history, runs };
+  return { cell, metric, leftOut, history: { places, values, clock }, runs };
 }
 
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {

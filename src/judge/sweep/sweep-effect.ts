@@ -27,7 +27,17 @@ export class SweepEffect {
     this.variance = square;
     // With few cells it is unknown whether they moved or the sweep had an effect.
     if (known.length < RULES.groupCells) return;
-    const { mean: raw, weight } = robustMean(middleOf(known.slice()), differences, variances, square / 4);
+    // Weighted mean of the cells within 3 sd of the median.
+    const middle = middleOf(known);
+    let [sum, weight] = [0, 0];
+    for (const [cell, difference] of differences.entries()) {
+      const own = at(variances, cell);
+      if (!(Math.abs(difference - middle) < 3 * Math.sqrt(own + square / 4))) continue;
+      const w = 1 / (own + RULES.cellSd ** 2);
+      sum += w * difference;
+      weight += w;
+    }
+    const raw = weight === 0 ? middle : sum / weight;
     const center = this.#sum / (this.#summed + 1);
     const mean = raw - center;
     const variance = weight === 0 ? 0 : 1 / weight;
@@ -59,21 +69,6 @@ export class SweepEffect {
       this.#sweeps += 1;
     }
   }
-}
-
-/** Weighted mean of the cells within 3 sd of the median. */
-function robustMean(middle: number, differences: Float64Array, variances: Float64Array, apart: number) {
-  let sum = 0;
-  let weight = 0;
-  for (let i = 0; i < differences.length; i += 1) {
-    const difference = at(differences, i);
-    const variance = at(variances, i);
-    if (!(Math.abs(difference - middle) < 3 * Math.sqrt(variance + apart))) continue;
-    const w = 1 / (variance + RULES.cellSd ** 2);
-    sum += w * difference;
-    weight += w;
-  }
-  return { mean: weight === 0 ? middle : sum / weight, weight };
 }
 
 export function movedGroups(
