@@ -107,17 +107,12 @@ export const BOUND_ADVICE = {
   contended: 'stop the other process on the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
-const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
-
 const BUSY = 0.965;
 
 /** Without a CUDA graph, GPU times include the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
 export const GRAPH_ADVICE: readonly string[] = [LAUNCH_ADVICE, NEAR_LAUNCH_ADVICE];
-
-const SHARED_MEMORY_ADVICE =
-  'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
 const LEAST_GRAPH_GAIN = 1;
 
@@ -132,7 +127,8 @@ export function withGraphGain(bound: CellBound, gain: number | string): CellBoun
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {
   if (by === 'h2d' || by === 'd2h') {
     const link = hostLinkOf(gpuName);
-    if (link === 'sharedMemory') return SHARED_MEMORY_ADVICE;
+    if (link === 'sharedMemory')
+      return 'CPU and GPU share their memory here, an application need not copy: measure without transfers';
     const advice = areBothLong(runs) ? 'send and return less, or keep it on the GPU' : BOUND_ADVICE[by];
     return link === 'c2c' ? advice : `${advice}; look at the PCIe link`;
   }
@@ -142,8 +138,8 @@ function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null
   if (by === 'compute' && isNear && !isGraph && !isProfiled) return NEAR_LAUNCH_ADVICE;
   if (by !== 'host' || runs.some(isStarved)) return BOUND_ADVICE[by];
   const [gpuBusy, enqueueRatio] = [medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio')];
-  if (!mayWaitForLaunches(gpuBusy, enqueueRatio)) return PAUSE_ADVICE;
-  if (!isGraph && !isNear && enqueueRatio !== null) return PAUSE_ADVICE;
+  const isLaunching = mayWaitForLaunches(gpuBusy, enqueueRatio) && (isGraph || isNear || enqueueRatio === null);
+  if (!isLaunching) return 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
   if (!isGraph) return gpuBusy !== null && gpuBusy >= BUSY ? NEAR_LAUNCH_ADVICE : LAUNCH_ADVICE;
   return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';
 }

@@ -40,7 +40,16 @@ export function chooseUnit(runs: readonly Pick<TrendEntry, 'sweepId'>[]): TrendU
 }
 
 export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendSweep[], unit: TrendUnit, last: number) {
-  const entries = withGaps(runs, planned);
+  const measured = new Set(runs.map(({ sweepId }) => sweepId));
+  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
+  const entries = [...runs];
+  // Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text).
+  for (const gap of planned.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))) {
+    const { startedAt } = gap;
+    if (measured.has(gap.sweepId) || startedAt === null || startedAt <= first) continue;
+    const before = entries.findLastIndex((entry) => entry.startedAt !== null && entry.startedAt <= startedAt);
+    entries.splice(before + 1, 0, { ...gap, runId: null, value: null });
+  }
   const idOf = (run: TrendEntry): string => {
     if (unit === 'run') return run.runId ?? run.sweepId;
     if (unit === 'sweep') return run.sweepId;
@@ -52,20 +61,6 @@ export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendS
     const { sweepId = null, startedAt = null } = group[0] ?? {};
     return { id, sweepId, startedAt, value: median(values), runs: values.length };
   });
-}
-
-/** Inserts planned sweeps without a run by time (ISO 8601 in UTC sorts as text). */
-function withGaps(runs: readonly TrendEntry[], planned: readonly TrendSweep[]): TrendEntry[] {
-  const measured = new Set(runs.map(({ sweepId }) => sweepId));
-  const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? '~';
-  const entries = [...runs];
-  for (const gap of planned.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1))) {
-    const { startedAt } = gap;
-    if (measured.has(gap.sweepId) || startedAt === null || startedAt <= first) continue;
-    const before = entries.findLastIndex((entry) => entry.startedAt !== null && entry.startedAt <= startedAt);
-    entries.splice(before + 1, 0, { ...gap, runId: null, value: null });
-  }
-  return entries;
 }
 
 type MarkedStep = Pick<TrendStep, 'sweepId'>;
