@@ -4,7 +4,7 @@ import { fitSweeps, type LeftOutRun, medianValues } from '../../judge/gate/fit-r
 import { leftOutFor } from '../../judge/run-trust.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf, inLabelOrder } from '../../records/cell.ts';
-import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
+import { BOUND_SHARE_IDS, BOUND_SHARES } from '../../records/gated-metric.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences, type Outcome, FLAG_LABELS } from '../../records/outcome.ts';
 import { type AccuracyRecord, sameAccuracyHistory } from '../../records/accuracy.ts';
@@ -60,7 +60,8 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
       modelSha256 === null ? [] : [[id, engineKey ?? hashOf({ modelSha256, flags })] as const],
     ),
   );
-  const ofEngines = [precisionHistories(db, sweeps, baseline, cells, runs), accuracyHistories(db, sweeps, baseline)];
+  const engineValues = [...precisionValues(db, sweeps, baseline, cells, runs), ...accuracyValues(db, sweeps, baseline)];
+  const ofEngines = Map.groupBy(engineValues, ({ key }) => key);
   let newest: ReadonlyMap<CellKey, readonly CellRun[]> | null = null;
   let unbuilt: ReadonlyMap<CellKey, Outcome> | null = null;
 
@@ -116,7 +117,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
         ...(main === undefined ? [] : [main.measured]),
         ...others.flatMap(({ measured }) => (measured.history.places.length > 0 ? [measured] : [])),
         ...boundHistories(own, sweepIds),
-        ...ofEngines.flatMap((found) => found.get(cell.key) ?? []),
+        ...engineHistories(ofEngines.get(cell.key) ?? []),
       ],
       environmentIds: sweepIds.map((sweepId) => bySweep.get(sweepId) ?? null),
       isPlanned,
@@ -142,14 +143,14 @@ function sweepsOf(runs: readonly MeasuredRun[]): number {
   return new Set(runs.map(({ sweepId }) => sweepId)).size;
 }
 
-type Value = { readonly place: number; readonly value: number };
+type EngineValue = ReturnType<typeof precisionValues | typeof accuracyValues>[number];
 
-function historyOf(metric: GatedMetricId, values: readonly Value[]): MetricHistory {
-  return {
+function engineHistories(all: readonly EngineValue[]): MetricHistory[] {
+  return [...Map.groupBy(all, ({ metric }) => metric)].map(([metric, own]) => ({
     metric,
-    history: { places: values.map(({ place }) => place), values: Float64Array.from(values, ({ value }) => value) },
-    runsAt: (index) => values.slice(index, index + 1).map(({ value }) => value),
-  };
+    history: { places: own.map(({ place }) => place), values: Float64Array.from(own, ({ value }) => value) },
+    runsAt: (index) => own.slice(index, index + 1).map(({ value }) => value),
+  }));
 }
 
 /** Percentage of the fit runs of each sweep with each bottleneck. @param all in the order of the sweeps */
@@ -171,13 +172,13 @@ function boundHistories(all: readonly MeasuredRun[], sweepIds: readonly SweepId[
 }
 
 /** Share of the requested precision in the newest sweep, and in the baseline or the previous sweep. */
-function precisionHistories(
+function precisionValues(
   db: StoreDatabase,
   sweeps: Series['sweeps'],
   baseline: number | null,
   cells: readonly KeyedCell[],
   runs: ReadonlyMap<CellKey, readonly MeasuredRun[]>,
-): Map<CellKey, MetricHistory> {
+) {
   const [judged, reference] = [sweeps.at(-1)?.sweepId, sweeps[baseline ?? -1]?.sweepId];
   const rebuilt = cells.flatMap((cell) => {
     const own = runs.get(cell.key) ?? [];
@@ -186,29 +187,24 @@ function precisionHistories(
     if (now === undefined || now.sweepId !== judged || before === undefined) return [];
     return now.buildId === before.buildId ? [] : [{ cell, before, now }];
   });
-  if (rebuilt.length === 0) return new Map();
   const ofCells = rebuilt.map(({ cell }) => cell);
-  const sides = (['before', 'now'] as const).map((side) => {
+  return (['before', 'now'] as const).flatMap((side) => {
     const own = rebuilt.map((one) => one[side]);
-    return { side, real: realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]) };
+    const real = realPrecisions(db, ofCells, own, [...new Set(own.map(({ sweepId }) => sweepId))]);
+    return rebuilt.flatMap(({ cell, [side]: { sweepId } }) => {
+      const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
+      const about = { key: cell.key, metric: 'precisionSharePercent' as const };
+      const place = sweeps.findIndex((sweep) => sweep.sweepId === sweepId);
+      return share === null ? [] : [{ ...about, place, value: 100 * (share.timeShare ?? share.layerShare) }];
+    });
   });
-  return new Map(
-    rebuilt.flatMap(({ cell, ...engines }): [CellKey, MetricHistory][] => {
-      const values = sides.flatMap(({ real, side }): Value[] => {
-        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
-        const place = sweeps.findIndex(({ sweepId }) => sweepId === engines[side].sweepId);
-        return share === null ? [] : [{ place, value: 100 * (share.timeShare ?? share.layerShare) }];
-      });
-      return values.length === 0 ? [] : [[cell.key, historyOf('precisionSharePercent', values)]];
-    }),
-  );
 }
 
 /** Replaces the infinite ratio of identical outputs, in decibels. */
 export const IDENTICAL_DB = 200;
 
 /** Accuracies of the newest sweep, and of the baseline or the last sweep that has some, on the same inputs. */
-function accuracyHistories(db: StoreDatabase, sweeps: Series['sweeps'], baseline: number | null) {
+function accuracyValues(db: StoreDatabase, sweeps: Series['sweeps'], baseline: number | null) {
   const newest = sweeps.length - 1;
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const recordsAt = (place: number) => recordsByCell(db, ids.slice(place, place + 1));
@@ -216,18 +212,12 @@ function accuracyHistories(db: StoreDatabase, sweeps: Series['sweeps'], baseline
   const earlier = [baseline ?? newest, ...[...sweeps.keys()].toReversed()].filter((place) => place < newest);
   let before: typeof current = new Map();
   const place = earlier.find((one) => current.size > 0 && (before = recordsAt(one)).size > 0) ?? newest;
-  return new Map(
-    [...current].flatMap(([key, records]): [CellKey, MetricHistory][] => {
-      const wasOf = (now: AccuracyRecord) => before.get(key)?.find((other) => sameAccuracyHistory(other, now));
-      const now = records.find((one) => wasOf(one) !== undefined) ?? records[0];
-      const both = [
-        { place, record: now && wasOf(now) },
-        { place: newest, record: now },
-      ];
-      const values = both.flatMap(({ record, ...at }): Value[] =>
-        record ? [{ ...at, value: Math.min(IDENTICAL_DB, record.accuracy.sqnrDb ?? IDENTICAL_DB) }] : [],
-      );
-      return [[key, historyOf('sqnrDb', values)]];
-    }),
-  );
+  return [...current].flatMap(([key, records]) => {
+    const wasOf = (now: AccuracyRecord) => before.get(key)?.find((other) => sameAccuracyHistory(other, now));
+    const now = records.find((one) => wasOf(one) !== undefined) ?? records[0];
+    return [now && wasOf(now), now].flatMap((record, at) => {
+      const value = Math.min(IDENTICAL_DB, record?.accuracy.sqnrDb ?? IDENTICAL_DB);
+      return record === undefined ? [] : [{ key, metric: 'sqnrDb' as const, place: at === 0 ? place : newest, value }];
+    });
+  });
 }
