@@ -101,20 +101,14 @@ function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metri
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
-  const rowsOf = ({ judged, series }: ShownSeries): CheckedSeries['cells'] => {
-    if (judged === null || metric === null) return series.cells;
-    const { evidence, verdict } = judged;
-    const of = evidence.cells.flatMap(({ cell }) => verdict.judgedOf({ cellKey: cell.key, metric }) ?? []);
-    return shownCells(of, evidence);
-  };
-  const rows = all.map((one) => rowsOf(one).filter(({ key }) => keys.has(key)));
-  const isJudged = metric === null || rows.some(({ length }) => length > 0);
-  ensure(isJudged, `--metric ${requested}: bench check judges it in no cell; bench compare and bench trend show it`);
-  return all.map(({ findings, series, ...one }, place) => {
-    const own = findings.filter(isShown);
-    const hidden = own.length < findings.length ? ['the first line and the exit code are of all cells'] : [];
+  const selected = all.map(({ findings: found, judged, series }) => {
+    const findings = found.filter(isShown);
+    const cells = judged === null ? [] : shownCells(judged, metric).filter(({ key }) => keys.has(key));
+    const hidden = findings.length < found.length ? ['the first line and the exit code are of all cells'] : [];
     // The mean over all cells does not describe a selection.
-    const selected = { ...series, cells: rows[place] ?? [], geometricMean: null, notes: [...series.notes, ...hidden] };
-    return { ...one, series: selected, findings: own };
+    return { judged, findings, series: { ...series, cells, geometricMean: null, notes: [...series.notes, ...hidden] } };
   });
+  const isJudged = metric === null || selected.some(({ series }) => series.cells.length > 0);
+  ensure(isJudged, `--metric ${requested}: bench check judges it in no cell; bench compare and bench trend show it`);
+  return selected;
 }

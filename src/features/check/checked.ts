@@ -1,8 +1,8 @@
 import type { Io } from '../../cli/io.ts';
-import type { JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { limitedValues, limitText, limitsWithoutValue } from '../../judge/gate/limit-findings.ts';
 import { machineChanges } from '../../judge/gate/reduce-findings.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
+import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { nothingStored } from '../../selection/cell-histories.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -66,15 +66,20 @@ export async function checkedSweep(db: StoreDatabase, sweep: Sweep, io: Place, o
     baseBranch,
     ...saidOf(standing, judged, baseline === null ? baseBranch : `baseline ${baseline}`),
     canConfirm: canConfirm(db, sweep.sweepId),
-    cells: shownCells(verdict.cells, evidence),
+    cells: shownCells(judged, null),
     geometricMean: verdict.geometricMean,
     notes: notesOf(judged),
   };
   return { judged, findings, standing, series: output };
 }
 
-export function shownCells(judged: readonly JudgedCell[], evidence: SweepEvidence): CheckedSeries['cells'] {
+/** @param metric null for the shown one of each cell */
+export function shownCells({ evidence, verdict }: Pick<JudgedSeries, 'evidence' | 'verdict'>, metric: MetricId | null) {
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
+  const judged =
+    metric === null
+      ? verdict.cells
+      : [...cells.keys()].flatMap((cellKey) => verdict.judgedOf({ cellKey, metric }) ?? []);
   return judged.map(({ cellKey: key, ...cell }) => {
     return { key, label: labelIn(cells, key), unit: gatedMetricOf(cell.metric).unit, ...cell };
   });
