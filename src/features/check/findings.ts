@@ -6,6 +6,7 @@ import { type KeyedCell, labelIn } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
@@ -44,21 +45,17 @@ export async function checkedFindings(
       sizeOf(b) - sizeOf(a) ||
       marginOf(b.cells) - marginOf(a.cells),
   );
-  const ids = sorted.flatMap((one) => [one.firstBadSweepId, one.lastBadSweepId, one.lastGoodSweepId]);
-  const edges = new Map(
-    sweepsById(db, [...new Set(ids.flatMap((id) => id ?? []))]).map(({ sweepId, startedAt, commit, dirty }) => {
-      return [sweepId, { sweepId, startedAt, commit, dirty }];
-    }),
-  );
+  const edgeOf = (id: SweepId | null): Edge => {
+    const named = sweepsById(db, [id ?? '']);
+    return named.map(({ sweepId, startedAt, commit, dirty }) => ({ sweepId, startedAt, commit, dirty }))[0] ?? null;
+  };
   const cells = findCells(db, [...new Set(sorted.flatMap((one) => one.cells.map(({ cellKey }) => cellKey)))]);
   const beyond = brokenLimits(evidence.rules, limitedValues(evidence.cells, evidence.rules));
   const limited = new Set(beyond.map(({ cell }) => idOf(cell)));
   const shown: CheckedFinding[] = [];
   for (const finding of sorted) {
     const { cells: changes, findingId: id, firstBadSweepId, lastBadSweepId, lastGoodSweepId, ...about } = finding;
-    const [firstBad = null, lastBad = null, lastGood = null] = [firstBadSweepId, lastBadSweepId, lastGoodSweepId].map(
-      (sweepId) => edges.get(sweepId ?? '') ?? null,
-    );
+    const [firstBad, lastBad, lastGood] = [edgeOf(firstBadSweepId), edgeOf(lastBadSweepId), edgeOf(lastGoodSweepId)];
     const ack = acknowledgements.get(id) ?? null;
     const acknowledged = ack && { reason: ack.reason, until: ack.until, owner: ack.owner, createdAt: ack.createdAt };
     const state = saidState(finding, acknowledged !== null, batch);
@@ -170,11 +167,8 @@ async function causeOf(db: StoreDatabase, details: readonly FindingCell[], cells
   for (const { cellKey, metric } of details) {
     const cell = cells.get(cellKey);
     if (!isMetric(metric) || cell === undefined || good === null || bad === null) continue;
-    const pointOf = ({ sweepId }: NonNullable<Edge>) => {
-      return { cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) };
-    };
     const { firstCauseOf } = await import('../why/index.ts');
-    return firstCauseOf(db, pointOf(good), pointOf(bad), metric);
+    return firstCauseOf(db, cell, metric, [[good.sweepId], [bad.sweepId]]);
   }
   return null;
 }

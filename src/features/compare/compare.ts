@@ -182,14 +182,12 @@ const EXPLAINED_CELLS = 24;
 
 /** The likeliest causes of changes, by cell key. */
 async function causesOf(db: StoreDatabase, cells: readonly JudgedCell[], { base, head }: Sides) {
+  const ids = [sideOutput(base).sweepIds, sideOutput(head).sweepIds] as const;
   const causes = new Map<string, FirstCause | null>();
   for (const { cell, metric } of cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS)) {
-    const pointOf = ({ ref, sweeps }: Side) => {
-      return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
-    };
     // Most comparisons have nothing to explain and start faster without this module.
     const { firstCauseOf } = await import('../why/index.ts');
-    causes.set(cell.key, firstCauseOf(db, pointOf(base), pointOf(head), metric));
+    causes.set(cell.key, firstCauseOf(db, cell, metric, ids));
   }
   return causes;
 }

@@ -1,10 +1,12 @@
 import { NO_KERNELS } from '../../layers/diff-layers.ts';
 import { EXPLAINED_METRICS, explainedMetricOf } from '../../records/cause.ts';
 import type { Cause, ExplainedMetric, FirstCause, ValueChange } from '../../records/cause.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { changedConditions, layerCauses, otherChangedLayers, sameEngine } from './engine-causes.ts';
 import { LAYER_DIFF, type CauseDetector, contextOf, diffCommand, newest } from './context.ts';
-import { type WhyPoint, type WhySides, whySides } from './why-sides.ts';
+import { type WhySides, whySides } from './why-sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { OF_MACHINE } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
@@ -151,11 +153,15 @@ function changeOf(metric: ExplainedMetric, base: readonly number[], head: readon
   };
 }
 
+type SweepsOfSides = readonly [base: readonly SweepId[], head: readonly SweepId[]];
+
 /** The likeliest cause of a judged change; null when nothing explains it. */
-export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
-  const explanation = explainChange(whySides(db, base, head), metric, true);
+export function firstCauseOf(db: StoreDatabase, cell: KeyedCell, metric: MetricId, [base, head]: SweepsOfSides) {
+  const point = { cell, runId: null, name: '' };
+  const sides = whySides(db, { ...point, sweepIds: base }, { ...point, sweepIds: head });
+  const explanation = explainChange(sides, metric, true);
   const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
   if (cause === undefined) return null;
   const { kind, certainty, title, explainsPercent, gainedPercent } = cause;
-  return { kind, certainty, title, explainsPercent, gainedPercent };
+  return { kind, certainty, title, explainsPercent, gainedPercent } satisfies FirstCause;
 }
