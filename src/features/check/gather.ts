@@ -202,11 +202,9 @@ function store(
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
   return findingsOf(db, { ...sweep, matrices }).flatMap((finding): Finding[] => {
-    const isSeen = own.some(
-      (one) =>
-        one.direction === finding.direction &&
-        one.cells.some(({ cellKey }) => finding.cells.some((cell) => cell.cellKey === cellKey)),
-    );
+    const keys = new Set(finding.cells.map(({ cellKey }) => cellKey));
+    const again = own.filter(({ direction }) => direction === finding.direction).flatMap(({ cells }) => cells);
+    const isSeen = again.some(({ cellKey }) => keys.has(cellKey));
     const isOver = finding.state === 'open' && finding.reportedSweepId !== sweep.sweepId && !isSeen;
     return isOver ? [{ ...finding, state: 'recovered', lastBadSweepId: finding.reportedSweepId }] : [];
   });

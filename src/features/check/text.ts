@@ -31,9 +31,7 @@ export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look
 /** One line per series, the worst first, followed by the worst series in full or by all of them. */
 export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Look): string[] {
   const sorted = worstSeriesFirst(all);
-  const [only, ...others] = sorted;
-  if (only === undefined) return [];
-  if (others.length === 0) return seriesText(only, isAll, only.series.headline, look);
+  if (sorted.length === 1) return sorted.flatMap((only) => seriesText(only, isAll, only.series.headline, look));
   // Of a series that is the same, or has only one sweep, the headline says everything.
   const worth = sorted.filter(
     ({ series: { verdict } }) => verdict !== 'stale' && (isAll || (verdict !== 'same' && verdict !== 'first')),
