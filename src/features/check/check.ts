@@ -96,8 +96,8 @@ function staleSeries(db: OpenStore['db'], sweep: Sweep): CheckedSeries {
 function shown(db: OpenStore['db'], all: readonly ShownSeries[], { filter, metric: requested }: CheckOptions) {
   if (filter === undefined && requested === undefined) return all;
   const metric = metricNamed(db, requested);
-  const cells = new Map(all.flatMap(({ judged }) => judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell]));
-  const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
+  const known = new Map(all.flatMap(({ judged }) => judged?.evidence.cells ?? []).map(({ cell }) => [cell.key, cell]));
+  const keys = new Set(chooseCells(db, [...known.values()], filter).map(({ key }) => key));
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps matches the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
