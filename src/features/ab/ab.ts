@@ -31,10 +31,7 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   ensure(what !== undefined, 'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   const request = readExperiment(options);
   const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
-  return startSweep(what, planned, io, (cells) => {
-    checkRequestedMetric(request.metric, cells);
-    return twoSided(cells, request, io.env);
-  });
+  return startSweep(what, planned, io, (cells) => twoSided(cells, request, io.env));
 }
 
 function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
@@ -48,16 +45,15 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** Rejects a metric that no cell will have before anything is measured. Harnesses may have any metric. */
-function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
-  if (name === null || metricOfWord(name) !== null || cells.some(({ harness }) => harness !== null)) return;
-  const known = `${METRIC_WORDS.join(', ')}${didYouMean(name, METRIC_WORDS)}`;
-  throw new UsageError(`--metric ${printable(name)}: not one of ${known}`);
-}
-
-/** @throws UsageError if A equals B, or if trtexec does not know the variables */
+/** @throws UsageError if A equals B, if trtexec does not know the variables, or if no cell will have the metric */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, marks, variables, ...about } = request;
+  const { metric } = about;
+  // Harnesses may have any metric.
+  if (metric !== null && metricOfWord(metric) === null && cells.every(({ harness }) => harness === null)) {
+    const known = `${METRIC_WORDS.join(', ')}${didYouMean(metric, METRIC_WORDS)}`;
+    throw new UsageError(`--metric ${printable(metric)}: not one of ${known}`);
+  }
   const pairs = cells.map((a) => {
     const { axisFlags } = a.cell;
     const why = `is measured by trtexec, which does not know ${Object.keys(variables).join(', ')}: leave it out with --filter`;
