@@ -16,7 +16,7 @@ import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll, shownCells } 
 import type { CheckOptions } from './command.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import { isStale, newestSweeps, type SeriesOptions } from './series.ts';
+import { isStale, newestSweeps } from './series.ts';
 import { checkText, type ShownSeries } from './text.ts';
 
 export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
@@ -26,47 +26,42 @@ export async function check(files: readonly string[], options: CheckOptions, io:
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
-    const { checked, output, isStored, newest } = await checkedStore(store, { ...options, names }, io);
+    const { db } = store;
+    const { note, sweeps: newest } = await newestSweeps(db, { ...options, names }, io);
+    if (note !== null) io.err(`note: ${note}\n`);
+    const { against, asOf, minChange } = options;
+    const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
+    if (store.isReadOnly) {
+      const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
+      io.err(`note: ${why}: bench did not store this check\n`);
+    }
+    const judgedAt = isStored ? io.now().toISOString() : null;
+    const how = { ...options, onlyNewest: asOf !== undefined, judgedAt };
+    const all: ShownSeries[] = [];
+    for (const sweep of newest) {
+      io.signal.throwIfAborted();
+      if (isStale(sweep, newest)) {
+        all.push({ series: staleSeries(db, sweep), findings: [], judged: null });
+        continue;
+      }
+      const checked = await checkedSweep(db, sweep, io, how);
+      await keep(store, checked.judged.changed, io);
+      if (checked.judged.isFirstByReference) announce(checked, io);
+      all.push(checked);
+    }
+    const exitCode = failOn(options.failOn, foundInAll(all));
+    const checked = shown(db, all, options);
+    const series = checked.map((one) => one.series);
+    const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap((one) => one.findings), exitCode };
     printResult(io, options, output, (_, look) => checkText(checked, options.all === true, look));
     if (isStored && options.filter === undefined && options.metric === undefined) {
       const sources = { stated: options.notify, matrices, isUntrusted, sweeps: newest };
       // Hides the same names in the input of a program as in the printed output.
       const hidden = options.redact === true ? redactionFor(io, options, jsonText(output)).json(output) : output;
-      await notifyOfNews(store.db, output, `${jsonText(hidden)}\n`, sources, io);
+      await notifyOfNews(db, output, `${jsonText(hidden)}\n`, sources, io);
     }
-    return output.exitCode;
+    return exitCode;
   });
-}
-
-async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
-  const { db } = store;
-  const { note, sweeps: newest } = await newestSweeps(db, options, io);
-  if (note !== null) io.err(`note: ${note}\n`);
-  const { against, asOf, minChange } = options;
-  const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
-  if (store.isReadOnly) {
-    const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
-    io.err(`note: ${why}: bench did not store this check\n`);
-  }
-  const judgedAt = isStored ? io.now().toISOString() : null;
-  const how = { ...options, onlyNewest: asOf !== undefined, judgedAt };
-  const all: ShownSeries[] = [];
-  for (const sweep of newest) {
-    io.signal.throwIfAborted();
-    if (isStale(sweep, newest)) {
-      all.push({ series: staleSeries(db, sweep), findings: [], judged: null });
-      continue;
-    }
-    const checked = await checkedSweep(db, sweep, io, how);
-    await keep(store, checked.judged.changed, io);
-    if (checked.judged.isFirstByReference) announce(checked, io);
-    all.push(checked);
-  }
-  const exitCode = failOn(options.failOn, foundInAll(all));
-  const checked = shown(db, all, options);
-  const series = checked.map((one) => one.series);
-  const output: Checked = { schemaVersion: 2, series, findings: checked.flatMap((one) => one.findings), exitCode };
-  return { checked, output, isStored, newest };
 }
 
 /** Notes once after an update that open findings set the exit code from now on. */
