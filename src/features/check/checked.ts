@@ -32,10 +32,8 @@ export function worstSeriesFirst<One extends { readonly series: CheckedSeries }>
 export async function newestChecked(db: StoreDatabase, options: SeriesOptions, io: Io) {
   const { note, sweeps } = await newestSweeps(db, options, io);
   const all: CheckedSweep[] = [];
-  for (const sweep of sweeps) {
-    if (!isStale(sweep, sweeps))
-      all.push(await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined }));
-  }
+  for (const sweep of sweeps.filter((one) => !isStale(one, sweeps)))
+    all.push(await checkedSweep(db, sweep, io, { onlyNewest: options.asOf !== undefined }));
   const [checked, ...others] = worstSeriesFirst(all);
   if (checked === undefined) throw nothingStored(db, options.branch);
   return { checked, note, others };

@@ -1,4 +1,4 @@
-import { UsageError } from '../../errors.ts';
+import { ensure } from '../../errors.ts';
 import { type SweepEvidence, gateRules } from '../../judge/gate/evidence.ts';
 import type { Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
@@ -57,9 +57,9 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   // A pull request is judged against its merge base, not against the baseline of the matrix.
   const name = options.against ?? (baseBranch === null ? settings.against : null);
   const [baseline] = name === null ? [] : sweepsById(db, [baselineSweep(db, name) ?? '']);
-  if (baseline === undefined && options.against !== undefined) {
-    throw new UsageError(`--against ${printable(options.against)}: baseline not found; see \`bench ls baselines\``);
-  }
+  const isNamed = options.against !== undefined;
+  const stated = `--against ${printable(name ?? '')}`;
+  ensure(!isNamed || baseline !== undefined, `${stated}: baseline not found; see \`bench ls baselines\``);
   const place = ofBranch.sweeps.findIndex(({ sweepId }) => sweepId === baseline?.sweepId);
   const sweeps = baseline !== undefined && place === -1 ? [baseline, ...ofBranch.sweeps] : ofBranch.sweeps;
   const ofBaseline = baseline === undefined ? null : Math.max(0, place);
@@ -70,12 +70,10 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const isInHistory = (one: number): boolean =>
     read.cells.some(({ metrics: own }) => own.some(({ history }) => history.places.includes(one)));
   const baselinePlace = ofBaseline !== null && isInHistory(ofBaseline) ? ofBaseline : null;
-  if (baselinePlace === null && options.against !== undefined) {
-    const why = 'measured on another GPU model, TensorRT major or clock, or without a result';
-    throw new UsageError(`--against ${printable(options.against)}: ${why}: no cell can be compared with it`);
-  }
+  const why = 'measured on another GPU model, TensorRT major or clock, or without a result';
+  ensure(!isNamed || baselinePlace !== null, `${stated}: ${why}: no cell can be compared with it`);
   // Against a baseline of the command line, earlier findings have no place: they are about another reference.
-  const own = options.against === undefined ? findingsReportedIn(db, [sweep.sweepId]) : [];
+  const own = isNamed ? [] : findingsReportedIn(db, [sweep.sweepId]);
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
   const ids = findings.map(({ findingId }) => findingId);
   const acknowledged = await acknowledgedOf(acknowledgementsOf(db, ids, options.nextStartedAt), sweep, io.cwd);
@@ -85,7 +83,7 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
   // The name of the baseline against which the sweep is judged, or that of one that does not exist.
   const [against, missingBaseline] = baselinePlace === null ? [null, name] : [name, null];
-  const about = { baseline: against, missingBaseline, captured, notes, isStored: options.against === undefined };
+  const about = { baseline: against, missingBaseline, captured, notes, isStored: !isNamed };
   return { series, evidence, verdict: judgeSweep(evidence), ...about };
 }
 

@@ -60,16 +60,13 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
   const matrices = [...new Set([sweep.matrix, gateOf(db, sweep.sweepId).renamedFrom ?? sweep.matrix])];
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
   const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
-  const line =
-    sweep.commit === null || (sweep.branch !== null && others.length === 0)
-      ? []
-      : await ancestors(io.cwd, sweep.commit);
+  const isAlone = sweep.branch !== null && others.length === 0;
+  const commits = new Set(sweep.commit === null || isAlone ? [] : await ancestors(io.cwd, sweep.commit));
   const series = { sweep, matrices, baseBranch: null };
-  const commits = new Set(line);
   const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);
   const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));
   if (baseBranch === null) {
-    const isWhole = sweep.branch !== null || line.length === 0;
+    const isWhole = sweep.branch !== null || commits.size === 0;
     return { ...series, sweeps: own.filter((one) => isWhole || one.commit === null || isBefore(one)).toReversed() };
   }
   const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
