@@ -9,7 +9,7 @@ import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import { type EnvironmentVariables, TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell, cellLabel } from '../../records/cell.ts';
 import { METRIC_WORDS, metricOfWord } from '../../records/metric.ts';
-import type { RunMark } from '../../records/outcome.ts';
+import { RUN_MARKS } from '../../records/outcome.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
@@ -96,13 +96,11 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   ensure(Object.keys(variables).length > 0, `what is B? ${ways}`);
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? options.experiment ?? settings.join(' ').slice(0, 100);
-  const marks = new Set<RunMark>(preset?.marks);
-  if (options.upperBound === true) marks.add('upperBound');
-  if (options.invalidOutput === true) marks.add('invalidOutput');
+  const marks = RUN_MARKS.filter((mark) => options[mark] === true || preset?.marks?.includes(mark));
   const { isForTrtexec = true, notes = [], significantPercent: usual = SIGNIFICANT_PERCENT } = preset ?? {};
   const significantPercent = options.significant ?? usual;
   const { metric = null } = options;
-  return { name, variables, significantPercent, metric, marks: [...marks], notes, isForTrtexec };
+  return { name, variables, significantPercent, metric, marks, notes, isForTrtexec };
 }
 
 function readVariable(text: string): [string, string] {
