@@ -87,7 +87,7 @@ export async function checkedFindings(
       firstBad,
       lastGood,
       lastBad: isReference ? null : lastBad,
-      commits: isExplained && about.cause !== 'machine' ? await commitsOf(lastGood, firstBad, cwd) : [],
+      commits: isExplained && about.cause !== 'machine' ? await commitsBetween(cwd, lastGood, firstBad) : [],
       buildChanges: isExplained ? buildChangesOf(db, evidence, finding) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
       owner: acknowledged?.owner ?? finding.owner,
@@ -136,13 +136,6 @@ function inOrder(changes: Finding['cells'], cells: Cells, rules: GateRules): Fin
 function changeOutput({ metric, changePercent, ciPercent, before, after }: Omit<FindingCell, 'cellKey' | 'margin'>) {
   const { betterIs, label: title, unit } = gatedMetricOf(metric);
   return { metric, title, unit, betterIs, changePercent, ciPercent, before, after };
-}
-
-const LISTED_COMMITS = 50;
-
-async function commitsOf(lastGood: Edge, firstBad: Edge, cwd: string) {
-  const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
-  return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
 }
 
 function buildChangesOf(db: StoreDatabase, { cells, sweeps }: SweepEvidence, finding: Finding): string[] {

@@ -50,9 +50,14 @@ async function log(cwd: string, args: readonly string[], revisions: string): Pro
   return (out ?? '').split('\n').filter((line) => line !== '');
 }
 
-/** The commits after `from` up to `to`, newest first, at most `limit`; empty if git knows neither. */
-export async function commitsBetween(cwd: string, from: string, to: string, limit: number) {
-  const lines = await log(cwd, [`--max-count=${limit}`, '--format=%H %s'], `${from}..${to}`);
+const LISTED_COMMITS = 50;
+
+type OfCommit = { readonly commit: string | null } | null;
+
+/** The commits after `from` up to `to`, newest first; empty if one is not known. */
+export async function commitsBetween(cwd: string, from: OfCommit, to: OfCommit) {
+  if (!from?.commit || !to?.commit || from.commit === to.commit) return [];
+  const lines = await log(cwd, [`--max-count=${LISTED_COMMITS}`, '--format=%H %s'], `${from.commit}..${to.commit}`);
   return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
 }
 
