@@ -63,12 +63,9 @@ export function hasMoved({ reason, verdict }: Said): boolean {
 }
 
 export function worstFirst(rows: readonly CellRow[]): CellRow[] {
+  const ranks = ['faster', 'unclear', 'slower'];
+  const weightOf = (row: CellRow): number => 1e6 * ranks.indexOf(row.verdict ?? '') + Math.abs(row.changePercent ?? 0);
   return rows.toSorted((a, b) => weightOf(b) - weightOf(a));
-}
-
-function weightOf({ changePercent, verdict }: CellRow): number {
-  const rank = { slower: 3e6, unclear: 2e6, faster: 1e6 }[String(verdict)] ?? 0;
-  return rank + Math.abs(changePercent ?? 0);
 }
 
 /**

@@ -12,7 +12,7 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { aboutSeries, type CheckedSweep, checkedSweep, foundInAll, shownCells } from './checked.ts';
+import { aboutSeries, checkedSweep, foundInAll, shownCells } from './checked.ts';
 import type { CheckOptions } from './command.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
@@ -46,7 +46,11 @@ export async function check(files: readonly string[], options: CheckOptions, io:
       }
       const checked = await checkedSweep(db, sweep, io, how);
       await keep(store, checked.judged.changed, io);
-      if (checked.judged.isFirstByReference) announce(checked, io);
+      // Once after an update, because open findings set the exit code from now on.
+      const lasting = checked.judged.isFirstByReference ? checked.standing.slower : [];
+      const open = lasting.flatMap(({ id, state }) => (state === 'open' ? id.slice(0, 8) : []));
+      const command = `bench ack ${open.join(' ')} --reason "…"`;
+      if (open.length > 0) io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
       all.push(checked);
     }
     const exitCode = failOn(options.failOn, foundInAll(all));
@@ -64,16 +68,8 @@ export async function check(files: readonly string[], options: CheckOptions, io:
   });
 }
 
-/** Notes once after an update that open findings set the exit code from now on. */
-function announce({ standing }: CheckedSweep, io: Io): void {
-  const open = standing.slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
-  const command = `bench ack ${open.join(' ')} --reason "…"`;
-  if (open.length > 0) io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
-}
-
 /** Writes the findings next to the artefacts, which may belong to another user. */
 async function keep(store: OpenStore, changed: readonly string[], io: Io): Promise<void> {
-  if (changed.length === 0) return;
   try {
     await writeFindings(store.db, artefactsFolderOf(store.path), changed);
   } catch (error) {

@@ -92,9 +92,7 @@ function notesOf({ evidence, missingBaseline: missing, notes, verdict }: JudgedS
   const { cells, rules, sweeps } = evidence;
   const newest = [sweeps.length - 2, sweeps.length - 1];
   const changes = cells.flatMap((cell) => machineChanges(evidence, cell, newest));
-  const leftOut = cells.filter(
-    ({ isLeftOut, metrics }) => isLeftOut && metrics[0]?.history.places[0] !== undefined,
-  ).length;
+  const leftOut = cells.filter(({ isLeftOut, metrics: [main] }) => isLeftOut && main?.history.places.length).length;
   return [
     changes.length > 0 && `since the sweep before: ${[...new Set(changes)].map(printable).join('; ')}`,
     missing !== null &&
