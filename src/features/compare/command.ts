@@ -62,15 +62,10 @@ export const compareCommand = defineCommand({
   define,
   run: async ([base, head], options, io) => {
     if (options.run === true) return (await import('./run/compare-run.ts')).compareRun(base, head, options, io);
-    refuseWithoutRun(options);
+    const given = new Map<string, unknown>(Object.entries(options));
+    const { options: ofRuns } = ofRun(new Command());
+    const stated = ofRuns.find((one) => (given.get(one.attributeName()) ?? one.negate) !== one.negate);
+    if (stated) throw new UsageError(`${stated.long ?? ''} is for a measurement: add --run, or leave it out`);
     return (await import('./compare.ts')).compare(base, head, options, io);
   },
 });
-
-function refuseWithoutRun(options: CompareOptions): void {
-  const given = new Map<string, unknown>(Object.entries(options));
-  const { options: ofRuns } = ofRun(new Command());
-  const stated = ofRuns.find((one) => (given.get(one.attributeName()) ?? one.negate) !== one.negate);
-  if (stated === undefined) return;
-  throw new UsageError(`${stated.long ?? ''} is for a measurement: add --run, or leave it out`);
-}
