@@ -76,7 +76,9 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const own = isNamed ? [] : findingsReportedIn(db, [sweep.sweepId]);
   const findings = [...(options.findings ?? knownFindings(db, series, options)), ...own];
   const ids = findings.map(({ findingId }) => findingId);
-  const acknowledged = await acknowledgedOf(acknowledgementsOf(db, ids, options.nextStartedAt), sweep, io.cwd);
+  const acknowledged = new Map<string, { readonly isOver: boolean }>();
+  for (const [findingId, { until }] of acknowledgementsOf(db, ids, options.nextStartedAt))
+    acknowledged.set(findingId, { isOver: until !== null && (await hasPassed(until, sweep, io.cwd)) });
   const pairs = pairResultsOf(db, sweeps, rules);
   const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
   const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
@@ -105,17 +107,10 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, sweeps, matrices 
   });
 }
 
-/** Acknowledgements by finding. `isOver`: its date has passed, or the sweep contains its commit. */
-async function acknowledgedOf(marks: ReturnType<typeof acknowledgementsOf>, sweep: Sweep, cwd: string) {
-  const acknowledged = new Map<string, { readonly isOver: boolean }>();
-  for (const [findingId, { until }] of marks) {
-    const isDate = until !== null && /^\d{4}-/.test(until);
-    const isOver = isDate
-      ? (sweep.startedAt ?? '').slice(0, 10) > until
-      : until !== null && sweep.commit !== null && (await contains(cwd, sweep.commit, until));
-    acknowledged.set(findingId, { isOver });
-  }
-  return acknowledged;
+/** Whether the date of an acknowledgement has passed, or the sweep contains its commit. */
+async function hasPassed(until: string, { commit, startedAt }: Sweep, cwd: string): Promise<boolean> {
+  if (/^\d{4}-/.test(until)) return (startedAt ?? '').slice(0, 10) > until;
+  return commit !== null && contains(cwd, commit, until);
 }
 
 export type JudgedSweep = Awaited<ReturnType<typeof judgedSweep>>;
