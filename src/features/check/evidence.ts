@@ -92,7 +92,6 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
   const evidence = cells.map((cell): CellEvidence => {
     const all = runs.get(cell.key) ?? [];
     const own = sameMachine(all, sweepIds);
-    if (own.length < all.length) sweepsOfOtherMachine = Math.max(sweepsOfOtherMachine, sweepsOf(all) - sweepsOf(own));
     // Runs without a flag count for every metric.
     const isPlain = own.every(({ flags }) => flags.length === 0);
     let plain: ReturnType<typeof fit> | null = null;
@@ -111,6 +110,8 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
     const isPlanned = planned.has(cell.key);
     const isFailed = isPlanned && main?.measured.history.places.at(-1) !== sweeps.length - 1;
     const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
+    const elsewhere = new Set(all.map(({ sweepId }) => sweepId)).size - bySweep.size;
+    sweepsOfOtherMachine = Math.max(sweepsOfOtherMachine, elsewhere);
     return {
       cell,
       metrics: [
@@ -137,10 +138,6 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
         `${count(sweepsOfOtherMachine, 'sweep')} on another GPU${series.baseBranch === null ? ' model' : ''}, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
     ],
   };
-}
-
-function sweepsOf(runs: readonly MeasuredRun[]): number {
-  return new Set(runs.map(({ sweepId }) => sweepId)).size;
 }
 
 type EngineValue = ReturnType<typeof precisionValues | typeof accuracyValues>[number];

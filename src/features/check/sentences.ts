@@ -81,8 +81,7 @@ export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Chang
 function sizeOf(finding: CheckedFinding): readonly [word: string, size: string] {
   const first = firstOfEach(finding);
   const isLimit = finding.kind === 'limit';
-  const unit = first[0] === undefined ? '' : gatedMetricOf(first[0].metric).unit;
-  const word = isLimit ? 'beyond a limit' : directionWord(finding.direction, unit);
+  const word = isLimit ? 'beyond a limit' : directionWord(finding.direction, first[0]?.unit ?? '');
   const size = rangeText(first);
   // The text names the metrics if there are several, if the size is not a percentage, or if the word is `worse`.
   const isSeveral = first.some(({ metric }) => metric !== first[0]?.metric);
