@@ -110,7 +110,7 @@ export function readEvidence(db: StoreDatabase, series: Series, baseline: number
     const isPlanned = planned.has(cell.key);
     const isFailed = isPlanned && main?.measured.history.places.at(-1) !== sweeps.length - 1;
     const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
-    const elsewhere = new Set(all.map(({ sweepId }) => sweepId)).size - bySweep.size;
+    const elsewhere = own === all ? 0 : new Set(all.map(({ sweepId }) => sweepId)).size - bySweep.size;
     sweepsOfOtherMachine = Math.max(sweepsOfOtherMachine, elsewhere);
     return {
       cell,

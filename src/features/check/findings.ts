@@ -1,6 +1,6 @@
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import { brokenLimits, limitedValues } from '../../judge/gate/limit-findings.ts';
-import { idOf, isMostlyLeft } from '../../judge/gate/metric-changes.ts';
+import { type FindingCell, idOf, isMostlyLeft } from '../../judge/gate/metric-changes.ts';
 import type { GateRules, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { type KeyedCell, labelIn } from '../../records/cell.ts';
 import { type Finding, saidState } from '../../records/finding.ts';
@@ -15,7 +15,6 @@ import { commitsBetween } from '../../tools/git/git.ts';
 import type { JudgedSeries } from './gather.ts';
 import type { CheckedFinding } from './output.ts';
 
-type FindingCell = Finding['cells'][number];
 type Cells = ReadonlyMap<string, KeyedCell>;
 type Edge = CheckedFinding['lastGood'];
 type Judged = Pick<JudgedSeries, 'acknowledgements' | 'batch' | 'evidence' | 'verdict'>;

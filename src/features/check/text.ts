@@ -167,7 +167,6 @@ function reasonText({ cells, judgedBy }: CheckedSeries, most: number, { columns,
   return [...listed, ...explained];
 }
 
-/** Number of sweeps for which ended findings are shown. */
 const SHOWN_ENDED = 10;
 
 /** A finding in full: its certainty, causes, commits, a chart of its clearest cell, and the next commands. */

@@ -19,7 +19,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
-import { type Look, dotted, wrapWords } from '../../terminal/look.ts';
+import { type Look, dotted, wrapLines, wrapWords } from '../../terminal/look.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { numberColumn } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
@@ -55,16 +55,15 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
     const series = { sweepId, firstSweepId: first.sweepId, branch, matrix, provenance };
     const output: NoiseOutput = { schemaVersion: 3, ...series, sweeps: ids.length - copies, cells: noisy, notes };
     return printResult(io, options, output, (_, look) => {
-      const lines = (texts: readonly string[]): string[] => texts.flatMap((text) => wrapWords(text, look.columns));
       const [from = '', to = ''] = [first, newest].map(({ startedAt }) => startedAt?.slice(0, 10));
       const named = [matrix ?? newest.name ?? '', branch ?? ''].map(printable);
       const counted = [count(noisy.length, 'cell'), count(output.sweeps, 'sweep')];
       const about = dotted([...named, provenance, ...counted, from === to ? from : `${from} to ${to}`]);
       return [
-        ...lines([headline(noisy)]).map(look.style.strong),
-        ...lines([about, ...(note === null ? [] : [note])]),
+        ...wrapWords(headline(noisy), look.columns).map(look.style.strong),
+        ...wrapLines(look, 0, [about, ...(note === null ? [] : [note])]),
         ...noiseTable(withCells(noisy, new Map(cells.map((cell) => [cell.key, cell]))), look),
-        ...(notes.length === 0 ? [] : ['', ...lines(notes).map(look.style.dim)]),
+        ...(notes.length === 0 ? [] : ['', ...wrapLines(look, 0, notes).map(look.style.dim)]),
       ];
     });
   });
@@ -130,7 +129,7 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   const more = known.length - SHOWN_CELLS;
   const meaning = 'run ±, sweep ±: standard deviations; with N runs: the change that is visible';
   const notes = [meaning, ...(more > 0 ? [`and ${more} quieter cells: --json has all`] : [])];
-  return ['', ...table, ...notes.flatMap((text) => wrapWords(text, look.columns)).map(look.style.dim)];
+  return ['', ...table, ...wrapLines(look, 0, notes).map(look.style.dim)];
 }
 
 function percentText(percent: number | null): string {
