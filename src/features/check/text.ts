@@ -146,20 +146,19 @@ function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[
 
 /** Lists cells that are new, or that only the previous sweep had, and what happened to cells without a result. */
 function reasonText({ cells, judgedBy }: CheckedSeries, most: number, { columns, style }: Look): string[] {
-  const byReason = Map.groupBy(cells, ({ reason }) => reason);
-  const listed = (judgedBy === 'first' ? [] : (['new', 'missing'] as const)).flatMap((reason) => {
+  const byReason = Map.groupBy(cells, ({ notes: [note], reason, verdict }): string => reason ?? (note ? verdict : ''));
+  const listed = (judgedBy === 'first' ? [] : ['new', 'missing']).flatMap((reason) => {
     const names = byReason.get(reason)?.map(({ label }) => printable(label)) ?? [];
     const text = `${reason}: ${shortList(names, most, ', ', ' and ')}`;
     return names.length === 0 ? [] : ['', ...wrapHanging(text, columns, 2).map(style.warn)];
   });
-  const failed = byReason.get('failed') ?? [];
-  const unclear = cells.filter(({ notes, verdict }) => verdict === 'unclear' && notes.length > 0);
-  const alternating = cells.filter(({ notes, verdict }) => verdict === 'same' && notes.length > 0);
   const explained = [
-    { own: failed, title: style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`) },
-    { own: unclear, title: style.warn(`${count(unclear.length, 'cell')} unclear: another sweep or more runs decide`) },
-    { own: alternating, title: `${count(alternating.length, 'cell')} the same, although far from the reference` },
-  ].flatMap(({ own, title }) => {
+    { reason: 'failed', paint: style.bad, words: 'without a result in the newest sweep' },
+    { reason: 'unclear', paint: style.warn, words: 'unclear: another sweep or more runs decide' },
+    { reason: 'same', paint: plain, words: 'the same, although far from the reference' },
+  ].flatMap(({ paint, reason, words }) => {
+    const own = byReason.get(reason) ?? [];
+    const title = paint(`${count(own.length, 'cell')} ${words}`);
     const texts = own.map(({ label, notes }) => `  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`);
     const lines = shortList(texts, most, '\n', '\n  and ').split('\n');
     return own.length === 0 ? [] : ['', title, ...lines.flatMap((line) => wrapHanging(line, columns, 4))];
