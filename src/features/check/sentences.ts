@@ -1,6 +1,6 @@
 import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
+import { gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
 import {
   count,
   directionWord,
@@ -123,9 +123,8 @@ function spanOf(finding: CheckedFinding): string {
 
 function evidenceOf(finding: CheckedFinding, sweeps: Around['sweeps']) {
   const { details, firstBad, lastBad, lasts } = finding;
-  const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
-    sweeps.findIndex(({ sweepId }) => sweepId === edge?.sweepId),
-  );
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const [from, last] = [ids.indexOf(firstBad?.sweepId ?? ''), ids.indexOf(lastBad?.sweepId ?? '')];
   const number = (last === -1 ? sweeps.length : last + 1) - from;
   const interval = intervalText(details[0]?.ciPercent ?? null);
   return [
@@ -138,9 +137,8 @@ function evidenceOf(finding: CheckedFinding, sweeps: Around['sweeps']) {
 function pairsText({ cells, details: [clearest], pairs }: CheckedFinding): string | false {
   if (pairs === null) return false;
   if (pairs.outcome === 'notComparable') return 'no pair that could be compared with the last good engine';
-  const { length: paired } = pairs.cells;
-  const where = paired === 0 || paired === cells.length ? '' : ` in ${paired} of its ${cells.length} cells`;
-  const { metric } = pairs;
+  const { cells: own, metric } = pairs;
+  const where = [0, cells.length].includes(own.length) ? '' : ` in ${own.length} of its ${cells.length} cells`;
   const other = metric === null || metric === clearest?.metric ? '' : `${gatedMetricOf(metric).label} `;
   const median = `(median ${other}${formatPercent(pairs.changePercent)})`;
   // The last good sweep had the same engine, so there were no pairs.
@@ -191,9 +189,7 @@ export function isOfSpeed({ details: [first] }: { readonly details: readonly Pic
 /** The relative change of a share, or of a ratio in decibels, is not meaningful. */
 export function changeText({ after, before, changePercent, metric }: Levels): string {
   if (metric === 'sqnrDb') return `${decibelText(before)} → ${decibelText(after)}`;
-  if (isBoundShare(metric) || metric === 'precisionSharePercent') {
-    return `${formatPercent(before, false)} → ${formatPercent(after, false)}`;
-  }
+  if (isJudgedOnly(metric)) return `${formatPercent(before, false)} → ${formatPercent(after, false)}`;
   return formatPercent(changePercent);
 }
 
