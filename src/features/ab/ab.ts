@@ -24,10 +24,8 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   const isTrial = options.env !== undefined || options.experiment !== undefined;
   const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || existsSync(resolve(io.cwd, what));
   const stored = options.read ?? (isTrial || isMatrix ? null : what);
-  if (stored !== null) {
-    if (isTrial) throw new UsageError('--read shows what is stored: it takes no --env or --experiment');
-    return readAgain(stored, options, io);
-  }
+  ensure(!isTrial || stored === null, '--read shows what is stored: it takes no --env or --experiment');
+  if (stored !== null) return readAgain(stored, options, io);
   ensure(what !== undefined, 'which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   const request = readExperiment(options);
   const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
@@ -73,11 +71,9 @@ function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env:
 function refuseInA({ cell, env: onAxis, harness }: MatrixCell, name: string, value: string, env: EnvironmentVariables) {
   const onMatrix = `${name} is already an axis of the matrix: remove it there, or leave these cells out with --filter`;
   ensure(typeof onAxis[name] !== 'string', `${printable(cellLabel(cell))}: ${onMatrix}`);
-  const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);
-  if ((stated === undefined ? env[name] : stated[name]) !== value) return;
-  throw new UsageError(
-    `${name}=${printable(value)} is already set without the experiment, so A would equal B: unset it in the environment of bench, or in the matrix`,
-  );
+  const { [name]: inA } = [onAxis, harness?.env ?? {}].find((own) => name in own) ?? env;
+  const unset = 'so A would equal B: unset it in the environment of bench, or in the matrix';
+  ensure(inA !== value, `${name}=${printable(value)} is already set without the experiment, ${unset}`);
 }
 
 interface ExperimentRequest extends Omit<AbExperiment, 'pairs'> {

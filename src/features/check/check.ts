@@ -31,10 +31,8 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     if (note !== null) io.err(`note: ${note}\n`);
     const { against, asOf, minChange } = options;
     const isStored = !store.isReadOnly && [asOf, minChange, against].every((stated) => stated === undefined);
-    if (store.isReadOnly) {
-      const why = fullDisk(dirname(store.path)) ?? 'the store is read-only here';
-      io.err(`note: ${why}: bench did not store this check\n`);
-    }
+    const why = store.isReadOnly ? (fullDisk(dirname(store.path)) ?? 'the store is read-only here') : null;
+    if (why !== null) io.err(`note: ${why}: bench did not store this check\n`);
     const judgedAt = isStored ? io.now().toISOString() : null;
     const how = { ...options, onlyNewest: asOf !== undefined, judgedAt };
     const all: ShownSeries[] = [];
