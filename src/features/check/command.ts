@@ -1,5 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
-
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import * as shared from '../../cli/options.ts';
 
@@ -15,11 +13,10 @@ const define = (command: PlainCommand) =>
     .option('--against <baseline>', 'the reference is this baseline (default: the last accepted level)')
     .addOption(shared.minChangeOption())
     .addOption(shared.failOnOption())
-    .addOption(
-      new Option(
-        '--notify <program>',
-        'program to start with the JSON for new findings; a JSON list if it has arguments (default: as the matrix says)',
-      ).argParser(shared.notifyCommand),
+    .option(
+      '--notify <program>',
+      'program to start with the JSON for new findings; a JSON list if it has arguments (default: as the matrix says)',
+      shared.notifyCommand,
     )
     .option('--untrusted', 'start no program that a matrix names');
 
