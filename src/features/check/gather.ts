@@ -79,10 +79,9 @@ export async function judgedSweep(db: StoreDatabase, sweep: Sweep, io: Place, op
   const acknowledged = new Map<string, { readonly isOver: boolean }>();
   for (const [findingId, { until }] of acknowledgementsOf(db, ids, options.nextStartedAt))
     acknowledged.set(findingId, { isOver: until !== null && (await hasPassed(until, sweep, io.cwd)) });
-  const pairs = pairResultsOf(db, sweeps, rules);
   const baseSweeps = baseBranch === null ? null : sweeps.length - 1;
-  const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged };
-  const evidence: SweepEvidence = { ...read, ...around, rules, pairs };
+  const around = { sweeps, baseSweeps, baselinePlace, findings, acknowledged, rules };
+  const evidence: SweepEvidence = { ...read, ...around, pairs: pairResultsOf(db, sweeps, rules) };
   // The name of the baseline against which the sweep is judged, or that of one that does not exist.
   const [against, missingBaseline] = baselinePlace === null ? [null, name] : [name, null];
   const about = { baseline: against, missingBaseline, captured, notes, isStored: !isNamed };
@@ -168,9 +167,8 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const isOfEarlierRules = isFirstByReference || last.judgedBy === 'earlierRulesReported';
   const together = ids.filter((id) => judged.get(id)?.judgedAt === last.judgedAt);
   // A finding reported before an update is not new after it.
-  const batch = isOfEarlierRules ? [] : together;
-  const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
-  return { pending, before: { judgedAt: last.judgedAt, batch, ...judgedBy }, isFirstByReference };
+  const before = isOfEarlierRules ? { batch: [], judgedBy: 'earlierRulesReported' as const } : { batch: together };
+  return { pending, before: { judgedAt: last.judgedAt, ...before }, isFirstByReference };
 }
 
 function store(
@@ -178,10 +176,9 @@ function store(
   { series, evidence, verdict }: JudgedSweep,
   { judgedAt, judgedBy = verdict.judgedBy }: Pick<JudgedRow, 'judgedAt'> & Partial<Pick<JudgedRow, 'judgedBy'>>,
 ): string[] {
-  const { sweepId, branch } = series.sweep;
-  const { cells, endedAcknowledgements } = verdict;
+  const { sweepId } = series.sweep;
+  const { cells, endedAcknowledgements, findings: own } = verdict;
   const before = new Map(evidence.findings.map((finding) => [finding.findingId, JSON.stringify(finding)]));
-  const own = verdict.findings.filter((finding) => finding.branch === branch);
   const changed = own.filter((finding) => before.get(finding.findingId) !== JSON.stringify(finding));
   const kept = new Set(own.map(({ findingId }) => findingId));
   const retracted = findingsReportedIn(db, [sweepId]).flatMap((one) => (kept.has(one.findingId) ? [] : one.findingId));
