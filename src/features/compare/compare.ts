@@ -7,7 +7,6 @@ import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts'
 import { valueKind } from '../../judge/value-rule.ts';
 import { type KeyedCell, aboutCell } from '../../records/cell.ts';
 import { UsageError, failOn } from '../../errors.ts';
-import type { FirstCause } from '../../records/cause.ts';
 import { NO_GATE } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
@@ -146,21 +145,26 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     metric === null && paired === null ? cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs') : [];
   const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = new Set([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
-  const causes = await causesOf(db, judged.cells, sides);
+  const called = judged.cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
+  const explained = new Set(called.map(({ cell }) => cell.key));
+  // Most comparisons have nothing to explain and start faster without this module.
+  const why = called.length === 0 ? null : await import('../why/index.ts');
+  const both = { base: sideOutput(sides.base), head: sideOutput(sides.head) };
   const shared = isInTurns ? NO_SHARED_NOISE : sharedNoise(histories.map(({ history }) => history));
   const output: Comparison = {
     schemaVersion: 2,
     baseRef: sides.base.ref,
     headRef: sides.head.ref,
-    base: sideOutput(sides.base),
-    head: sideOutput(sides.head),
+    ...both,
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
     otherMethods: paired === null && isSharedByMethods(metric) ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map(({ cell, metric: own, comparison: { cellKey, ...numbers } }) => {
       const { betterIs } = metricOf(own);
-      return { ...aboutCell(cell, own), betterIs, ...numbers, cause: causes.get(cellKey) ?? null };
+      const isExplained = why !== null && explained.has(cellKey);
+      const cause = isExplained ? why.firstCauseOf(db, cell, own, [both.base.sweepIds, both.head.sweepIds]) : null;
+      return { ...aboutCell(cell, own), betterIs, ...numbers, cause };
     }),
     counts: countsOf(judged.cells.map(({ comparison }) => comparison)),
     geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
@@ -179,18 +183,6 @@ function sideOutput({ sweeps, note }: Pick<Side, 'note' | 'sweeps'>): Comparison
 }
 
 const EXPLAINED_CELLS = 24;
-
-/** The likeliest causes of changes, by cell key. */
-async function causesOf(db: StoreDatabase, cells: readonly JudgedCell[], { base, head }: Sides) {
-  const ids = [sideOutput(base).sweepIds, sideOutput(head).sweepIds] as const;
-  const causes = new Map<string, FirstCause | null>();
-  for (const { cell, metric } of cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS)) {
-    // Most comparisons have nothing to explain and start faster without this module.
-    const { firstCauseOf } = await import('../why/index.ts');
-    causes.set(cell.key, firstCauseOf(db, cell, metric, ids));
-  }
-  return causes;
-}
 
 type Mean = Comparison['geometricMeans'][number];
 
