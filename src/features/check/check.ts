@@ -43,7 +43,10 @@ export async function check(files: readonly string[], options: CheckOptions, io:
         continue;
       }
       const checked = await checkedSweep(db, sweep, io, how);
-      await keep(store, checked.judged.changed, io);
+      // The artefacts may belong to another user.
+      await writeFindings(db, artefactsFolderOf(store.path), checked.judged.changed).catch((error: unknown) => {
+        io.err(`note: not written next to the artefacts: ${printable(errorText(error))}\n`);
+      });
       // Once after an update, because open findings set the exit code from now on.
       const lasting = checked.judged.isFirstByReference ? checked.standing.slower : [];
       const open = lasting.flatMap(({ id, state }) => (state === 'open' ? id.slice(0, 8) : []));
@@ -64,15 +67,6 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     }
     return exitCode;
   });
-}
-
-/** Writes the findings next to the artefacts, which may belong to another user. */
-async function keep(store: OpenStore, changed: readonly string[], io: Io): Promise<void> {
-  try {
-    await writeFindings(store.db, artefactsFolderOf(store.path), changed);
-  } catch (error) {
-    io.err(`note: not written next to the artefacts: ${printable(errorText(error))}\n`);
-  }
 }
 
 function staleSeries(db: OpenStore['db'], sweep: Sweep): CheckedSeries {
