@@ -103,7 +103,7 @@ function copyRunFolder(source: string, target: string): Promise<number> {
   refuseLink(dirname(target));
   return putInPlace(target, async (temporary) => {
     const isOwn = (path: string): boolean =>
-      path === source || (lstatSync(path).isFile() && !isTemporary(basename(path)));
+      lstatSync(path).isDirectory() || (lstatSync(path).isFile() && !isTemporary(basename(path)));
     // With the default mode: a copy of a read-only folder may be removed later.
     await mkdir(temporary);
     await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isOwn });
@@ -162,6 +162,7 @@ export async function keepRun(
       await mkdir(temporary, { recursive: true });
       for (const [source, name] of files) {
         const path = join(temporary, name);
+        await mkdir(dirname(path), { recursive: true });
         if (plainName(source) === source) await compressTo(source, `${path}.zst`);
         else await copyFile(source, path + source.slice(plainName(source).length));
       }

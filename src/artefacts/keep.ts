@@ -26,8 +26,8 @@ function isEmpty(value: unknown): boolean {
 
 /** Compresses every file of a finished run in place except `run.json`. Idempotent. */
 export async function compressFolder(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (isTemporary(name)) await unlink(join(folder, name));
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && isTemporary(entry.name)) await unlink(join(entry.parentPath, entry.name));
   }
   for (const [name, file] of await folderFiles(folder)) {
     if (name === RUN_MANIFEST || name !== file) continue;

@@ -1,15 +1,17 @@
 import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 
 import { plainName, readChunks, wholeOf } from '../files/files.ts';
-import { isTemporary } from '../files/layout.ts';
+import { hasOwnName, isTemporary } from '../files/layout.ts';
 import { TooLargeError } from '../errors.ts';
 
-/** Real file names by plain name. An uncompressed file takes precedence over a compressed one. */
+/** Real file names, as `prof/kernels.csv`, by plain name. An uncompressed file takes precedence over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  const entries = await readdir(folder, { withFileTypes: true });
-  for (const { name: real } of entries.filter((entry) => entry.isFile() && !isTemporary(entry.name))) {
+  const entries = await readdir(folder, { recursive: hasOwnName(folder), withFileTypes: true });
+  for (const entry of entries.filter(({ name }) => !isTemporary(name))) {
+    if (!entry.isFile()) continue;
+    const real = relative(folder, join(entry.parentPath, entry.name));
     const name = plainName(real);
     if (!files.has(name) || name === real) files.set(name, real);
   }

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 
 import { StoreError } from '../errors.ts';
 import { type RunId, type SweepId, isId } from '../records/scalars.ts';
@@ -49,6 +49,11 @@ export const SWEEP_MANIFEST = 'sweep.json';
 export const RUN_MANIFEST = 'run.json';
 
 export const ATTEMPT_PREFIX = '.attempt-';
+
+/** Whether bench named a folder: then everything in the folder of a run belongs to it. */
+export function hasOwnName(folder: string): boolean {
+  return isId(basename(resolve(folder)).replace(ATTEMPT_PREFIX, ''));
+}
 
 let temporaryPaths = 0;
 

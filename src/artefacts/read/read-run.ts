@@ -17,7 +17,7 @@ import { silentRun, type TrtexecRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import type { FitnessLimits, RequestedOptions, RunExports } from '../../trtexec/run-facts.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, USUAL_NAMES } from '../../trtexec/run-facts.ts';
-import { folderFiles, type RunFiles, runFilesIn } from '../run-files.ts';
+import { type RunFiles, runFilesIn } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, processFacts, type RunManifest } from '../run-manifest.ts';
 import { exportsOfLog, readExports, readStandaloneLayers } from './read-exports.ts';
 import { type DrivenFiles, judgeHarness, readHarness } from './read-harness.ts';
@@ -273,9 +273,4 @@ function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], 
   hash.update(JSON.stringify([argv, startedAt, index, ...stated]));
   for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
   return hash.digest('hex').slice(0, 32);
-}
-
-export async function isRunFolder(path: string): Promise<boolean> {
-  const files = await folderFiles(path);
-  return files.has(RUN_MANIFEST) || files.has(STDOUT_LOG);
 }

@@ -235,9 +235,8 @@ function infoText({ bytes, path, prunable, rows, storeSchema }: InfoOutput, { co
 /** Reports which files of a run are missing, or differ from the hash in the store. */
 async function verifyRunFolder(folder: string, stored: readonly StoredArtefact[], isQuick: boolean, report: Report) {
   const files = await folderFiles(folder);
-  const [only] = stored;
   for (const artefact of stored) {
-    const file = files.get(artefact.name) ?? (only === artefact ? files.get('stdout.log') : undefined);
+    const file = files.get(artefact.name) ?? (stored.length === 1 ? files.get('stdout.log') : undefined);
     if (file === undefined) report(join(folder, artefact.name), false);
     if (file === undefined || isQuick) continue;
     // The store holds the hash of the readable part of a truncated log, so that an early end alone is not damage.
