@@ -98,6 +98,7 @@ export const shownRun = part.output('bench show RUN --json', {
     .describe('Variation of the query times; null without samples'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: part.count })),
   artefactFolder: z.string().nullable(),
+  prunedAt: part.instant.nullable().describe('When its artefacts were pruned'),
   attachments: z.array(attachment.omit({ runId: true })).describe('Files that people attached to it'),
   layers: z.array(part.layer).nullable(),
 });

@@ -62,6 +62,7 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
       return field('start', `${attempt}: ${parts}${evidence === null ? '' : `: ${evidence}`}`);
     }),
     ...field('files', run.artefacts.map(({ name, bytes }) => `${name} (${formatBytes(bytes)})`).join(', ')),
+    ...field('pruned', run.prunedAt === null ? '' : `these files, on ${run.prunedAt.slice(0, 10)}`),
     // Paths are never truncated, so that they can be copied.
     ...(artefactFolder === null ? [] : [`  kept in  artefacts/${artefactFolder}`]),
     ...attachments.flatMap(({ name, bytes, sha256, attachedAt, prunedAt }) => {

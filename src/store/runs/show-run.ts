@@ -17,6 +17,7 @@ import {
   environments,
   invocations,
   measurements,
+  prunedRuns,
   runEvidence,
   runs,
   timeStatistics,
@@ -49,7 +50,9 @@ export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
 
 export function showRun(db: StoreDatabase, runId: RunId) {
   const stored = db.select().from(runs).innerJoin(invocations, ON.invocation).innerJoin(environments, ON.environment);
-  const row = stored.leftJoin(builds, ON.build).where(eq(runs.runId, runId)).get();
+  const ofPruned = and(eq(prunedRuns.runId, runs.runId), prunedRuns.artefacts);
+  const all = stored.leftJoin(builds, ON.build).leftJoin(prunedRuns, ofPruned);
+  const row = all.where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
   const run = row.runs;
   const { environmentId: _, ...environment } = row.environments;
@@ -92,7 +95,8 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     notes: run.notes,
     attempts: attemptsOf(db, runId),
     artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
-    artefactFolder: run.artefactFolder,
+    artefactFolder: row.pruned_runs === null ? run.artefactFolder : null,
+    prunedAt: row.pruned_runs?.prunedAt ?? null,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
     cell,
   };
