@@ -47,10 +47,9 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
     : await withStore(options, io, async ({ db }) => {
         const runId = runByPrefix(db, name);
         const point = runId === null ? await resolvePoint(db, name, options.at ?? null, io) : null;
-        const ids = options.at === undefined ? null : (point?.sweeps.map(({ sweepId }) => sweepId) ?? null);
-        const at = options.at ?? name;
-        const found = runId === null ? point && profiledCell(db, point.cell, ids, at) : profiledRun(db, runId, name);
-        const engine = required(found, name);
+        const ofRun = runId === null ? null : profiledRun(db, runId, name);
+        const own = point && options.at === undefined ? profiledCell(db, point.cell, null, name) : ofRun;
+        const engine = required(own ?? (point && profiledPoint(db, point)), name);
         return { found: engine, known: await storedCircumstances(db, engine, point?.cell ?? null, model) };
       });
   const found = stored?.found ?? required(await profiledPath(name, io, options.runs), name);

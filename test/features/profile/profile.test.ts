@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { NO_NSYS } from '../../../src/features/profile/capture-of-cell.ts';
@@ -133,11 +134,15 @@ describe('bench profile CELL --nsys', () => {
   test('bench show --next: the ladder, and what comes next on it', async () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
     const next = ['show', firstId(join(folder, 'bench.sqlite'), timed), '--next'];
+    new Database(join(folder, 'bench.sqlite')).exec(
+      `DELETE FROM runs WHERE run_id IN (${timed.replace('timed', 'profile')})`,
+    );
     const said = await jsonOf(OUTPUTS.explain, next, here());
     const expected = ['trtexec done', 'nsys next', 'ncu later'];
     expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual(expected);
     expect(said.findings.at(-1)).toBe('the layer that takes longest has 0.1000 ms, 100 % of all layers: conv1');
     expect(said.next?.bench?.slice(0, 2)).toEqual(['bench', 'profile']);
+    expect((await start(said.ladder[0]?.bench.slice(1) ?? [])).stdout).toContain('layers of small fp16 8x3');
     await start(['profile', 'batch=1', '--nsys', '--output', 'small1']);
     const { stdout } = await start(next);
     expect(stdout).toMatch(/next step: Nsight Compute, bench profile [0-9a-f]{8} --ncu\n$/);
