@@ -1,6 +1,7 @@
 import type { KeyedCell } from '../records/cell.ts';
 import { ensure, UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
+import { shellQuote } from '../text/shell-quote.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { allCells } from '../store/cells.ts';
 import { sweepsOfCell } from '../store/sweeps/find-sweeps.ts';
@@ -167,7 +168,7 @@ export function namedRun(db: StoreDatabase, name: string): string {
   );
   const [fastest] = measuredRunIds(db, namedCell(db, allCells(db), name).key);
   if (fastest !== undefined) return fastest;
-  throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);
+  throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show ${shellQuote(name)}\`)`);
 }
 
 /**

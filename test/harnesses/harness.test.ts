@@ -88,6 +88,8 @@ describe('any command beside trtexec', () => {
     expect([empty, fail, ok]).toMatchObject([failed('incomplete'), failed('outOfMemory'), { others: [] }]);
     const run = await json(['show', (await json(['show', empty.key], cwd)).runs[0].runId], cwd);
     expect([run.outcome.evidence[0].text, run.method]).toEqual(['stdout.log: field encode is missing', null]);
+    const next = await bench(['show', empty.key, '--next'], { cwd });
+    expect(next.stderr).toContain(`: no run of it was measured (see \`bench show ${empty.key}\`)\n`);
     expect(run.artefacts[0].name).toBe('prof/m.yaml');
   });
 

@@ -111,7 +111,7 @@ function explainText({ findings, label, ladder, next, provenance, runId }: Expla
     }),
     '',
     next === null
-      ? 'no next step: there is nothing of trtexec to profile; `bench show` has the log'
+      ? `no next step: there is nothing of trtexec to profile; \`bench show ${runId.slice(0, 8)}\` has the log`
       : `${style.strong('next step')}: ${TOOLS[next.tool].name}, ${shellLine(next.bench)}`,
   ];
 }
