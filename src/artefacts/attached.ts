@@ -79,7 +79,7 @@ export async function attachFile(
   const sweepId = sweepOfRun(db, runId);
   ensure(sweepId !== null, `run ${printable(runId)} is not in this store`);
   const digest = await digestOfAttached(path).catch((error: unknown) => {
-    throw new UsageError(`${printable(path)}: file not found or not readable`, { cause: error });
+    throw new UsageError(`${printable(path)}: not found, or not a readable file`, { cause: error });
   });
   const known = attachmentsOf(db, runId).find((each) => each.name === name);
   if (known !== undefined && known.prunedAt === null) {

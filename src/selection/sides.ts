@@ -19,7 +19,7 @@ import { count } from '../terminal/numbers.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
-import { onlyOne } from './by-name.ts';
+import { isPath, onlyOne } from './by-name.ts';
 import { nothingStored } from './cell-histories.ts';
 import type { Environment } from '../records/environment.ts';
 import { sweepEnvironments } from '../store/sweeps/environments.ts';
@@ -272,7 +272,9 @@ async function nearest({ db, io, like }: Context, ref: string, commit: string): 
 async function unknownName({ db, io }: Context, ref: string): Promise<UsageError> {
   if (countFinishedSweeps(db) === 0) return nothingStored(db);
   const why = await shallowHint(io.cwd);
-  const hint = didYouMean(ref, ['latest', 'latest~1']);
+  const hint = isPath(ref, io)
+    ? '; it is a path, which only goes with another file or folder of runs'
+    : didYouMean(ref, ['latest', 'latest~1']);
   return new UsageError(
     `${printable(ref)}: neither a git revision here${why === null ? '' : ` (${why})`}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
   );

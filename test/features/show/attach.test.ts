@@ -75,6 +75,7 @@ describe('bench show RUN --attach FILE', () => {
   test.each([
     [['ffffffffffff', '--attach', 'a.nsys-rep'], 'no cell ffffffffffff'],
     [['RUN', '--attach', 'a.nsys-rep', '--name', '../x'], '../x cannot be kept under its name (--name): write'],
+    [['RUN', '--attach', 'artefacts'], '/artefacts: not found, or not a readable file'],
     [['RUN', '--attach', 'a.nsys-rep', 'notes.log', '--name', 'x'], '--name is the name of one file'],
   ])('bench show --attach: %j', async (args, text) => {
     expect(await start('show', ...args.map((arg) => arg.replace('RUN', run.id)))).toEqual(refusal(text));
