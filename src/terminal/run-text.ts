@@ -32,6 +32,8 @@ export function runText(run: ParsedRun, look: Look): string[] {
     const sizeText = size === null ? '' : `, ${formatNumber(size)} MiB`;
     lines.push(cut(`  engine built in ${formatNumber(engineBuiltS)} s${sizeText}`));
   }
+  const { deserializedS } = log.build;
+  if (deserializedS !== null) lines.push(cut(`  engine loaded in ${formatNumber(deserializedS)} s`));
   if (derived.enqueueRatio !== null) {
     const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatShare(derived.gpuBusy)}`;
     const cv = derived.cvPercent === null ? '' : ` · CV ${formatPercent(derived.cvPercent, false)}`;

@@ -58,7 +58,7 @@ export const shownRun = part.output('bench show RUN --json', {
   statistics: z.record(z.string(), part.statistics),
   values: z
     .array(z.strictObject({ metric: part.metric, value: z.number() }))
-    .describe('Values of a harness other than trtexec'),
+    .describe('Values of a harness other than trtexec, and the load time of the engine'),
   method: part.method
     .nullable()
     .describe('How it was measured; null for builds, profiles and failed runs of other harnesses'),

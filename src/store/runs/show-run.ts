@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, isNull, lt, type SQL } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, isNull, lt, sql, type SQL } from 'drizzle-orm';
 
 import { boundOf } from '../../judge/bound.ts';
 import { orNull } from '../../process/process-identity.ts';
@@ -6,6 +6,7 @@ import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../reco
 import type { MetricId } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
+import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
 import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
@@ -19,6 +20,7 @@ import {
   measurements,
   prunedRuns,
   runEvidence,
+  runHints,
   runs,
   timeStatistics,
   runValues,
@@ -63,6 +65,8 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const evidence = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
   const { metric, value } = runValues;
   const values = db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId));
+  const ofLoad = and(eq(runHints.runId, runId), eq(runHints.hint, REMARKS_FOR_NUMBERS[0]));
+  const load = { metric: sql<MetricId>`'loadS'`, value: sql<number>`${runHints.value}` };
   const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
   const medianOf = (name: TimedMetric): number | null => statistics[name]?.median ?? null;
   const { gpuBusy = null, enqueueRatio = null } = measured ?? {};
@@ -87,7 +91,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
       measured === undefined
         ? null
         : boundOf(cell, [{ ...measured, ...shares }], environment.gpuName, environment.pcieMax),
-    values: values.orderBy(runValues.position).all(),
+    values: [...values.orderBy(runValues.position).all(), ...db.select(load).from(runHints).where(ofLoad).all()],
     method: role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
     flags,
