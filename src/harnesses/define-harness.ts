@@ -5,7 +5,7 @@ import type { HarnessResult, HarnessValue, Method, TimeStatistics } from '../rec
 import { type MetricId, metricOf } from '../records/metric.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { defineDriver, faulty, NONE_STATED, wrong } from './driver.ts';
-import type { DrivenCell, Driver, DriverPlace, DriverPlan, StandaloneReport } from './driver.ts';
+import type { DrivenCell, Driver, DriverPlace, DriverPlan, HarnessFiles, StandaloneReport } from './driver.ts';
 import * as setting from './settings.ts';
 
 export function option(flag: string, value: string | number | undefined): string[] {
@@ -78,8 +78,11 @@ interface HarnessRow<Shape extends z.ZodRawShape>
   readonly report: string;
   /** Advice for a missing report. */
   readonly advice?: string;
-  /** @returns null if the text is not such a report, or not all of it */
-  readonly found: (text: string, isStandalone: boolean) => readonly FoundReport[] | null;
+  /**
+   * @param stderr what the process of the report logged
+   * @returns null if the text is not such a report, or not all of it
+   */
+  readonly found: (text: string, isStandalone: boolean, stderr: string) => readonly FoundReport[] | null;
   /** Names of the values without which a run is invalid. */
   readonly expected?: (settings: setting.SettingsOf<Shape>) => readonly string[];
   /** Facts about the method from the settings. */
@@ -127,9 +130,10 @@ export function defineHarness<Shape extends z.ZodRawShape>(row: HarnessRow<Shape
           },
         }
       : faulty(found.problem);
-  const readReport = (text: string | null, settings: setting.SettingsOf<Shape>): HarnessResult => {
+  const readReport = ({ text: textOf }: HarnessFiles, settings: setting.SettingsOf<Shape>): HarnessResult => {
+    const text = textOf(name);
     const none = text === null ? 'the process did not write it' : `not a complete report of ${kind}`;
-    const found = (text === null ? null : row.found(text, false)) ?? [];
+    const found = (text === null ? null : row.found(text, false, textOf('stderr.log') ?? '')) ?? [];
     const one = row.hasWarmUps === true ? found.at(-1) : found[0];
     if (one === undefined) return faulty(`${name}: ${none}${advice === undefined ? '' : `: ${advice}`}`);
     if (found.length > 1 && row.hasWarmUps !== true) return faulty(`${name}: ${found.length} results instead of one`);
@@ -169,9 +173,9 @@ export function defineHarness<Shape extends z.ZodRawShape>(row: HarnessRow<Shape
       const cwd = 'cwd' in row.settings ? planned.cell.cwd : null;
       return { ...planned, cell: { ...planned.cell, cwd, ...(gpus === 1 ? {} : { gpus }) } };
     },
-    read: (settings, files) => readReport(files.text(name), settings),
+    read: (settings, files) => readReport(files, settings),
     reports: (text) => {
-      const found = row.mark === undefined ? [] : (row.found(text, true) ?? []);
+      const found = row.mark === undefined ? [] : (row.found(text, true, '') ?? []);
       return found.map((one) => ({
         ...NONE_STATED,
         ...one.stated,

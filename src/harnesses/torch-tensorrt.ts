@@ -60,9 +60,9 @@ export const torchTensorrtDriver = defineHarness({
   advice: 'a block that begins with "Latency over N runs (ms):" is needed',
   hasWarmUps: true,
   started: ({ run }) => ({ run }),
-  found: (text, isStandalone) => {
+  found: (text, isStandalone, stderr) => {
     const lines = text.split(/\r?\n/);
-    const values = conversionIn(text);
+    const values = conversionIn(`${text}\n${stderr}`);
     const blocks = lines.flatMap((line, place): FoundReport[] => {
       const runs = HEADER.exec(line)?.[1];
       if (runs === undefined) return [];

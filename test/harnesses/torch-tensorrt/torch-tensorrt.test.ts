@@ -76,6 +76,8 @@ describe('the log of a conversion', () => {
       { harness: { metric: 'engineBuild:lower:s' }, result: { reading: { latencyMs: null, values } } },
     ]);
     expect(read(CONVERSION)).toMatchObject({ kind: 'faulty' });
+    const logged = { 'stdout.log': FP16, 'stderr.log': CONVERSION };
+    expect(readingOf(torchTensorrtDriver, SETTINGS, logged)).toMatchObject({ reading: { values } });
   });
 });
 
