@@ -2,7 +2,8 @@ import { findDriver } from '../../harnesses/registry.ts';
 import type { HarnessResult } from '../../records/harness.ts';
 import { type MetricId, isCustomMetric, metricOf } from '../../records/metric.ts';
 import type { Evidence, Outcome, RunFlag } from '../../records/outcome.ts';
-import { disturbed, endedByOthers, failed, signalOf } from '../../trtexec/log/judge.ts';
+import { disorder } from '../../trtexec/log/check-numbers.ts';
+import { disturbed, endedByOthers, failed, signalOf, unfitFor } from '../../trtexec/log/judge.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
@@ -85,10 +86,12 @@ export function judgeHarness(
   lastError: Evidence | null,
   flags: readonly RunFlag[],
 ): Outcome {
+  const contradiction = result.kind === 'read' ? disorder(result.reading) : null;
   return (
     endedByOthers(process) ??
     exitedBadly(process, lastError, result) ??
     (result.kind === 'faulty' ? failed('incomplete', result.problem) : null) ??
+    (contradiction === null ? null : unfitFor('suspectErrors', contradiction)) ??
     disturbed(flags) ?? { kind: 'measured', evidence: [] }
   );
 }

@@ -1,4 +1,4 @@
-import { type Measurement, TIMED_METRICS } from '../../records/harness.ts';
+import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/harness.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { METRIC_NAMES, type Summary } from './report.ts';
 
@@ -119,10 +119,11 @@ function lackingLine(version: TensorrtVersion | null, found: Statistics): string
 /** From this percentile on, index n - 1 - trunc((1 - p) n) never gives a value below the median. */
 const UPPER_PERCENT = 75;
 
-function disorder(found: Statistics): string | null {
+/** The first two numbers of a metric in the wrong order; null if there are none. */
+export function disorder(found: Readonly<Partial<Record<TimedMetric, TimeStatistics | null>>>): string | null {
   for (const metric of TIMED_METRICS) {
-    const one = found[metric];
-    if (one === undefined) continue;
+    const one = found[metric] ?? null;
+    if (one === null) continue;
     const at = (name: 'max' | 'mean' | 'median' | 'min') => ({ name, value: one[name] ?? one.median });
     const percentiles = Object.entries(one.percentiles)
       .map(([percent, value]) => ({ percent: Number(percent), name: `percentile(${percent}%)`, value }))
