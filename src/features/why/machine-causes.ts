@@ -102,9 +102,9 @@ const hostBoundCauses: CauseDetector = (context) => {
   const { change, fast, slow } = context;
   const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
   const isWaiting = before !== null && after !== null && before - after >= BUSY_FELL;
-  // With slow copies, the GPU waits for its inputs or outputs, not for launches.
-  const isCopying = shareOf(slow, ({ boundBy }) => boundBy === 'h2d' || boundBy === 'd2h') >= 0.5;
-  if (change.metric !== 'throughputQps' || !isWaiting || isCopying) return null;
+  // The GPU waits for its inputs or outputs, or pauses as requested.
+  const isElsewhere = shareOf(slow, ({ boundBy: by }) => by === 'h2d' || by === 'd2h' || by === 'paced') >= 0.5;
+  if (change.metric !== 'throughputQps' || !isWaiting || isElsewhere) return null;
   const load = watchedMedian(slow, 'hostLoad');
   const busy = arrow(context, `${round(before * 100, 3)} %`, `${round(after * 100, 3)} %`);
   const title = `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${busy}`;

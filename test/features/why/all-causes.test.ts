@@ -194,4 +194,5 @@ test('copies explain a latency, a host that lets the GPU wait explains a through
   expect(causesOf(copies, { latencyMs: 0.5, h2dMs: 0.001, throughputQps: 2000 }, 0.5)).toEqual(['transfers shown 100']);
   const waits = causesOf({ gpuBusy: 0.5, throughputQps: 1000 }, { throughputQps: 2000 }, 0.5);
   expect(waits).toEqual(['hostBound shown 100']);
+  expect(causesOf({ gpuBusy: 0.5, throughputQps: 1000, boundBy: 'paced' }, { throughputQps: 2000 }, 0.5)).toEqual([]);
 });
