@@ -109,7 +109,7 @@ const hostBoundCauses: CauseDetector = (context) => {
   const busy = arrow(context, `${round(before * 100, 3)} %`, `${round(after * 100, 3)} %`);
   const title = `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${busy}`;
   return cause('hostBound', shareOfSlowdown(context, before / after), title, [
-    'the GPU took as long for each query as before; the time between them grew',
+    `the GPU took as long for each query as before; the time between them ${context.headIsSlow ? 'grew' : 'shrank'}`,
     ...evidenceOf(slow, 'hostBound'),
     ...evidenceOf(slow, 'hostLoaded'),
     ...(load === null ? [] : [`load of the host: ${round(load, 3)} for each CPU`]),

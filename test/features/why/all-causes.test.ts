@@ -192,7 +192,9 @@ test('what a clock explains is told in its cycles, too', () => {
 test('copies explain a latency, a host that lets the GPU wait explains a throughput', () => {
   const copies = { latencyMs: 0.7, h2dMs: 0.2, throughputQps: 2000 };
   expect(causesOf(copies, { latencyMs: 0.5, h2dMs: 0.001, throughputQps: 2000 }, 0.5)).toEqual(['transfers shown 100']);
-  const waits = causesOf({ gpuBusy: 0.5, throughputQps: 1000 }, { throughputQps: 2000 }, 0.5);
+  const idle = { gpuBusy: 0.5, throughputQps: 1000 };
+  const waits = causesOf(idle, { throughputQps: 2000 }, 0.5);
   expect(waits).toEqual(['hostBound shown 100']);
-  expect(causesOf({ gpuBusy: 0.5, throughputQps: 1000, boundBy: 'paced' }, { throughputQps: 2000 }, 0.5)).toEqual([]);
+  expect(causesOf({ ...idle, boundBy: 'paced' }, { throughputQps: 2000 }, 0.5)).toEqual([]);
+  expect(explained({ throughputQps: 2000 }, idle, 0.5)[0]?.evidence[0]).toContain('the time between them shrank');
 });
