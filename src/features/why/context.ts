@@ -82,7 +82,7 @@ const CAUSES = {
   inputs: ['inputs', 'possible', 55, 'run with the old input files'],
   environment: ['environment', 'possible', 52, OLD_MACHINE],
   engineBuild: ['engineBuild', 'possible', 45, BUILD_LUCK],
-  cellsDiffer: ['options', 'possible', 40, `${LAYER_DIFF} shows what that did to the engine`],
+  cellsDiffer: ['options', 'possible', 40, 'profile both (bench run --profile), and compare their layers'],
 } as const satisfies Readonly<Record<string, readonly [Cause['kind'], Cause['certainty'], number, string]>>;
 
 export type CauseName = keyof typeof CAUSES;

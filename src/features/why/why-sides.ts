@@ -27,19 +27,23 @@ export type WhyLayers = NonNullable<WhySides['layers']>;
 export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true) {
   const [baseRuns = [], headRuns = []] = withValues([usableRuns(db, base), usableRuns(db, head)]);
   const { layers, notes } = layersBetween(db, base, head);
+  const isSameCell = base.cell.key === head.cell.key;
+  // The expression of another cell selects nothing within the first.
+  const nameOf = ({ cell, name, runId }: WhyPoint) =>
+    isSameCell || !isStored ? name : (runId ?? cell.key).slice(0, 8);
   return {
     base: baseRuns,
     head: headRuns,
     cudaGraph: base.cell.cudaGraph === true && head.cell.cudaGraph === true,
     /** Two different cells differ in their builds by intention. */
-    isSameCell: base.cell.key === head.cell.key,
+    isSameCell,
     /** `no-graph → graph`; empty for the same cell. */
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
     /** What weakens the evidence, such as a profile of another cell or disturbed runs. */
     notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
-    /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
-    names: { cell: isStored ? base.cell.key.slice(0, 8) : '', base: base.name, head: head.name },
+    /** Arguments for `bench layers`: the cell (empty for files and two cells) and both sides. */
+    names: { cell: isStored && isSameCell ? base.cell.key.slice(0, 8) : '', base: nameOf(base), head: nameOf(head) },
   };
 }
 

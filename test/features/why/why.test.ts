@@ -109,6 +109,7 @@ describe('stored sweeps', () => {
   test('FP8 is slower here because the fused attention was lost', async () => {
     const cell = 'model=vit_small & batch=8 & cudaGraph=on';
     const { causes, changes } = await why(cell, 'precision=fp16', 'precision=fp8', '--db', db);
+    expect((await bench([...(causes[0]?.confirm ?? '').split(' ').slice(1), '--db', db])).code).toBe(0);
     expect((await why('batch=8 & fp16', 'fp8', '--db', db)).changes).toEqual(changes);
     expect(changes[0]?.changePercent).toBeCloseTo(96.05, 1);
     expect(causes[0]).toMatchObject({ kind: 'fusion', title: 'fused attention _gemm_mha_v2 was lost (12 times)' });
