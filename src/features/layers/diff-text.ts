@@ -42,10 +42,11 @@ function isTimed({ base, head }: LayersDiffOutput): boolean {
 }
 
 function headline(diff: LayersDiffOutput): string {
-  const { base, head, deltaMs, rows } = diff;
+  const { base, head, deltaMs, rows, unknown } = diff;
   const changed = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const of = [...new Set([base, head].map(({ label, ref }) => printable(label ?? ref)))].join(' → ');
-  const layers = `${changed} of ${head.layers} layers changed`;
+  const others = unknown === null ? '' : `, ${unknown.headLayers} not known`;
+  const layers = `${changed} of ${head.layers} layers changed${others}`;
   if (deltaMs === null) {
     const why = isTimed(diff) ? 'only some layers are listed, so the change per query is unknown' : 'no times';
     return `${of}: ${layers} (${why})`;

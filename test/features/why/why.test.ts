@@ -176,7 +176,7 @@ describe('layers of files', () => {
     // The log lists 2 layers of 29.09 ms: their sum is no time of a query.
     expect([deltaMs, head.totalMs, head.listedMs]).toEqual([null, 29.0892, expect.closeTo(0.3449, 9)]);
     const text = (await bench(args)).stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain('(only some layers are listed, so the change per query is unknown)');
+    expect(text).toContain('1 not known (only some layers are listed, so the change per query is unknown)');
     expect(text).toContain('head 0.3449 ms in 2 layers of 29.09 ms in all');
     expect(text).toContain('_gemm_mha_v2: 0.2088 → 0.1036 ms, 2.02x as fast, by its name alone');
     const turned = (await bench(['layers', '--diff', ...sides.toReversed(), '--runs', '100'])).stdout;
