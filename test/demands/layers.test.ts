@@ -96,6 +96,10 @@ test('the median of all layers beside that of the time without the profiler, als
   expect(overheadPercent).toBeCloseTo((29.0876 / 28.9048 - 1) * 100, 9);
   const text = '  medians: sum of layers 29.09 ms, GPU compute time 28.90 ms: +0.63 % (not for gating)\n';
   expect((await bench(['parse', 'both.log'], { cwd: folder, env })).stdout).toContain(text);
+  const log = readFileSync(join(folder, 'both.log'), 'utf8');
+  writeFileSync(join(folder, 'nan.log'), log.replace('29.0876', 'nan'));
+  const unknown = 'GPU compute time without the profiler 28.90 ms\nlaunches without a CUDA graph: 0.010 to 0.030 ms';
+  expect((await bench(['layers', 'nan.log'], { cwd: folder, env })).stdout).toContain(unknown);
 });
 
 test('the longest layers first, and how much of all they are together', async () => {
