@@ -185,7 +185,7 @@ async function usableEngine(
   for (const engine of known.filter(isLoadable)) {
     if (await cache.isWhole(engine)) return engine;
     await cache.unlink({ ...engine.note, ...engine });
-    onNote(`the bytes of the engine ${build.label} changed after its build, so bench rebuilds it`);
+    onNote(`the file of the engine ${build.label} was changed or removed, so bench rebuilds it`);
   }
   return null;
 }

@@ -92,7 +92,7 @@ test('an engine whose bytes change during a sweep is built anew', async () => {
   writeFileSync(path, bytes);
   const { code, stderr } = await ended;
   expect(code).toBe(0);
-  expect(stderr).toContain('changed after its build, so bench rebuilds it');
+  expect(stderr).toContain('was changed or removed, so bench rebuilds it');
   expect([startsWith(journal, '--saveEngine'), enginesBeside(db).map(({ isWhole }) => isWhole)]).toEqual([2, [true]]);
   expect(queryStore(db, `SELECT DISTINCT build_id FROM runs WHERE role = 'timed'`)).toHaveLength(2);
 }, 60_000);
