@@ -251,16 +251,12 @@ describe('a timing cache', () => {
 describe('an engine that the matrix names', () => {
   test.each([
     ['10.6.0.26', 0, 1, ''],
-    [
-      '10.3.0.26',
-      0,
-      1,
-      'given.plan was built with TensorRT 10.3.0.26: 10.6.0 loads it only if it is version-compatible',
-    ],
+    ['10.3.0.26', 0, 1, 'was built with TensorRT 10.3.0.26: 10.6.0 loads it only if it is version-compatible'],
     ['11.0.0.1', 4, 0, 'built with TensorRT 11.0.0.1, which 10.6.0 cannot load: build it again'],
+    ['', 4, 0, 'given.plan has 0 bytes: build it again'],
   ])('built by TensorRT %s', async (built, code, runs, said) => {
     const { args, db, journal } = place();
-    writeFileSync(join(db, '..', 'given.plan'), 'an engine');
+    writeFileSync(join(db, '..', 'given.plan'), built && 'an engine');
     const model = '{shapes: {input: [1, 3]}, precisions: {fp16: {engine: given.plan}}, build: {max: {input: [8, 3]}}}';
     const given = `models: {small: ${model}}\naxes: {precision: fp16}\nrepeats: 1\n`;
     writeFileSync(args[1] ?? '', given);
