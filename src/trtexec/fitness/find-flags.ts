@@ -134,7 +134,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
 
 function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
   if (log.warmUpQueries !== null) return null;
-  return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
+  return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log counts no warm-up queries' };
 }
 
 /** The settings that NVIDIA's guide recommends under a profiler measure a cold GPU. */
