@@ -113,7 +113,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   capture: 'for a profiler only: measure it with a warm-up and a duration',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'check slot, riser and BIOS: copies are slower than necessary',
-  warmUpUnknown: 'keep whole logs (TensorRT 8+): a cold GPU is slower',
+  warmUpUnknown: 'keep the whole log, of TensorRT 8 or newer: a cold GPU is slower at first',
 };
 
 /**
