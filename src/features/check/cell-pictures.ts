@@ -1,4 +1,4 @@
-import type { CellEvidence, CellVerdict, JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
+import type { CellEvidence, JudgedCell, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
 import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import { type KeyedCell, cellLabel } from '../../records/cell.ts';
@@ -16,7 +16,7 @@ import { levelText } from './sentences.ts';
 export interface CellRow extends Pick<JudgedCell, 'before' | 'changePercent' | 'metric' | 'now' | 'reason'> {
   readonly cell: KeyedCell;
   /** Null if the gate does not judge its metric; the change is then that of its newest two sweeps. */
-  readonly verdict: CellVerdict | null;
+  readonly verdict: JudgedCell['verdict'] | null;
   readonly unit: string;
   readonly values: readonly (number | null)[];
   /** Why the cell is never part of a baseline. */

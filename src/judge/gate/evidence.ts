@@ -57,8 +57,6 @@ export interface SweepEvidence {
 
 export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult'] as const;
 
-export type CellVerdict = (typeof CELL_VERDICTS)[number];
-
 /** Why a cell is not compared: this is its first sweep, it is not planned in this sweep, or no run counts. */
 export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
 

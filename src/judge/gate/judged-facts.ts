@@ -163,7 +163,7 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
   const accepted = mark === undefined && open[0] !== undefined ? cellIn(open[0], about) : undefined;
   if (!isMeasured) {
     if (of.isLeftOut === true) return null;
-    const before = accepted?.after ?? state?.before ?? levelOf(values);
+    const before = accepted?.after ?? state?.before ?? median(values.slice(-LEVEL_SWEEPS));
     return { ...about, verdict: 'noResult', reason: of.isPlanned ? 'failed' : 'missing', before, notes: of.failures };
   }
   const value = values.at(-1) ?? null;
@@ -174,7 +174,7 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
     Math.abs(changePercent) < small && (verdict === 'slower' || verdict === 'faster') ? 'same' : verdict;
   if (state === null) {
     // The verdict on a metric that hardly varies follows from its findings.
-    const before = history.values[baseline] ?? marked?.before ?? levelOf(values.slice(0, -1)) ?? value;
+    const before = history.values[baseline] ?? marked?.before ?? median(values.slice(-1 - LEVEL_SWEEPS, -1)) ?? value;
     const changePercent = changePercentOf(metric, { before, after: value });
     const verdict = verdictOf(mark?.direction ?? 'same', changePercent);
     return { ...about, verdict, before, now: value, changePercent };
@@ -207,10 +207,6 @@ export function judgedCell(asked: About, facts: JudgedFacts, findings: readonly 
       isAtOther && `two levels, ${one} and ${other} ${gatedMetricOf(metric).unit}; now at ${at}`,
     ].filter((note) => note !== false),
   };
-}
-
-function levelOf(values: readonly number[]): number | null {
-  return median(values.slice(-LEVEL_SWEEPS));
 }
 
 /** Half the width of a 95 % interval of the normal distribution, in standard deviations. */

@@ -140,8 +140,6 @@ function withoutState(series: NoisySeries, levels: readonly Level[], index: numb
   return levels.toSpliced(index - 1, around.length, { ...joined, median: middleOf(Float64Array.from(kept)) });
 }
 
-const JUST_UNDER = 0.99;
-
 /** Clearness of the boundary between two levels, in units of its thresholds; below 1 there is none. */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, logs, sigma, slowFactor } = series;
@@ -161,8 +159,8 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const before = logs.subarray(Math.max(a.from, a.to - rankSweeps), a.to);
   const after = logs.subarray(b.from, Math.min(b.to, b.from + rankSweeps));
   const isShort = Math.min(before.length, after.length) < leastRankSweeps;
-  // A rank test does not distinguish the raw values of the two sides.
-  return !isShort && mannWhitneyP(before, after) > rankP ? JUST_UNDER : margin;
+  // Just under 1: a rank test does not distinguish the raw values of the two sides.
+  return !isShort && mannWhitneyP(before, after) > rankP ? 0.99 : margin;
 }
 
 /** Index of the first level that is a recurring state: a burst, a slower clock, the other of two modes; else -1. */
