@@ -1,6 +1,6 @@
 import { CellNoise, noisePrior } from './cell-noise.ts';
 import { type CellSweep, JudgedCell } from './judged-cell.ts';
-import { movedGroups, SweepEffect } from './sweep-effect.ts';
+import { SweepEffect } from './sweep-effect.ts';
 import { RULES } from './settings.ts';
 
 export interface Control {
@@ -49,7 +49,7 @@ export function matrixJudge(
     const variances = Float64Array.from(measured, (own) => own?.variance ?? Number.NaN);
     common.estimate(differences, variances);
     const { shift } = common;
-    const moved = shift === 0 ? movedGroups(groups, common, differences, variances) : null;
+    const moved = shift === 0 ? common.movedGroups(groups, differences, variances) : null;
     // Cells that moved do not count for the common effect.
     if (moved !== null && moved.size > 0 && moved.size < runs.length) {
       const others = differences.map((difference, index) => (moved.has(index) ? Number.NaN : difference));

@@ -69,36 +69,33 @@ export class SweepEffect {
       this.#sweeps += 1;
     }
   }
-}
 
-export function movedGroups(
-  groups: Iterable<readonly number[]>,
-  { effect, own, variance: ofSweep }: SweepEffect,
-  differences: Float64Array,
-  variances: Float64Array,
-): ReadonlyMap<number, number> {
-  const found = new Map<number, number>();
-  for (const cells of groups) {
-    let [present, sum, agreeing, weights, change] = [0, 0, 0, 0, 0];
-    for (const cell of cells) {
-      const difference = at(differences, cell) - effect;
-      if (Number.isNaN(difference)) continue;
-      const z = difference / Math.sqrt(at(variances, cell) + ofSweep);
-      present += 1;
-      sum += Math.max(-3.5, Math.min(3.5, z));
-      agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
-      const weight = 1 / (at(variances, cell) + RULES.cellSd ** 2);
-      weights += weight;
-      change += weight * difference;
+  /** Cells of the groups that moved, with the size of the move. */
+  movedGroups(groups: Iterable<readonly number[]>, differences: Float64Array, variances: Float64Array) {
+    const { effect, own, variance: ofSweep } = this;
+    const found = new Map<number, number>();
+    for (const cells of groups) {
+      let [present, sum, agreeing, weights, change] = [0, 0, 0, 0, 0];
+      for (const cell of cells) {
+        const difference = at(differences, cell) - effect;
+        if (Number.isNaN(difference)) continue;
+        const z = difference / Math.sqrt(at(variances, cell) + ofSweep);
+        present += 1;
+        sum += Math.max(-3.5, Math.min(3.5, z));
+        agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
+        const weight = 1 / (at(variances, cell) + RULES.cellSd ** 2);
+        weights += weight;
+        change += weight * difference;
+      }
+      if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
+      if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
+      change /= weights;
+      // The uncorrected runs must show the same direction; otherwise the other cells may have moved.
+      if ((change + own) * change < 0.5 * change * change) continue;
+      for (const cell of cells) found.set(cell, change);
     }
-    if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
-    if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
-    change /= weights;
-    // The uncorrected runs must show the same direction; otherwise the other cells may have moved.
-    if ((change + own) * change < 0.5 * change * change) continue;
-    for (const cell of cells) found.set(cell, change);
+    return found;
   }
-  return found;
 }
 
 /** Log ratio, its standard error, and half of its 95 % interval. */
