@@ -63,8 +63,7 @@ export async function notifyOfNews(db: StoreDatabase, said: Checked, text: strin
   };
   const sweeps = sources.sweeps.filter((sweep) => idsOf(sweep).length > 0);
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps }, io)) {
-    if (!(await startProgram(argv, text, io))) continue;
-    markNotified(db, own.flatMap(idsOf), io.now().toISOString());
+    if (await startProgram(argv, text, io)) markNotified(db, own.flatMap(idsOf), io.now().toISOString());
   }
 }
 

@@ -33,9 +33,8 @@ export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Loo
   const sorted = worstSeriesFirst(all);
   if (sorted.length === 1) return sorted.flatMap((only) => seriesText(only, isAll, only.series.headline, look));
   // Of a series that is the same, or has only one sweep, the headline says everything.
-  const worth = sorted.filter(
-    ({ series: { verdict } }) => verdict !== 'stale' && (isAll || (verdict !== 'same' && verdict !== 'first')),
-  );
+  const brief = isAll ? ['stale'] : ['stale', 'same', 'first'];
+  const worth = sorted.filter(({ series }) => !brief.includes(series.verdict));
   const shown = isAll ? worth : worth.slice(0, 1);
   return [
     ...sorted.flatMap((one) => headlineLines(one.series, `${nameOf(one, all)}: ${one.series.headline}`, look)),
@@ -47,10 +46,8 @@ export function checkText(all: readonly ShownSeries[], isAll: boolean, look: Loo
 /** The name of a series, `nightly · main`, with the provenance and the GPU if the series have several. */
 export function nameOf({ series }: Pick<ShownSeries, 'series'>, all: readonly Pick<ShownSeries, 'series'>[]): string {
   const { branch, gpu, matrix, provenance } = series;
-  const [isOne, isOneGpu] = (['provenance', 'gpu'] as const).map((of) =>
-    all.every((one) => one.series[of] === series[of]),
-  );
-  const apart = [isOne ? '' : provenance, isOneGpu ? '' : (gpu ?? 'unknown GPU')];
+  const isOne = (of: 'gpu' | 'provenance'): boolean => all.every((one) => one.series[of] === series[of]);
+  const apart = [isOne('provenance') ? '' : provenance, isOne('gpu') ? '' : (gpu ?? 'unknown GPU')];
   return printable(dotted([matrix ?? 'no matrix', branch ?? 'no branch', ...apart]));
 }
 

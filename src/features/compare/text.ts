@@ -153,11 +153,9 @@ function causeLines(cells: readonly ShownCell[], look: Look): string[] {
 const MAX_REASONS = 8;
 /** Reasons that no cause names, each once with its number of cells and the evidence of the first one. */
 function reasonLines(cells: readonly ShownCell[], known: string, look: Look): string[] {
-  const reasons = cells.flatMap(({ cause, label, reasons: own }) =>
-    own
-      .filter((reason) => !reason.startsWith(DETECTABLE_FROM) && !`${known}; ${cause?.title}`.includes(reason))
-      .map((reason) => ({ label, reason })),
-  );
+  const all = cells.flatMap(({ reasons, ...cell }) => reasons.map((reason) => ({ ...cell, reason })));
+  const isKnown = ({ cause, reason }: (typeof all)[number]) => `${known}; ${cause?.title}`.includes(reason);
+  const reasons = all.filter((one) => !one.reason.startsWith(DETECTABLE_FROM) && !isKnown(one));
   const byHead = Map.groupBy(reasons, ({ reason }) => reasonTitle(reason) ?? reason.split(': ', 2).join());
   const texts = [...byHead.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
