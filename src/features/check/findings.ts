@@ -32,12 +32,8 @@ export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: 
 }
 
 /** Findings of a series in the order of printing: slower before faster, many cells before few, then by evidence. */
-export async function checkedFindings(
-  db: StoreDatabase,
-  { acknowledgements, batch, evidence, verdict }: Judged,
-  findings: readonly Finding[],
-  cwd: string,
-): Promise<CheckedFinding[]> {
+export async function checkedFindings(db: StoreDatabase, judged: Judged, findings: readonly Finding[], cwd: string) {
+  const { acknowledgements, batch, evidence, verdict } = judged;
   const sorted = findings.toSorted(
     (a, b) =>
       Number(b.direction === 'slower') - Number(a.direction === 'slower') ||
