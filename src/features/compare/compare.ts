@@ -1,6 +1,6 @@
 import { cellsOfSweeps, isPath, metricNamed } from '../../selection/by-name.ts';
 import { assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
-import { type CellRatio, geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
+import { geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
@@ -167,7 +167,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause };
     }),
     counts: countsOf(judged.cells.map(({ comparison }) => comparison)),
-    geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
+    geometricMeans: geometricMeans(byOwn, shared),
   };
   const details: ComparisonDetails = {
     sides,
@@ -185,13 +185,10 @@ function sideOutput({ sweeps, note }: Pick<Side, 'note' | 'sweeps'>): Comparison
 const EXPLAINED_CELLS = 24;
 
 type Mean = Comparison['geometricMeans'][number];
+type Matrix = ReturnType<typeof compareMatrix>;
 
 /** Geometric means for each metric: over all cells, and over each model and precision if there are several. */
-export function geometricMeans(
-  cells: readonly JudgedCell[],
-  ratios: ReadonlyMap<string, CellRatio>,
-  shared: typeof NO_SHARED_NOISE,
-): Mean[] {
+export function geometricMeans({ cells, ratios }: Pick<Matrix, 'cells' | 'ratios'>, shared: typeof NO_SHARED_NOISE) {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
     const meanOf = (by: Mean['by'], name: string | null, group: readonly JudgedCell[]): Mean[] => {
       const all = group.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });
