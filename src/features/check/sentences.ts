@@ -39,6 +39,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
   const said = isReference(finding) ? 'now the reference' : finding.state;
   const state = `${said}${isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : ''}`;
   const first = new Set(firstOfEach(finding));
+  const [begins, before] = direction === 'faster' ? ['first faster', 'last before'] : ['first bad', 'last good'];
   return {
     /** `12 cells slower`; `size` is ` by 4.9 to 5.3 %`. */
     what: `${count(cells.length, 'cell')} ${word}`,
@@ -51,10 +52,7 @@ export function sentences(finding: CheckedFinding, { cells: all, sweeps }: Aroun
     about: details[0] === undefined ? state : `${state} in ${printable(gatedMetricOf(details[0].metric).label)}`,
     evidence: evidenceOf(finding, sweeps),
     causes: causesOf(finding),
-    edges:
-      direction === 'faster'
-        ? { first: 'first faster', last: 'last before' }
-        : { first: 'first bad', last: 'last good' },
+    edges: { first: begins, last: before },
     /** Changes of its other metrics. */
     also: rangesText(details.filter((change) => !first.has(change))),
     /** `12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`; in `titleOfAll`, `12 of 48 cells`. */
