@@ -62,15 +62,12 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
   const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
   const isAlone = sweep.branch !== null && others.length === 0;
   const commits = new Set(sweep.commit === null || isAlone ? [] : await ancestors(io.cwd, sweep.commit));
-  const series = { sweep, matrices, baseBranch: null };
   const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);
   const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));
-  if (baseBranch === null) {
-    const isWhole = sweep.branch !== null || commits.size === 0;
-    return { ...series, sweeps: own.filter((one) => isWhole || one.commit === null || isBefore(one)).toReversed() };
-  }
-  const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
-  return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowSweeps - 1).toReversed(), sweep] };
+  const isWhole = sweep.branch !== null || commits.size === 0;
+  const ofOwn = own.filter((one) => isWhole || one.commit === null || isBefore(one)).toReversed();
+  const base = others.filter((one) => one.branch === baseBranch && isBefore(one)).slice(0, ALERTING.windowSweeps - 1);
+  return { sweep, matrices, baseBranch, sweeps: baseBranch === null ? ofOwn : [...base.toReversed(), sweep] };
 }
 
 /** Names of main branches. A branch may have begun on one of them even if another was measured first. */
