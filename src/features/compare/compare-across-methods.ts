@@ -50,10 +50,9 @@ type MethodPair = Sides<KeyedCell>;
 export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): MethodPair[] {
   const inBase = new Set([...base.planned, ...base.runs.map(({ cellKey }) => cellKey)]);
   const inHead = new Set([...head.planned, ...head.runs.map(({ cellKey }) => cellKey)]);
-  const only = (own: ReadonlySet<string>): KeyedCell[] =>
-    cells.filter(({ key }) => own.has(key) && !(inBase.has(key) && inHead.has(key)));
-  const byWorkload = Map.groupBy(only(inHead), workloadOf);
-  return only(inBase).flatMap((cell): MethodPair[] => {
+  const only = (own: Set<string>, other: Set<string>) => cells.filter(({ key }) => own.has(key) && !other.has(key));
+  const byWorkload = Map.groupBy(only(inHead, inBase), workloadOf);
+  return only(inBase, inHead).flatMap((cell): MethodPair[] => {
     const free = byWorkload.get(workloadOf(cell)) ?? [];
     const others = free.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
     const [likest] = others.toSorted((a, b) => likeness(cell, b) - likeness(cell, a));
