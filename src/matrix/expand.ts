@@ -124,10 +124,17 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
   const runs = points.flatMap(({ shapes, dimensions }) => (shapes === null ? [] : [{ shapes, dimensions }]));
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
+  const path = limitsPath(file, model);
+  const isGiven = points.every(({ point }) => {
+    const route = model.precisions.get(String(point.get('precision')?.value))?.value;
+    return typeof route === 'object' && 'engine' in route;
+  });
+  // The limits of a given engine are known only if they are stated.
+  const isUnknown = model.engine !== null || (isGiven && path === model.path);
   const profiles =
-    harness !== null || template === null || model.engine !== null || runs.length === 0
+    harness !== null || template === null || isUnknown || runs.length === 0
       ? []
-      : (buildProfiles({ template, build, path: limitsPath(file, model), runs }, list) ?? []);
+      : (buildProfiles({ template, build, path, runs }, list) ?? []);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
     const precisionAt = point.get('precision')?.at ?? list.keyAt(model.path);

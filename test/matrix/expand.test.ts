@@ -182,6 +182,8 @@ test('a static model has no shapes, a given engine no build', () => {
     ['unstated', 'engine', { x: [4, 4] }],
   ]);
   expect(cells.map(({ build }) => build.source.kind)).toEqual(['onnx', 'engine']);
+  const given = 'models: {m: {shapes: {x: [batch]}, precisions: {fp16: {engine: e.plan}}}}\n';
+  expect(matrixFrom(`${given}axes: {precision: fp16, batch: [1, 8]}`).cells[0]?.build.profiles).toEqual([]);
 });
 
 test('real inputs are part of a cell by their content', () => {
