@@ -124,7 +124,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     matrix: matrix.name,
     tensorrt: dialect.name,
     seed: options.seed,
-    repeats: options.repeats * options.builds,
+    repeats: options.repeats * Math.max(1, ...planned.map(({ length }) => length)),
     cells: planned.flatMap(([first]): PlannedCell[] => {
       if (first === undefined) return [];
       const { buildRef, entry } = first;
@@ -137,7 +137,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       ...matrix.notes,
       ...(options.profile ? notProfiled(cells) : []),
       ...coarselyTimed(cells),
-      ...withoutEffect(cells, dialect),
+      ...withoutEffect(cells, dialect, options.builds),
     ],
     retries: matrix.retries,
     ...(pauseS === 0 ? {} : { pauseS }),
@@ -183,12 +183,12 @@ function coarselyTimed(cells: readonly MatrixCell[]): string[] {
 }
 
 /** Flags for builds that no cell makes, and flags that trtexec no longer needs. */
-function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect): string[] {
-  const areStated = cells.some(({ build }) => Object.keys(build.flags).length > 0);
+function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect, builds: number): string[] {
+  const areStated = builds > 1 || cells.some(({ build }) => Object.keys(build.flags).length > 0);
   const isNothingBuilt = cells.every(({ build, harness }) => harness !== null || build.source.kind === 'engine');
   const stated = new Map(cells.flatMap(statedFlags));
   return [
-    ...(isNothingBuilt && areStated ? ['options of builds have no effect: all engines are given'] : []),
+    ...(isNothingBuilt && areStated ? ['options of builds have no effect: no engine is built'] : []),
     ...[...stated.keys()].flatMap((flag) => outdatedText(flag, version) ?? []),
   ];
 }

@@ -62,6 +62,9 @@ test('cells above 8 s are noted: the timer gets coarse; a pause before each time
   const long = matrixFrom(oneModel('axes: {precision: [fp16], batch: [1], durationS: [3, 8, 60]}'));
   const { notes } = makePlan(long, long.cells, DIALECT, OPTIONS);
   expect([...SHARDED.notes, ...notes]).toEqual([expect.stringMatching(/^1 cell has durationS above 8: .* 1 µs/)]);
+  const given = matrixFrom('models: {m: {engine: e.plan, shapes: {x: [1]}}}');
+  const built = makePlan(given, given.cells, DIALECT, { ...OPTIONS, builds: 3 });
+  expect([built.repeats, built.notes]).toEqual([3, ['options of builds have no effect: no engine is built']]);
   const paused = makePlan(matrix, matrix.cells, DIALECT, { ...OPTIONS, coolDown: { kind: 'pause', seconds: 10 } });
   expect(totalEstimateS(paused, false) - totalEstimateS(SHARDED, false)).toBeCloseTo(10 * 48, 6);
 });
