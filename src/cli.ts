@@ -192,7 +192,8 @@ export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>):
   const [, unknown] = /^unknown command '(.*)'$/.exec(what) ?? [];
   const option = what === "unknown option '-v'" ? '--version' : hint;
   const meant = unknown === undefined ? (option ?? choiceMeant(what)) : commandMeant(unknown, [...usages.keys()]);
-  const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
+  const ofCell = /^unknown option '.*=/.test(what) ? '; where it names a cell, write it last, after --' : '';
+  const suggestion = meant === null ? ofCell : `; did you mean ${printable(meant)}?`;
   const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
   const usage = usages.get(crowded);
   const help = usage === undefined ? 'see --help' : `usage: bench ${crowded} ${usage}`;
