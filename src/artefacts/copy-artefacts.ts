@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
-import { constants, cp, mkdir } from 'node:fs/promises';
+import { constants, copyFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -22,7 +22,6 @@ import {
 } from '../files/layout.ts';
 import { writeSweepManifest } from './sweep-notes.ts';
 import { attachedPathOf } from '../files/attachments.ts';
-import { copyFile, writeFile, readFile } from 'fs/promises';
 import { errorCode, UsageError } from '../errors.ts';
 import { plainName, writeAtomically } from '../files/files.ts';
 import { printable } from '../text/printable.ts';
@@ -95,6 +94,9 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
   return new Set(entries.flatMap((entry) => (entry.isDirectory() && isId(entry.name) ? entry.name : [])));
 }
 
+const isKept = (path: string): boolean =>
+  lstatSync(path).isDirectory() || (lstatSync(path).isFile() && !isTemporary(basename(path)));
+
 /**
  * Copies the files of a run atomically, on copy-on-write where the file system has that.
  * @returns the bytes of its files
@@ -102,11 +104,9 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 function copyRunFolder(source: string, target: string): Promise<number> {
   refuseLink(dirname(target));
   return putInPlace(target, async (temporary) => {
-    const isOwn = (path: string): boolean =>
-      lstatSync(path).isDirectory() || (lstatSync(path).isFile() && !isTemporary(basename(path)));
     // With the default mode: a copy of a read-only folder may be removed later.
     await mkdir(temporary);
-    await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isOwn });
+    await cp(source, temporary, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: isKept });
     return (await folderSize(temporary)).bytes;
   });
 }

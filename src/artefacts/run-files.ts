@@ -9,8 +9,7 @@ import { TooLargeError } from '../errors.ts';
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   const entries = await readdir(folder, { recursive: hasOwnName(folder), withFileTypes: true });
-  for (const entry of entries.filter(({ name }) => !isTemporary(name))) {
-    if (!entry.isFile()) continue;
+  for (const entry of entries.filter((each) => each.isFile() && !isTemporary(each.name))) {
     const real = relative(folder, join(entry.parentPath, entry.name));
     const name = plainName(real);
     if (!files.has(name) || name === real) files.set(name, real);

@@ -125,12 +125,10 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
   const path = limitsPath(file, model);
-  const isGiven = points.every(({ point }) => {
-    const route = model.precisions.get(String(point.get('precision')?.value))?.value;
-    return typeof route === 'object' && 'engine' in route;
-  });
+  const routes = points.map(({ point }) => model.precisions.get(String(point.get('precision')?.value))?.value);
+  const areGiven = routes.every((route) => typeof route === 'object' && 'engine' in route);
   // The limits of a given engine are known only if they are stated.
-  const isUnknown = model.engine !== null || (isGiven && path === model.path);
+  const isUnknown = model.engine !== null || (areGiven && path === model.path);
   const profiles =
     harness !== null || template === null || isUnknown || runs.length === 0
       ? []

@@ -49,10 +49,11 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
       else if (error.code === 'ENOENT') resolve({ kind: 'missing' });
       else if (error.killed === true && timeoutMs > 0) resolve({ kind: 'silent', afterS: timeoutMs / 1000 });
       else {
-        const [exitCode, signal = null] = [typeof error.code === 'number' ? error.code : null, error.signal];
+        const exitCode = typeof error.code === 'number' ? error.code : null;
+        const ended = `it failed with ${error.signal ?? `exit code ${exitCode}`} and printed nothing`;
         // Node's message about a program that failed repeats its whole command line.
-        const message = typeof error.code === 'string' ? error.message : silentFailure(exitCode, signal);
-        resolve({ kind: 'refused', problem: lastLine(text, stderr) ?? message, exitCode, signal, text, stderr });
+        const problem = lastLine(text, stderr) ?? (typeof error.code === 'string' ? error.message : ended);
+        resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
       }
     });
     // Close standard input, because a program that reads from a terminal would wait.
@@ -91,12 +92,8 @@ function askOnce(file: string, args: readonly string[], options: AskNowOptions):
   const code = done.error !== undefined && 'code' in done.error ? done.error.code : null;
   if (code === 'ENOENT') return { kind: 'missing' };
   if (code === 'ETIMEDOUT') return { kind: 'silent', afterS: timeoutMs / 1000 };
-  const problem = lastLine(text, stderr) ?? done.error?.message ?? silentFailure(done.status, done.signal);
+  const problem = lastLine(text, stderr) ?? done.error?.message ?? `it failed with exit code ${done.status}`;
   return { kind: 'refused', problem, exitCode: done.status, signal: done.signal, text, stderr };
-}
-
-function silentFailure(exitCode: number | null, signal: string | null): string {
-  return `failed with ${signal ?? `exit code ${exitCode}`}, and printed nothing`;
 }
 
 /** Why a program gave no answer, in words that follow its name and a colon. */

@@ -272,9 +272,7 @@ async function nearest({ db, io, like }: Context, ref: string, commit: string): 
 async function unknownName({ db, io }: Context, ref: string): Promise<UsageError> {
   if (countFinishedSweeps(db) === 0) return nothingStored(db);
   const why = await shallowHint(io.cwd);
-  const hint = isPath(ref, io)
-    ? '; it is a path, which only goes with another file or folder of runs'
-    : didYouMean(ref, ['latest', 'latest~1']);
+  const hint = isPath(ref, io) ? '; a path goes only with another path' : didYouMean(ref, ['latest', 'latest~1']);
   return new UsageError(
     `${printable(ref)}: neither a git revision here${why === null ? '' : ` (${why})`}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
   );

@@ -27,12 +27,9 @@ export function runText(run: ParsedRun, look: Look): string[] {
   lines.push(...evidenceLines(outcome.evidence.slice(0, MAX_EVIDENCE_LINES), look));
   lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look, profileOf(run)?.total));
   lines.push(...overheadLine(run).map(cut));
-  if (log.build.engineBuiltS !== null) {
-    const { createdEngineMib: size, engineBuiltS } = log.build;
-    const sizeText = size === null ? '' : `, ${formatNumber(size)} MiB`;
-    lines.push(cut(`  engine built in ${formatNumber(engineBuiltS)} s${sizeText}`));
-  }
-  const { deserializedS } = log.build;
+  const { createdEngineMib: size, deserializedS, engineBuiltS } = log.build;
+  const sizeText = size === null ? '' : `, ${formatNumber(size)} MiB`;
+  if (engineBuiltS !== null) lines.push(cut(`  engine built in ${formatNumber(engineBuiltS)} s${sizeText}`));
   if (deserializedS !== null) lines.push(cut(`  engine loaded in ${formatNumber(deserializedS)} s`));
   if (derived.enqueueRatio !== null) {
     const busy = derived.gpuBusy === null ? '' : ` · GPU busy ${formatShare(derived.gpuBusy)}`;

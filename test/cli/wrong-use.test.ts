@@ -79,7 +79,6 @@ test.each([
   [2, `unknown command 'verfy'; did you mean db verify?`, ['db', 'verfy']],
   [2, `unknown command 'baseline'; did you mean ls baselines?`, ['ls', 'baseline']],
   [2, `unknown option '-v'; did you mean --version?`, ['-v']],
-  [2, `unknown option '--nope'`, ['run', '--nope']],
   [2, `unknown option '--idle=3'; where it names a cell, write it last, after -- (`, ['trend', '--idle=3']],
   [2, `unknown option '--filtr'; did you mean --filter?`, ['run', '--filtr', 'x']],
   [2, 'no help on fingding; did you mean "finding"?', ['help', 'fingding']],

@@ -94,8 +94,7 @@ describe('what no rule keeps', () => {
     const run = firstId(db, `SELECT run_id AS id FROM pruned_runs WHERE samples ORDER BY run_id`);
     const shown = await bench(['show', run, '--samples', '--db', db]);
     expect(shown).toEqual(refusal(/bench: run [0-9a-f]{8} has no samples: .*pruned/));
-    const { stdout } = await bench(['show', run, '--db', db]);
-    expect(stdout).toMatch(/\n {2}pruned {3}these files, on \d{4}-\d\d-\d\d\n(?! {2}kept in)/);
+    expect((await bench(['show', run, '--db', db])).stdout).toMatch(/ pruned {3}these files, on [\d-]+\n(?! {2}kept)/);
   });
 
   test('is gone after the next prune if a kill ended one between artefacts and rows', async () => {

@@ -26,7 +26,6 @@ export const TRTEXEC = 'trtexec';
 export const ENGINE_EXPLORER = 'trt-engine-explorer';
 const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
 
-const RUN_FILE = /^(?:run\.json|stdout\.log)$/;
 /** A file inside a folder counts as a log if its name matches and it contains trtexec output. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
 /** Programs and scripts also have no extension, so such a file must look like a log. */
@@ -124,8 +123,7 @@ export async function discoverRuns(
 
 async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const isRun = entries.some((entry) => entry.isFile() && RUN_FILE.test(plainName(entry.name)));
-  const isOwn = isRun && hasOwnName(folder);
+  const isRun = entries.some((entry) => entry.isFile() && /^(?:run\.json|stdout\.log)$/.test(plainName(entry.name)));
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   const watched: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -134,7 +132,8 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory() && !isOwn) found.push(...(await discoverFolder(path, hints, onTheWay)));
+    if (entry.isDirectory() && !(isRun && hasOwnName(folder)))
+      found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
     if (!entry.isFile() || isRun) continue;
     try {

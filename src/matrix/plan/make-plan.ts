@@ -186,10 +186,9 @@ function coarselyTimed(cells: readonly MatrixCell[]): string[] {
 function withoutEffect(cells: readonly MatrixCell[], { version }: Dialect, builds: number): string[] {
   const areStated = builds > 1 || cells.some(({ build }) => Object.keys(build.flags).length > 0);
   const isNothingBuilt = cells.every(({ build, harness }) => harness !== null || build.source.kind === 'engine');
-  const stated = new Map(cells.flatMap(statedFlags));
   return [
     ...(isNothingBuilt && areStated ? ['options of builds have no effect: no engine is built'] : []),
-    ...[...stated.keys()].flatMap((flag) => outdatedText(flag, version) ?? []),
+    ...[...new Map(cells.flatMap(statedFlags)).keys()].flatMap((flag) => outdatedText(flag, version) ?? []),
   ];
 }
 

@@ -6,7 +6,6 @@ import { TIMED_METRICS, type TimeStatistics, type TimedMetric } from '../../reco
 import type { MetricId } from '../../records/metric.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { findCells } from '../cells.ts';
 import { idBegins, isAmong, isAmongOrAny, ofSweep, ON } from '../conditions.ts';
@@ -53,8 +52,7 @@ export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
 export function showRun(db: StoreDatabase, runId: RunId) {
   const stored = db.select().from(runs).innerJoin(invocations, ON.invocation).innerJoin(environments, ON.environment);
   const ofPruned = and(eq(prunedRuns.runId, runs.runId), prunedRuns.artefacts);
-  const all = stored.leftJoin(builds, ON.build).leftJoin(prunedRuns, ofPruned);
-  const row = all.where(eq(runs.runId, runId)).get();
+  const row = stored.leftJoin(builds, ON.build).leftJoin(prunedRuns, ofPruned).where(eq(runs.runId, runId)).get();
   if (row === undefined) return null;
   const run = row.runs;
   const { environmentId: _, ...environment } = row.environments;
@@ -65,7 +63,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const evidence = db.select({ stream, line, text }).from(runEvidence).where(eq(runEvidence.runId, runId));
   const { metric, value } = runValues;
   const values = db.select({ metric, value }).from(runValues).where(eq(runValues.runId, runId));
-  const ofLoad = and(eq(runHints.runId, runId), eq(runHints.hint, REMARKS_FOR_NUMBERS[0]));
+  const ofLoad = and(eq(runHints.runId, runId), eq(runHints.hint, 'engine_loaded_s'));
   const load = { metric: sql<MetricId>`'loadS'`, value: sql<number>`${runHints.value}` };
   const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
   const medianOf = (name: TimedMetric): number | null => statistics[name]?.median ?? null;

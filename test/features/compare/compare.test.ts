@@ -145,7 +145,7 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['nonsense'], 'neither a git revision here, nor a sweep'],
     [['baseline:none'], 'baseline not found'],
     [['latest~9'], 'only 2 sweeps of '],
-    [['/', 'latest'], '; it is a path, which only goes with another file or folder of runs'],
+    [['/', 'latest'], '; a path goes only with another path'],
     [['HEAD~99'], 'neither a git revision here, nor a sweep'],
     [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a matching cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],

@@ -133,10 +133,9 @@ describe('bench profile CELL --nsys', () => {
 
   test('bench show --next: the ladder, and what comes next on it', async () => {
     const timed = `SELECT run_id AS id FROM runs JOIN cells USING (cell_key) WHERE role = 'timed' AND shapes LIKE '%[1,3]%'`;
-    const next = ['show', firstId(join(folder, 'bench.sqlite'), timed), '--next'];
-    new Database(join(folder, 'bench.sqlite')).exec(
-      `DELETE FROM runs WHERE run_id IN (${timed.replace('timed', 'profile')})`,
-    );
+    const db = join(folder, 'bench.sqlite');
+    const next = ['show', firstId(db, timed), '--next'];
+    new Database(db).exec(`DELETE FROM runs WHERE run_id IN (${timed.replace('timed', 'profile')})`);
     const said = await jsonOf(OUTPUTS.explain, next, here());
     const expected = ['trtexec done', 'nsys next', 'ncu later'];
     expect(said.ladder.map(({ tool, state }) => `${tool} ${state}`)).toEqual(expected);

@@ -6,7 +6,7 @@ import { stubSmi } from '../../support/nvidia-smi.ts';
 test.each([
   [null, 'not found on PATH'],
   ['NVIDIA-SMI has failed.', 'NVIDIA-SMI has failed.'],
-  ['', 'failed with exit code 9, and printed nothing'],
+  ['', 'it failed with exit code 9 and printed nothing'],
 ])('a failure is an answer, too: %j', async (fails, reason) => {
   expect(await readReport(fails === null ? { PATH: '/nowhere' } : stubSmi({ fails }).env)).toEqual(reason);
 });
