@@ -1,6 +1,6 @@
 import { cellsOfSweeps, isPath, metricNamed } from '../../selection/by-name.ts';
 import { assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
-import { geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
+import { type CellRatio, geometricMean, NO_SHARED_NOISE, sharedNoise } from '../../judge/geometric-mean.ts';
 import { compareMatrix, type JudgedCell, withThroughput } from '../../judge/compare/compare-matrix.ts';
 import { gateRules } from '../../judge/gate/evidence.ts';
 import { LEAST_PAST_SWEEPS, PAST_WINDOW_SWEEPS } from '../../judge/run-noise.ts';
@@ -188,7 +188,10 @@ type Mean = Comparison['geometricMeans'][number];
 type Matrix = ReturnType<typeof compareMatrix>;
 
 /** Geometric means for each metric: over all cells, and over each model and precision if there are several. */
-export function geometricMeans({ cells, ratios }: Pick<Matrix, 'cells' | 'ratios'>, shared: typeof NO_SHARED_NOISE) {
+export function geometricMeans(
+  { cells, ratios }: Pick<Matrix, 'cells'> & { readonly ratios: ReadonlyMap<string, CellRatio> },
+  shared: typeof NO_SHARED_NOISE,
+) {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
     const meanOf = (by: Mean['by'], name: string | null, group: readonly JudgedCell[]): Mean[] => {
       const all = group.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });
