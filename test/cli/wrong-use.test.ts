@@ -88,6 +88,7 @@ test.each([
   [2, `missing required argument 'matrix'`, ['plan']],
   [2, 'bench run MATRIX', ['run']],
   [2, `argument '0' is invalid: must be a whole number, 1 or more`, ['trend', '--last', '0']],
+  [2, `argument '2' is invalid: must be a whole number, 3 or more`, ['trend', '--height', '2']],
   [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
   [2, 'must be a percentage above 0', ['compare', '--min-change', 'x']],
 

@@ -1,11 +1,13 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { filterOption, metricOption, notEmpty, positiveInteger } from '../../cli/options.ts';
+import { filterOption, metricOption, notEmpty, numberParser, positiveInteger } from '../../cli/options.ts';
 import { TREND_UNITS } from '../../judge/trend.ts';
 import { PROVENANCES } from '../../records/sweep.ts';
 
 /** Names of metrics that may explain a change. */
 const STRIPS = ['temperature', 'sm-clock', 'power'] as const;
+
+const chartHeight = numberParser((n) => Number.isInteger(n) && n >= 3, 'must be a whole number, 3 or more.');
 
 const define = (command: PlainCommand) =>
   command
@@ -15,7 +17,7 @@ const define = (command: PlainCommand) =>
       new Option('--by <unit>', 'step of the time axis (default: by the number of sweeps)').choices(TREND_UNITS),
     )
     .option('--last <n>', 'show the newest N steps', positiveInteger, 90)
-    .option('--height <n>', 'lines of a chart', positiveInteger, 6)
+    .option('--height <n>', 'lines of a chart', chartHeight, 6)
     .addOption(filterOption())
     .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
     .addOption(

@@ -12,7 +12,7 @@ export interface HistoryChart {
   readonly labels: readonly string[];
   /** Letters on the axis, by step. */
   readonly marks: ReadonlyMap<number, string>;
-  /** Formats the value of a level, which is shown to its right. */
+  /** Formats the newest value, and that of the level before; they are shown to the right. */
   readonly format: (value: number) => string;
   /** Color of the steps of a level. @param level number of the level, from 0 */
   readonly styleOf: (level: number) => (text: string) => string;
@@ -52,7 +52,7 @@ export function renderHistoryChart(
 
 type Pane = NonNullable<ReturnType<typeof paneOf>>;
 
-/** Null if nothing was measured. A strip has a scale of all its values and no band, and names its newest value. */
+/** Null if nothing was measured. A strip has a scale of all its values and no band. */
 function paneOf(chart: HistoryChart, isStrip = false) {
   const { format, values } = chart;
   const levels = levelsOf(chart).map((level) => (isStrip ? { ...level, reach: 0 } : level));
@@ -61,7 +61,7 @@ function paneOf(chart: HistoryChart, isStrip = false) {
   const scale = scaleOf(levels, values, rows, isStrip ? Infinity : FEW_VALUES);
   const names = tickNames(scale, rows, chart.most ?? Infinity);
   const newest = values.flatMap((value) => value ?? []).slice(-1);
-  const named = isStrip ? newest : levels.slice(-2).map(({ value }) => value);
+  const named = [...(isStrip ? [] : levels.slice(-2, -1).map(({ value }) => value)), ...newest];
   const ends = named.map((value) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   return { chart, ends, levels, names, rows, scale };
 }
@@ -117,8 +117,9 @@ function scaleOf(
   return roundScale(low - pad, high + pad, rows);
 }
 
+/** The row of a value; of one outside the scale, the first or last row. */
 function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
-  return Math.round(((high - value) / (high - low)) * (rows - 1));
+  return Math.round(((high - Math.min(high, Math.max(low, value))) / (high - low)) * (rows - 1));
 }
 
 /** Names of ticks by row; of several ticks in a row, the first one. */
@@ -142,8 +143,7 @@ function drawBands(
   const [rows, width] = [canvas.length, canvas[0]?.length ?? 0];
   for (const { start, end, value, reach } of levels) {
     const [from, to] = [columnOf(start, steps, width), columnOf(end - 1, steps, width)];
-    const top = Math.max(0, rowOf(value + reach, scale, rows));
-    for (const row of canvas.slice(top, Math.max(0, rowOf(value - reach, scale, rows) + 1))) {
+    for (const row of canvas.slice(rowOf(value + reach, scale, rows), rowOf(value - reach, scale, rows) + 1)) {
       for (let x = from; x <= to; x += 2) row[x] = style.dim('·');
     }
   }
