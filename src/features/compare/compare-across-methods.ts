@@ -52,21 +52,25 @@ export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): Met
   const inHead = new Set([...head.planned, ...head.runs.map(({ cellKey }) => cellKey)]);
   const only = (own: Set<string>, other: Set<string>) => cells.filter(({ key }) => own.has(key) && !other.has(key));
   const byWorkload = Map.groupBy(only(inHead, inBase), workloadOf);
-  return only(inBase, inHead).flatMap((cell): MethodPair[] => {
-    const free = byWorkload.get(workloadOf(cell)) ?? [];
-    const others = free.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
-    const [likest] = others.toSorted((a, b) => likeness(cell, b) - likeness(cell, a));
-    if (likest === undefined) return [];
-    free.splice(free.indexOf(likest), 1);
-    return [{ base: cell, head: likest }];
+  const possible = only(inBase, inHead).flatMap((cell): MethodPair[] => {
+    const same = byWorkload.get(workloadOf(cell)) ?? [];
+    const others = same.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
+    return others.map((other) => ({ base: cell, head: other }));
   });
+  const paired = new Set<KeyedCell>();
+  return possible
+    .toSorted((a, b) => likeness(b) - likeness(a))
+    .filter((pair) => {
+      if (paired.has(pair.base) || paired.has(pair.head)) return false;
+      return paired.add(pair.base).add(pair.head);
+    });
 }
 
 function workloadOf({ model, precision, shapes }: Cell): string {
   return canonicalJson([model, precision, shapes]);
 }
 
-function likeness(base: Cell, head: Cell): number {
+function likeness({ base, head }: MethodPair): number {
   const parts = ['cudaGraph', 'dataTransfers', 'streams', 'inputs', 'axisFlags'] as const;
   return parts.filter((part) => canonicalJson(base[part]) === canonicalJson(head[part])).length;
 }

@@ -4,6 +4,9 @@ import { gzipSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { pairsOf } from '../../../src/features/compare/compare-across-methods.ts';
+import { TORCH_CELL } from '../../../src/harnesses/torch-tensorrt.ts';
+import { imageCell } from '../../support/image-cell.ts';
 import { bench, sharedFolder, temporaryFolder, refusal } from '../../support/bench.ts';
 import { GUIDE } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -117,6 +120,13 @@ describe("the guide's Torch-TensorRT listings", () => {
     expect(reported.toSorted()).toEqual(['latencyMs 28.90 31.11 7.6 unclear', 'latencyMs 51.98 54.18 4.2 unclear']);
     const { code, stdout } = await bench(requested);
     expect([code, stdout.indexOf('compared anyway: harness')]).toEqual([0, 0]);
+    const vit = { model: 'vit', precision: 'fp16', batch: 8 } as const;
+    const [three, one] = [imageCell({ ...vit, streams: 3 }), imageCell(vit)];
+    const torch = imageCell({ ...vit, harness: TORCH_CELL });
+    const side = { runs: [], provenances: new Set<never>() };
+    const base = { ...side, planned: new Set([three.key, one.key]) };
+    const head = { ...side, planned: new Set([torch.key]) };
+    expect(pairsOf([three, one, torch], { base, head })).toEqual([{ base: one, head: torch }]);
   });
 
   test('how the numbers were taken is stored, and that they are imported', () => {
