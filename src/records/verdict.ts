@@ -33,7 +33,7 @@ export const cellComparisonSchema = z.object({
   mdePercent: numberOrNull.describe(
     'The detectable effect: the smallest change that would have been found nine times in ten',
   ),
-  runs: z.tuple([count, count]),
+  runs: z.tuple([count, count]).describe('Runs of base and head; of a reference level, its sweeps'),
   /** Null if nothing is unclear, or if no number of runs would help. */
   moreRunsNeeded: count.nullable().describe('More runs per side that settle an unclear cell four times in five'),
   /** Null if nothing was compared. */

@@ -57,13 +57,10 @@ export function pairsOf(cells: readonly KeyedCell[], { base, head }: Sides): Met
     const others = same.filter(({ harness }) => canonicalJson(harness ?? null) !== canonicalJson(cell.harness ?? null));
     return others.map((other) => ({ base: cell, head: other }));
   });
-  const paired = new Set<KeyedCell>();
-  return possible
-    .toSorted((a, b) => likeness(b) - likeness(a))
-    .filter((pair) => {
-      if (paired.has(pair.base) || paired.has(pair.head)) return false;
-      return paired.add(pair.base).add(pair.head);
-    });
+  const pairs: MethodPair[] = [];
+  for (const pair of possible.toSorted((a, b) => likeness(b) - likeness(a)))
+    if (!pairs.some(({ base: a, head: b }) => a === pair.base || b === pair.head)) pairs.push(pair);
+  return pairs;
 }
 
 function workloadOf({ model, precision, shapes }: Cell): string {
