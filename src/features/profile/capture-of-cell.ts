@@ -24,6 +24,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { outcomeText } from '../../terminal/words.ts';
 import { printable } from '../../text/printable.ts';
+import { parseTensorrtVersion } from '../../text/version.ts';
 import {
   CAPTURED_DLA_QUERIES,
   CAPTURED_QUERIES,
@@ -38,6 +39,7 @@ import {
   refuseOverwrite,
   runNsys,
 } from '../../tools/nsys/nsys-args.ts';
+import { capturedIterations } from '../../trtexec/arguments/spell-args.ts';
 import type { TrtexecProgram } from '../../trtexec/program/find-trtexec.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { variantsOf } from '../../variants/sweep-variants.ts';
@@ -49,15 +51,16 @@ export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
 
 export async function captureOfCell(target: CaptureTarget, options: ProfileOptions, io: Io): Promise<ProfileOutput> {
-  const { build, cell, measured, run, store, trtexec } = target;
+  const { build, cell, measured, plan, run, store, trtexec } = target;
   const found = await askNsys(io.env);
   if (found === null && options.dryRun !== true) throw new EnvironmentLackingError(NO_NSYS);
   const dialect = found ?? GUIDE_NSYS;
   const model = fileName(cell.model);
+  const queries = options.iterations ?? (options.dla === true ? CAPTURED_DLA_QUERIES : CAPTURED_QUERIES);
   const request: CaptureRequest = {
     ...options,
     output: options.output ?? `${model}_profile`,
-    iterations: options.iterations ?? (options.dla === true ? CAPTURED_DLA_QUERIES : CAPTURED_QUERIES),
+    iterations: capturedIterations(queries, parseTensorrtVersion(plan.tensorrt)),
     hasGraph: cell.cudaGraph === true,
   };
   const argsFor = (engine: string, program: readonly string[], runArgs: readonly string[]): string[] =>
@@ -78,7 +81,7 @@ export async function captureOfCell(target: CaptureTarget, options: ProfileOptio
   const program = programOf(target, options, io);
   const { sweepId } = measured.sweep;
   const engine = await withEngine(target, measured.sweep, program, store, io, async (ready, worker) => {
-    io.err(`capturing ${request.iterations} queries of ${printable(build.label)}\n`);
+    io.err(`capturing ${queries} queries of ${printable(build.label)}\n`);
     const filled = filledArgs(run.args, { engine: ready.path, variant: ready.variantPath });
     const args = argsFor(ready.path, [program.file, ...program.prefixArgs], filled);
     const env = { ...worker.program.env, ...overlay(run.env) };

@@ -7,7 +7,7 @@ import type { Placed } from '../../matrix/yaml/yaml-source.ts';
 import { namedAxis, namedWords, profilingVerbosity } from '../../records/axis.ts';
 import { type KeyedCell, profileFor, type Shapes } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
-import { isAtLeast } from '../../text/version.ts';
+import { type TensorrtVersion, isAtLeast } from '../../text/version.ts';
 import { findFlag } from '../flags/flag-table.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -218,6 +218,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   if (problem !== null) mistakes.push({ at: entry.at, problem });
   const inputs = Object.entries(inputFiles).map(([input, { value }]) => `${input}:${value}`);
   const times = method.exportTimes ? ['--exportTimes=times.json'] : [];
+  const isCapture = method.durationS === 0 && method.warmUpMs === 0;
   const args = [
     `--loadEngine=${PLACEHOLDERS.engine}`,
     ...(shapes === '' ? [] : [`--shapes=${shapes}`]),
@@ -225,7 +226,7 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
     ...(inputs.length === 0 ? [] : [`--loadInputs=${inputs.join(',')}`]),
     `--warmUp=${method.warmUpMs}`,
     `--duration=${method.durationS}`,
-    `--iterations=${iterationsOf(method, dialect)}`,
+    `--iterations=${isCapture ? capturedIterations(method.iterations, dialect.version) : method.iterations}`,
     ...dialect.intent(cell),
     ...dialect.percentiles(method.percentiles),
     ...spellFlags(runFlags(entry, dialect, mistakes), dialect, mistakes),
@@ -235,10 +236,9 @@ export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'pr
   return { args, mistakes };
 }
 
-/** Without warm-up and duration the number of queries is exact, except that 11.1 runs one more. */
-function iterationsOf({ durationS, iterations, warmUpMs }: MatrixCell['method'], { version }: Dialect): number {
-  const isCapture = durationS === 0 && warmUpMs === 0;
-  return isCapture && isAtLeast(version, '11.1') ? Math.max(1, iterations - 1) : iterations;
+/** The option of trtexec for a number of queries without warm-up and duration: it is exact, but 11.1 runs one more. */
+export function capturedIterations(queries: number, version: TensorrtVersion | null): number {
+  return version !== null && isAtLeast(version, '11.1') ? Math.max(1, queries - 1) : queries;
 }
 
 /** A profile run measures nothing else, because the profiler slows down everything. */

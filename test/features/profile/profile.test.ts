@@ -182,7 +182,7 @@ describe('without Nsight Systems', () => {
       `trtexec --onnx=${join(folder, 'model.onnx')} --profilingVerbosity=detailed --saveEngine=small.plan --minShapes=input:1x3 `,
     );
     expect(stdout).toContain(
-      '\nnsys profile -o small_profile --capture-range cudaProfilerApi --cuda-graph-trace=node trtexec --profilingVerbosity=detailed --loadEngine=small.plan --warmUp=0 --duration=0 --iterations=50 --shapes=input:8x3\n',
+      '\nnsys profile -o small_profile --capture-range cudaProfilerApi --cuda-graph-trace=node trtexec --profilingVerbosity=detailed --loadEngine=small.plan --warmUp=0 --duration=0 --iterations=49 --shapes=input:8x3\n',
     );
     expect(existsSync(join(folder, 'bench.sqlite'))).toBe(false);
   });
