@@ -4,7 +4,6 @@ import { engineName } from './engine-index.ts';
 import { type EngineState, type LoadableEngine, earlierBuild, loadableEngine } from './engine-state.ts';
 import { isSameLibrary } from './timing-caches.ts';
 import { UsageError } from '../errors.ts';
-import { sizeOf } from '../files/folders.ts';
 import { type LockHolder, holderText } from '../process/lock.ts';
 import { type FailureReason, type Outcome, outcomeReason } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
@@ -257,7 +256,6 @@ async function loadProblem(
   { onNote, plan, processFacts, program, signal }: SweepContext,
   path: string,
 ): Promise<string | null> {
-  if (sizeOf(path) === 0) return 'has 0 bytes';
   const version = parseTensorrtVersion(plan.tensorrt);
   if (program.recordings !== null || version === null) return null;
   if (!isFlagIn('--getPlanVersionOnly', version)) return null;

@@ -39,6 +39,7 @@ import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { controlFlowIn, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-report.ts';
+import { sizeOf } from '../../files/folders.ts';
 import { isInside } from '../../files/layout.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -177,8 +178,10 @@ function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]
 
 function missingFiles(cells: readonly MatrixCell[]): Mistake[] {
   const files = new Map(cells.flatMap(filesOf).map(({ at, value }) => [value, at]));
+  const engines = new Set(cells.map(({ build: { source } }) => source.kind === 'engine' && source.engine.value));
   return [...files].flatMap(([path, at]) => {
-    const problem = fileProblem(path);
+    const problem =
+      fileProblem(path) ?? (engines.has(path) && sizeOf(path) === 0 ? 'has 0 bytes: build it again' : null);
     return problem === null ? [] : [{ at, problem: `${printable(path)}: ${problem}` }];
   });
 }
