@@ -30,7 +30,7 @@ const define = (command: PlainCommand) =>
     .addOption(
       new Option('--preset <name>', 'capture the command after -- as its guide recommends')
         .choices(CAPTURE_PRESETS)
-        .conflicts(['ncu', 'matrix', 'dla', 'gpuMetrics']),
+        .conflicts(['ncu', 'matrix', 'dla', 'gpuMetrics', 'iterations', 'trtexec']),
     )
     .option('--window <a-b>', 'with --preset trtllm: the iterations to capture');
 
@@ -50,6 +50,9 @@ export const profileCommand = defineCommand({
     'The capture is attached to the newest run of the cell; it does not affect statistics. bench layers CELL --kernels shows it again.',
   outputs: { profile: async () => (await import('./target.ts')).profileOutput },
   define,
-  run: async ([cell, words], options, io) =>
-    (await import('./profile.ts')).profile(cell === undefined ? words : [cell, ...words], options, io),
+  run: async ([cell, more], options, io, { args }) => {
+    const words = cell === undefined ? more : [cell, ...more];
+    const isFit = options.preset === undefined || args.at(-words.length - 1) === '--';
+    return (await import('./profile.ts')).profile(isFit ? words : [], options, io);
+  },
 });
