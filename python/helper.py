@@ -15,7 +15,7 @@ def needs(*packages):
     try:
         return [importlib.import_module(name) for name in packages]
     except ImportError as error:
-        problem = f"{error}: {sys.executable} -m pip install {' '.join(packages)}, or name another Python, --python PATH"
+        problem = f"{error}: {sys.executable} -m pip install {' '.join(packages)}, or name another Python in $BENCH_PYTHON"
         print(json.dumps({"problem": problem, "isLacking": True}))
         sys.exit()
 

@@ -32,7 +32,7 @@ export async function findConverter(stated: string | null, io: ConverterIo): Pro
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
   const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);
-  const other = 'or name another Python: --python PATH, $BENCH_PYTHON';
+  const other = 'or name another Python in $BENCH_PYTHON';
   if (answer.kind !== 'answered') {
     const why = problemOf(answer);
     throw new EnvironmentLackingError(

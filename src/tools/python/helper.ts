@@ -114,7 +114,7 @@ export async function runProgram(
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   const shown = printable(file);
   if (result.startProblem !== null) {
-    const advice = `name a Python with ${needs}: --python or $BENCH_PYTHON`;
+    const advice = `name a Python with ${needs} in $BENCH_PYTHON`;
     throw new EnvironmentLackingError(`${shown}: ${result.startProblem}; ${advice}`);
   }
   if (result.timedOut) return { problem: `${shown} took longer than ${timeoutMs / 1000} s` };

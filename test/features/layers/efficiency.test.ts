@@ -61,7 +61,7 @@ test('without a Python that has onnx one line says what to install', async () =>
   const { code, stdout } = await bench(['layers', INT8, '--onnx', 'resnet.onnx', '--top', '2'], { cwd: folder, env });
   const expected = [0, expect.stringContaining('share of the peak not known: no-such-python: ')];
   expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual(expected);
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('name a Python with onnx: --python or $BENCH_PYTHON');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('name a Python with onnx in $BENCH_PYTHON');
 });
 
 describe.skipIf(TEST_PYTHON === null)(
