@@ -1,7 +1,7 @@
 import { outcomeReason } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { CellRun } from '../records/run.ts';
-import { type Look, wrapHanging } from './look.ts';
+import { type Look, truncate, wrapHanging } from './look.ts';
 import { REASON_TEXT } from './words.ts';
 
 export type SweepFailure = ReturnType<typeof failureOf>;
@@ -16,7 +16,7 @@ export function failureOf({ runId, role, label, outcome }: Labelled) {
 /** Reasons that the section on flags already shows with numbers. */
 const FLAGGED: readonly (string | null)[] = ['contended', 'throttled', 'debugTensors'];
 const LISTED = 6;
-const LONGEST_LINES = 2;
+const LONGEST_TEXT = 400;
 
 /** Each kind of failure once: what failed, the first line of evidence, and the next command. */
 export function failureSection(failures: readonly SweepFailure[], look: Look): string[] {
@@ -34,10 +34,11 @@ export function failureSection(failures: readonly SweepFailure[], look: Look): s
     const why = reason === null ? '' : `: ${REASON_TEXT[reason]}`;
     const times = same.length === 1 ? '' : ` (${same.length} runs; this is one of them)`;
     const where = line === null || line.line === 0 ? '' : `${line.stream} line ${line.line}: `;
-    const evidence = line === null ? [] : wrapHanging(`    ${where}${printable(line.text)}`, columns, 4);
+    const evidence =
+      line === null ? [] : wrapHanging(`    ${where}${truncate(printable(line.text), LONGEST_TEXT)}`, columns, 4);
     return [
       ...wrapHanging(`  ${what}${why}${times}`, columns, 4).map(kind === 'failed' ? style.bad : style.warn),
-      ...evidence.slice(0, LONGEST_LINES),
+      ...evidence,
       style.dim(`    → bench show ${runId.slice(0, 8)}`),
     ];
   });

@@ -108,8 +108,8 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
   const causes = explained.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
   switch (explained.outcome) {
     case 'noDifference':
-      return explained.causes.map(({ title }) =>
-        style.dim(truncate(`changed, without a detectable effect: ${printable(title)}`, columns)),
+      return explained.causes.flatMap(({ title }) =>
+        wrapHanging(`changed, without a detectable effect: ${printable(title)}`, columns, 2).map(style.dim),
       );
     case 'notExplained':
       return wrapWords(`not explained by what is recorded; ${nextStep(explained)}`, columns).map(style.warn);
