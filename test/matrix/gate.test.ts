@@ -68,6 +68,9 @@ describe('gate: in a matrix', () => {
   test('one percentage is that of every cell, and a budget may be a share of the sweep', () => {
     const { gate } = matrixFrom(gated('minChange: 1.5%', 'confirmBudget: 10%'));
     expect(gate.minChange).toEqual([{ metric: null, cells: null, percent: 1.5 }]);
+    for (const percent of ['0%', '150%']) {
+      expect(() => matrixFrom(gated(`minChange: ${percent}`))).toThrow(`"${percent}"`);
+    }
     expect(gate.confirmBudget).toEqual({ kind: 'share', percent: 10 });
   });
 

@@ -269,7 +269,10 @@ const filter = nonEmpty.describe('Cells, as in --filter. Default: all');
 const metric = nonEmpty.describe('A metric; its unit may be left out: p99, throughput, engine, sqnr. Default: all');
 
 const percent = z
-  .union([z.number().gt(0).max(100), matching(/^\d+(?:\.\d+)?\s*%$/, 'write a percentage such as 2%')])
+  .union([
+    z.number().gt(0).max(100),
+    matching(/^(?!0+(?:\.0+)?\s*%)(?:\d\d?(?:\.\d+)?|100)\s*%$/, 'write a percentage such as 2%'),
+  ])
   .describe('Such as 2%');
 
 const minChange = z
