@@ -145,7 +145,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     metric === null && paired === null ? cells.filter((cell) => gateMetric(null, cell) === 'gpuComputeMs') : [];
   const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = new Set([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
-  const called = judged.cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
+  const called = judged.cells.filter(isCalled).slice(0, EXPLAINED_CELLS);
   const explained = new Set(called.map(({ cell }) => cell.key));
   // Most comparisons have nothing to explain and start faster without this module.
   const why = called.length === 0 ? null : await import('../why/index.ts');
@@ -160,14 +160,14 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
     otherMethods: paired === null && isSharedByMethods(metric) ? pairsOf(chosen, all).length : 0,
-    cells: judged.cells.map(({ cell, metric: own, comparison: { cellKey, ...numbers } }) => {
+    cells: judged.cells.map(({ cell, cellKey, metric: own, ...numbers }) => {
       const { betterIs } = metricOf(own);
       const isExplained = why !== null && explained.has(cellKey);
       const cause = isExplained ? why.firstCauseOf(db, cell, own, [both.base.sweepIds, both.head.sweepIds]) : null;
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause };
     }),
-    counts: countsOf(judged.cells.map(({ comparison }) => comparison)),
-    geometricMeans: geometricMeans(byOwn, shared),
+    counts: countsOf(judged.cells),
+    geometricMeans: geometricMeans(byOwn.cells, byOwn.ratios, shared),
   };
   const details: ComparisonDetails = {
     sides,
@@ -185,13 +185,10 @@ function sideOutput({ sweeps, note }: Pick<Side, 'note' | 'sweeps'>): Comparison
 const EXPLAINED_CELLS = 24;
 
 type Mean = Comparison['geometricMeans'][number];
-type Matrix = ReturnType<typeof compareMatrix>;
+type Ratios = ReadonlyMap<string, CellRatio>;
 
 /** Geometric means for each metric: over all cells, and over each model and precision if there are several. */
-export function geometricMeans(
-  { cells, ratios }: Pick<Matrix, 'cells'> & { readonly ratios: ReadonlyMap<string, CellRatio> },
-  shared: typeof NO_SHARED_NOISE,
-) {
+export function geometricMeans(cells: readonly JudgedCell[], ratios: Ratios, shared: typeof NO_SHARED_NOISE) {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
     const meanOf = (by: Mean['by'], name: string | null, group: readonly JudgedCell[]): Mean[] => {
       const all = group.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null });

@@ -76,9 +76,10 @@ export function assembleSides(
       systematicError: Math.hypot(a.systematicError, b.systematicError),
       kind: noiseKindOf(cell),
       past: past === undefined ? [] : pastValues(past, a.values),
+      machine,
     };
     const settle = (settled: Verdict | null, why: readonly string[], allowedIn: readonly string[] = []) => {
-      return { cell, metric, sides, settled, reasons: [...why, ...differing], machine, across: allowedIn };
+      return { cell, metric, sides, settled, reasons: [...why, ...differing], across: allowedIn };
     };
     if (!inBase && ofBase.length === 0) return settle('missing', ['only in head']);
     if (!inHead && ofHead.length === 0) return settle('missing', ['only in base']);

@@ -11,8 +11,12 @@ export interface TwoSides extends NoisySides {
   /** Error of the difference that more runs do not reduce: standard deviation on the log scale. */
   readonly systematicError?: number;
   readonly betterIs: 'lower' | 'higher';
+  /** Recorded differences of the machine, which may be the cause of a shift. */
+  readonly machine?: readonly string[];
 }
 
+/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
+const SHARED_SHARE = 0.8;
 /** A cell counts as the same if a change of this size would have been detected. */
 const SAME_PERCENT = 2;
 const INTERVAL_P = 0.05;
@@ -20,12 +24,11 @@ const INTERVAL_P = 0.05;
 type Evidence = ReturnType<typeof evidenceOf>;
 
 function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
-  const { base, betterIs, cellKey, head, systematicError = 0 } = cell;
-  const change = meanLog(head) - meanLog(base);
-  const difference = betterIs === 'lower' ? change : -change;
+  const { base, head, systematicError = 0 } = cell;
+  const difference = signed(cell, meanLog(head) - meanLog(base));
   return {
-    cell,
-    cellKey,
+    ...cell,
+    systematicError,
     noise,
     isUnjudged: noise.assumed !== null || Math.min(base.length, head.length) < 2,
     /** Difference of mean logs; above 0 when head is worse. */
@@ -49,16 +52,16 @@ export function compareCells(
   const noiseOf = estimateNoise(cells);
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
-  const { evidence, called, shift } = sameSweep ? calledAmong(byRuns, q, sameSweep) : withSweepVariance(byRuns, q);
+  const found = sameSweep ? calledAmong(byRuns, q, sameSweep) : withSweepVariance(byRuns, q);
+  const { called, evidence, shift, tested } = found;
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
-  const sharing = new Set(judged.flatMap((one) => (shift !== null && sharesShift(one, shift) ? one.cellKey : [])));
-  const tested = evidence.filter(isTestable).length;
-  const detectable = detectableAmong(Math.max(tested, 1), called.size, q);
+  const sharing = new Set(judged.filter((one) => shift !== null && sharesShift(one, shift)));
+  const detectable = detectableAmong(Math.max(tested.length, 1), called.size, q);
   const judge = (entry: Evidence): CellComparison => {
-    const { cell, cellKey, degrees, difference, error, isUnjudged, sweepVariance, noise } = entry;
-    const { base, head, systematicError = 0 } = cell;
+    const { base, cellKey, degrees, difference, error, head, isUnjudged, noise, sweepVariance, systematicError } =
+      entry;
     const runs: [number, number] = [base.length, head.length];
-    const change = signed(cell, difference);
+    const change = signed(entry, difference);
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = !isUnjudged && Math.abs(entry.judged) > reach;
     const mde = detectable(error, degrees);
@@ -67,7 +70,7 @@ export function compareCells(
     const isCalled = called.has(cellKey);
     const isUnclear = !isCalled && (isUnjudged || isSure || !isPrecise);
     // Repeat until the detectable effect reaches the limit for "same", or the observed change.
-    const isSmall = isSure && !isLarge(signed(cell, entry.judged));
+    const isSmall = isSure && !isLarge(signed(entry, entry.judged));
     const same = Math.log1p(SAME_PERCENT / 100);
     const wanted =
       oneRun !== null ? Math.max(same, Math.abs(change)) : isPrecise && isSure ? Math.abs(entry.judged) : same;
@@ -82,7 +85,7 @@ export function compareCells(
       reasons.push(`${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`);
     }
     if (shift !== null && !isUnjudged) {
-      if (!sharing.has(cellKey)) reasons.push('unlikeShift');
+      if (!sharing.has(entry)) reasons.push('unlikeShift');
       // The interval of its unadjusted change excludes 0.
       else if (Math.abs(difference) > reach) reasons.push('commonShift');
     }
@@ -106,19 +109,23 @@ export function compareCells(
     };
   };
   const describedShift = (size: number): CommonShift => {
-    const change = judged.some(({ cell }) => cell.betterIs === 'lower') ? size : -size;
+    const change = judged.some(({ betterIs }) => betterIs === 'lower') ? size : -size;
     const verdict = isLarge(change) ? (size > 0 ? 'slower' : 'faster') : null;
-    return { percent: percentOfLog(change), cells: judged.length, sharing: sharing.size, verdict, recorded: [] };
+    const machines = [...sharing].map(({ machine = [] }) => machine);
+    const isShared = (cause: string): boolean =>
+      machines.filter((own) => own.includes(cause)).length >= SHARED_SHARE * sharing.size;
+    const recorded = [...new Set(machines.flat())].filter(isShared);
+    return { percent: percentOfLog(change), cells: judged.length, sharing: sharing.size, verdict, recorded };
   };
   return {
     cells: evidence.map(judge),
     shift: shift === null ? null : describedShift(shift.size),
-    sharing,
     ratios: new Map(
-      evidence.map(({ cell, cellKey, degrees, difference, error, noise }) => {
-        const known = noise.from === 'assumed' ? null : { variance: error ** 2, degrees };
-        const ratio = { logRatio: signed(cell, difference), noise: known, isBorrowed: noise.assumed !== null };
-        return [cellKey, { ...ratio, ofRuns: noise }] as const;
+      evidence.map((entry) => {
+        const { cellKey, degrees, difference, error, noise: ofRuns } = entry;
+        const noise = ofRuns.from === 'assumed' ? null : { variance: error ** 2, degrees };
+        const isBorrowed = ofRuns.assumed !== null;
+        return [cellKey, { logRatio: signed(entry, difference), noise, isBorrowed, ofRuns }] as const;
       }),
     ),
   };
@@ -128,11 +135,10 @@ const LOOKS = 4;
 
 /** Adds the sweep effect, estimated from a cell's earlier sweeps, else from the differences of all cells. */
 function withSweepVariance(evidence: readonly Evidence[], q: number) {
-  const testable = evidence.filter(isTestable);
-  const old = testable.filter(({ noise }) => noise.sweeps > 0);
-  const young = testable.filter(({ noise }) => noise.sweeps === 0);
-  const past = pastVarianceBetweenSweeps(old.map(({ cell, noise }) => noise.beyond * perRun(cell)));
   let found = calledAmong(evidence, q);
+  const old = evidence.filter(({ noise }) => noise.sweeps > 0);
+  const young = evidence.filter(({ noise }) => noise.from === 'runs');
+  const past = pastVarianceBetweenSweeps(old.map((entry) => entry.noise.beyond * perRun(entry)));
   for (let look = 0; look < LOOKS; look += 1) {
     const before = found.called.size;
     const now = varianceBetweenSweeps(young, found.called);
@@ -150,10 +156,6 @@ function perRun({ base, head }: TwoSides): number {
   return 1 / base.length + 1 / head.length;
 }
 
-function isTestable({ noise }: Evidence): boolean {
-  return noise.assumed === null;
-}
-
 function calledAmong(all: readonly Evidence[], q: number, sameSweep = false) {
   const shift = sameSweep ? null : commonShift(all.filter(({ isUnjudged }) => !isUnjudged));
   const evidence = all.map((entry): Evidence => {
@@ -164,15 +166,17 @@ function calledAmong(all: readonly Evidence[], q: number, sameSweep = false) {
     const judged = left * difference <= 0 ? 0 : Math.abs(left) < Math.abs(difference) ? left : difference;
     return { ...entry, judged, error: Math.hypot(entry.error, shift.error) };
   });
-  const tested = evidence.filter(isTestable);
+  const tested = evidence.filter(({ noise }) => noise.assumed === null);
   const positions = rejectedByBenjaminiHochberg(
-    tested.map(({ cell, judged, error, degrees, isUnjudged }) =>
-      // A change that is never reported must not lower the threshold for others, however significant it is.
-      !isUnjudged && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : 1,
-    ),
+    // A change that is never reported must not lower the threshold for others, however significant it is.
+    tested.map((entry) => {
+      const isTested = !entry.isUnjudged && isLarge(signed(entry, entry.judged));
+      return isTested ? twoSidedP(Math.abs(entry.judged) / entry.error, entry.degrees) : 1;
+    }),
     q,
   );
-  return { evidence, shift, called: new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : []))) };
+  const called = new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : [])));
+  return { called, evidence, shift, tested };
 }
 
 function signed({ betterIs }: TwoSides, difference: number): number {

@@ -6,15 +6,10 @@ import { LEAST_PERCENT } from '../run-noise.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 
-export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
-  readonly comparison: CellComparison;
-}
-
-/** A recorded difference may be the cause of a shift if this share of the affected cells has it. */
-const SHARED_SHARE = 0.8;
+export type JudgedCell = CellComparison & Pick<AssembledCell, 'cell' | 'metric'>;
 
 export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf }: Pick<GateRules, 'minChangeOf'>) {
-  const { cells, shift, sharing, ratios } = compareCells(
+  const { cells, shift, ratios } = compareCells(
     assembled.flatMap(({ settled, sides }) => (settled === null ? sides : [])),
   );
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
@@ -23,22 +18,18 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
     const [base, head] = [median(sides.base), median(sides.head)];
     const isMeasured = base !== null && head !== null;
     const changePercent = isMeasured ? percentOfLog(meanLog(sides.head) - meanLog(sides.base)) : null;
+    const runs = [sides.base.length, sides.head.length] as const;
     const bare = { cellKey: cell.key, verdict: settled ?? 'unclear', base, head, changePercent, ciPercent: null };
-    const runs: [number, number] = [sides.base.length, sides.head.length];
     const unknown = { mdePercent: null, runs, moreRunsNeeded: null, noise: null, reasons: [] };
     const known = compared.get(cell.key) ?? { ...bare, ...unknown };
-    const comparison = { ...known, base, head, reasons: [...known.reasons, ...reasons] };
-    return { cell, metric, comparison: withMinChange(comparison, minChangeOf(cell.key, metric)) };
+    const comparison = { cell, metric, ...known, base, head, reasons: [...known.reasons, ...reasons] };
+    return withMinChange(comparison, minChangeOf(cell.key, metric));
   });
   const size = Math.abs(shift?.percent ?? 0);
   const isSmall = judged.every(({ cell, metric }) => size < minChangeOf(cell.key, metric));
-  const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
-  const isShared = (cause: string): boolean =>
-    shared.filter(({ machine }) => machine.includes(cause)).length >= SHARED_SHARE * shared.length;
-  const recorded = [...new Set(shared.flatMap(({ machine }) => machine))].filter(isShared);
   return {
     cells: judged.toSorted(byWeight),
-    shift: shift === null ? null : { ...shift, verdict: isSmall ? null : shift.verdict, recorded },
+    shift: shift && { ...shift, verdict: isSmall ? null : shift.verdict },
     ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
@@ -50,13 +41,13 @@ export function withThroughput(own: ComparedMatrix, throughput: ComparedMatrix):
   const byKey = new Map(throughput.cells.map((entry) => [entry.cell.key, entry]));
   const cells = own.cells.map((entry) => {
     const other = byKey.get(entry.cell.key);
-    return other !== undefined && saysMore(entry.comparison, other.comparison) ? other : entry;
+    return other !== undefined && saysMore(entry, other) ? other : entry;
   });
   const { shift } = throughput;
   return {
     ...own,
     cells: cells.toSorted(byWeight),
-    shift: own.shift ?? (shift === null ? null : { ...shift, metric: 'throughputQps' }),
+    shift: own.shift ?? (shift && { ...shift, metric: 'throughputQps' }),
   };
 }
 
@@ -68,7 +59,7 @@ function saysMore(own: CellComparison, { changePercent, mdePercent, verdict }: C
 }
 
 /** A change below the smallest relevant one is "same", and so is an unclear one whose interval lies within it. */
-function withMinChange(comparison: CellComparison, least: number): CellComparison {
+function withMinChange(comparison: JudgedCell, least: number): JudgedCell {
   const { changePercent, ciPercent, reasons, verdict } = comparison;
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
   const reach = verdict === 'unclear' ? Math.max(-low, high) : Infinity;
@@ -79,8 +70,8 @@ function withMinChange(comparison: CellComparison, least: number): CellCompariso
 }
 
 function byWeight(a: JudgedCell, b: JudgedCell): number {
-  const rank = ORDER.indexOf(a.comparison.verdict) - ORDER.indexOf(b.comparison.verdict);
-  return rank || Math.abs(b.comparison.changePercent ?? 0) - Math.abs(a.comparison.changePercent ?? 0);
+  const rank = ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict);
+  return rank || Math.abs(b.changePercent ?? 0) - Math.abs(a.changePercent ?? 0);
 }
 
 const ORDER: readonly Verdict[] = ['slower', 'failed', 'faster', 'unclear', 'incomparable', 'same', 'missing'];

@@ -75,19 +75,17 @@ describe('the next round', () => {
 const CELLS = simulatedCells(4).map((cell): JudgedCell => ({
   cell,
   metric: 'gpuComputeMs',
-  comparison: {
-    cellKey: cell.key,
-    verdict: 'unclear',
-    base: 1,
-    head: 1,
-    changePercent: 0,
-    ciPercent: null,
-    mdePercent: null,
-    runs: [3, 3],
-    moreRunsNeeded: null,
-    noise: null,
-    reasons: [],
-  },
+  cellKey: cell.key,
+  verdict: 'unclear',
+  base: 1,
+  head: 1,
+  changePercent: 0,
+  ciPercent: null,
+  mdePercent: null,
+  runs: [3, 3],
+  moreRunsNeeded: null,
+  noise: null,
+  reasons: [],
 }));
 
 /** Of fp16 +2 %, of fp8 -1 % in one cell; the last one failed. */
@@ -99,7 +97,7 @@ const RATIOS = new Map(
 );
 
 test('over all cells and by precision; one model is no group', () => {
-  const means = geometricMeans({ cells: CELLS, ratios: RATIOS }, NO_SHARED_NOISE);
+  const means = geometricMeans(CELLS, RATIOS, NO_SHARED_NOISE);
   expect(means.map(({ by, name, cells, leftOut }) => ({ by, name, cells, leftOut }))).toEqual([
     { by: 'all', name: null, cells: 3, leftOut: 1 },
     { by: 'precision', name: 'fp16', cells: 2, leftOut: 0 },
@@ -110,6 +108,6 @@ test('over all cells and by precision; one model is no group', () => {
     'geometric mean +0.99 % (0.9 to 1.1), 3 cells, 1 left out',
   ]);
   // That of one cell is the cell.
-  const one = geometricMeans({ cells: CELLS.slice(0, 1), ratios: RATIOS }, NO_SHARED_NOISE);
+  const one = geometricMeans(CELLS.slice(0, 1), RATIOS, NO_SHARED_NOISE);
   expect(geometricMeanLines({ cells: [], geometricMeans: one }, makeLook(80, false))).toEqual([]);
 });
