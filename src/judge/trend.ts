@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { BOUND_WORDS } from '../records/bound.ts';
+import { BOUND_WORDS, type BoundBy } from '../records/bound.ts';
 import type { CellRun } from '../records/run.ts';
 import { count, idSchema, type Immutable, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -63,44 +63,46 @@ export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendS
   });
 }
 
-type MarkedStep = Pick<TrendStep, 'sweepId'>;
-
-/** @param judged null if no sweep was judged */
-export function trendMarks(
-  steps: readonly MarkedStep[],
-  runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
-  environments: ReadonlyMap<string, Environment>,
-  baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
-  about: About,
-  judged: {
+/** What the marks of a history come from. */
+interface Marked {
+  readonly steps: readonly Pick<TrendStep, 'sweepId'>[];
+  readonly runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[];
+  readonly environments: ReadonlyMap<string, Environment>;
+  readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
+  readonly about: About;
+  /** Null if no sweep was judged. */
+  readonly judged: {
     readonly verdict: { readonly findings: readonly Finding[] };
     readonly acknowledgements: ReadonlyMap<string, unknown>;
     readonly batch: ReadonlySet<string>;
-  } | null,
-): TrendMark[] {
-  const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, environments.get(environmentId)]));
-  const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
+  } | null;
+}
+
+export function trendMarks({ about, baselines, environments, judged, runs, steps }: Marked): TrendMark[] {
+  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
+  const ofSteps = steps.map(({ sweepId }) => bySweep.get(sweepId ?? '') ?? []);
   const breaksLine = false;
-  const changeMarkOf = (finding: Finding): TrendMark[] => {
+  const changeMarks = judged?.verdict.findings.flatMap((finding): TrendMark[] => {
     const { direction, findingId: id, firstBadSweepId, kind } = finding;
     const own = cellIn(finding, about);
-    const place = places.get(firstBadSweepId) ?? -1;
+    const sweepIds = [...bySweep.keys()];
+    const until = sweepIds.slice(0, sweepIds.indexOf(firstBadSweepId) + 1);
     // A step may hold several sweeps, or one of several runs of a sweep.
-    const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
-    const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
-    if (judged === null || own === undefined || kind === 'limit' || step === -1) return [];
+    const last = steps.findLast(({ sweepId }) => until.includes(sweepId ?? ''));
+    const step = steps.findIndex(({ sweepId }) => sweepId === last?.sweepId);
+    if (own === undefined || kind === 'limit' || step === -1) return [];
     const size = `${own.changePercent > 0 ? '+' : ''}${own.changePercent.toFixed(1)} %`;
     const state = saidState(finding, judged.acknowledgements.has(id), judged.batch);
     return [{ step, kind: direction, text: `${size}, finding ${id.slice(0, 8)}: ${state}`, breaksLine }];
-  };
+  });
   const pinned = [...Map.groupBy(baselines, ({ sweepId }) => sweepId)].flatMap(([sweepId, own]): TrendMark[] => {
     const step = steps.findIndex((one) => one.sweepId === sweepId);
     return step === -1 ? [] : [{ step, kind: 'baseline', text: own.map(({ name }) => name).join(', '), breaksLine }];
   });
   return [
-    ...(judged?.verdict.findings ?? []).flatMap(changeMarkOf),
-    ...boundMarks(steps, runs),
-    ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
+    ...(changeMarks ?? []),
+    ...boundMarks(ofSteps.map((own) => usualBound(own.map(({ boundBy }) => boundBy)))),
+    ...environmentMarks(ofSteps.map((own) => environments.get(own.at(-1)?.environmentId ?? '') ?? null)),
     ...pinned,
   ].toSorted((a, b) => a.step - b.step);
 }
@@ -117,12 +119,8 @@ export const trendMarkSchema = z.strictObject({
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
 /** Steps at which the bottleneck changed and did not change back at the next step. */
-function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, 'boundBy' | 'sweepId'>[]): TrendMark[] {
-  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
-  const known = steps.flatMap(({ sweepId }, step) => {
-    const by = usualBound((bySweep.get(sweepId ?? '') ?? []).map(({ boundBy }) => boundBy));
-    return by === null ? [] : [{ by, step }];
-  });
+function boundMarks(bounds: readonly (BoundBy | null)[]): TrendMark[] {
+  const known = bounds.flatMap((by, step) => (by === null ? [] : [{ by, step }]));
   let before = known[0]?.by;
   return known.flatMap(({ by, step }, place): TrendMark[] => {
     const was = before;

@@ -7,7 +7,7 @@ import type { BoundBy } from '../../src/records/bound.ts';
 function marksOf(...bounds: (BoundBy | null)[]): string[] {
   const runs = bounds.map((boundBy, sweep) => ({ boundBy, sweepId: `sweep ${sweep}`, environmentId: 'here' }));
   const about = { cellKey: 'cell', metric: 'gpuComputeMs' } as const;
-  const marks = trendMarks(runs, runs, new Map(), [], about, null);
+  const marks = trendMarks({ steps: runs, runs, environments: new Map(), baselines: [], about, judged: null });
   return marks.filter(({ kind }) => kind === 'bound').map(({ step, text }) => `${step} ${text}`);
 }
 

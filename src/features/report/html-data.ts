@@ -62,7 +62,7 @@ export async function htmlReportData(db: StoreDatabase, options: HtmlReportOptio
     const columns = sweepColumns(history, sweeps, environmentIds);
     const steps = ids.map((sweepId) => ({ sweepId }));
     const about = { cellKey: cell.key, metric: own };
-    const marks = trendMarks(steps, history.runs.flat(), environments, baselines, about, judged);
+    const marks = trendMarks({ about, baselines, environments, judged, runs: history.runs.flat(), steps });
     return {
       cell,
       metric: own,

@@ -103,7 +103,7 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
     // A baseline excludes ineligible cells.
     const baselines = ineligible.length === 0 ? listBaselines(db) : [];
-    const marks = trendMarks(points, runs, environments, baselines, about, judged);
+    const marks = trendMarks({ about, baselines, environments, judged, runs, steps: points });
     const unjudged = { verdict: null, reason: null, ...lastTwoSweeps(runs) };
     const { verdict, reason, before, now, changePercent } = judged?.verdict.judgedOf(about) ?? unjudged;
     const change = { verdict, reason, before, now, changePercent };
