@@ -10,7 +10,7 @@ import * as part from '../records/output-parts.ts';
 import { throughputsOf, valuesOf } from './value-rule.ts';
 import { engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/order-statistics.ts';
-import { tQuantile } from '../statistics/special-functions.ts';
+import { momentsOf, tQuantile } from '../statistics/special-functions.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/outcome.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
@@ -103,8 +103,7 @@ const TAIL = 0.05;
 
 function energyOf(values: readonly number[], batch: number | null): Deployment['energy'] {
   if (values.length === 0) return null;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const { mean, squares } = momentsOf(values);
   const degrees = values.length - 1;
   const error = Math.sqrt(squares / degrees / values.length);
   return {
@@ -120,14 +119,12 @@ function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
     compareTexts(workloadKey(a), workloadKey(b)) ||
     (batchOf(a.shapes) ?? 0) - (batchOf(b.shapes) ?? 0) ||
     compareTexts(precisionTwinKey(a), precisionTwinKey(b)) ||
-    precisionPlace(a) - precisionPlace(b) ||
+    PRECISION_ORDER.indexOf(a.precision) - PRECISION_ORDER.indexOf(b.precision) ||
     compareTexts(a.key, b.key)
   );
 }
 
-function precisionPlace({ precision }: KeyedCell): number {
-  return precision === 'unstated' ? PRECISIONS.length : PRECISIONS.indexOf(precision);
-}
+const PRECISION_ORDER: readonly string[] = [...PRECISIONS, 'unstated'];
 
 /** Groups of comparable deployments: one model and item shape, measured by one method. */
 export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {

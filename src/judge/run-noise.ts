@@ -1,6 +1,6 @@
 import type { NoiseSource } from '../records/verdict.ts';
 import { differences, median, medianIn, quantileSorted, scaleOf } from '../statistics/order-statistics.ts';
-import { meanLog, percentOfLog, tQuantile } from '../statistics/special-functions.ts';
+import { meanLog, momentsOf, percentOfLog, tQuantile } from '../statistics/special-functions.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
 import { findChangePoints } from './history/lasting-changes.ts';
 import type { CellHistory } from './history/noise.ts';
@@ -114,12 +114,7 @@ function pastVariance(past: readonly number[]): SampleVariance {
 
 /** Sum of squares of the logarithms around their mean. */
 export function squaresAround(values: readonly number[]): number {
-  return squaresOfLogs(values.map(Math.log));
-}
-
-export function squaresOfLogs(logs: readonly number[]): number {
-  const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
-  return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return momentsOf(values.map(Math.log)).squares;
 }
 
 /** Distance of a run from the median of its side, in deviations of the other runs, at which it is left out. */

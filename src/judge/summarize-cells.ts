@@ -78,16 +78,19 @@ function otherOutcome({ outcome, role }: CellRun) {
 export type SwitchedCell = Pick<Deployment, 'cell' | 'latencyMs' | 'runsQps'>;
 
 /** A CUDA graph, copies of inputs and outputs, a neighbor on the GPU (`with`), or another runtime than the full one. */
-export type Switch = 'cudaGraph' | 'dataTransfers' | keyof typeof FLAGS;
-
-const FLAGS = { neighbor: NEIGHBOR, runtime: '--useRuntime' } as const;
+export type Switch = 'cudaGraph' | 'dataTransfers' | 'neighbor' | 'runtime';
 
 /** The gain of CUDA graphs, or the cost of another switch, from cells that differ in nothing else. */
 export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
-  const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
+  const setting = by === 'neighbor' ? NEIGHBOR : by === 'runtime' ? '--useRuntime' : by;
+  // A flag that stands on no axis is off.
+  const settingsOf = ({ cell: { key: _key, axisFlags, ...rest } }: Row): Readonly<Record<string, unknown>> => {
+    return { [setting]: false, ...rest, ...axisFlags };
+  };
+  const byTwinKey = Map.groupBy(cells, (row) => canonicalJson({ ...settingsOf(row), [setting]: null }));
   const twins = [...byTwinKey.values()].flatMap((same) => {
-    const off = same.find(({ cell }) => isOn(cell, by) === false);
-    const withIt = same.filter(({ cell }) => isOn(cell, by) === true);
+    const off = same.find((row) => settingsOf(row)[setting] === false);
+    const withIt = same.filter((row) => (settingsOf(row)[setting] ?? false) !== false);
     return off === undefined ? [] : withIt.map((on) => ({ off, on }));
   });
   const compared = compareCells(
@@ -109,13 +112,4 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
   if (medianPercent === null) return null;
   const side = by === 'cudaGraph' ? 1 : -1;
   return { medianPercent, pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * side) };
-}
-
-function isOn(cell: KeyedCell, by: Switch): boolean | null {
-  return by === 'cudaGraph' || by === 'dataTransfers' ? cell[by] : cell.axisFlags[FLAGS[by]] !== undefined;
-}
-
-function twinKey({ key: _key, axisFlags, ...rest }: KeyedCell, by: Switch): string {
-  const flag = by === 'cudaGraph' || by === 'dataTransfers' ? by : FLAGS[by];
-  return canonicalJson({ ...rest, ...axisFlags, [flag]: null });
 }

@@ -1,6 +1,6 @@
 import type { CellKey } from '../records/scalars.ts';
 import { median, quantileSorted } from '../statistics/order-statistics.ts';
-import { tQuantile } from '../statistics/special-functions.ts';
+import { momentsOf, tQuantile } from '../statistics/special-functions.ts';
 import { type Change, twoGroups } from '../statistics/two-groups.ts';
 
 /** Difference between two sides of a cell on the log scale; above 0 when head is worse. */
@@ -52,8 +52,7 @@ export function varianceBetweenSweeps(cells: readonly Difference[], called: Read
   );
   const sorted = needed.toSorted((a, b) => a - b);
   const variance = quantileSorted(sorted, 0.25);
-  const mean = cells.reduce((sum, { difference }) => sum + difference, 0) / count;
-  const squares = cells.reduce((sum, { difference }) => sum + (difference - mean) ** 2, 0);
+  const { mean, squares } = momentsOf(cells.map(({ difference }) => difference));
   const isOneWay = Math.abs(mean) > oneWayErrors * Math.sqrt(squares / (count - 1) / count);
   const groups = isOneWay ? twoGroups(cells) : null;
   return limited(groups !== null && groups.gain >= leastGain ? Math.min(variance, groups.variance) : variance);

@@ -13,7 +13,7 @@ import { type About, cellIn } from './gate/metric-changes.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
-export type TrendUnit = (typeof TREND_UNITS)[number];
+type TrendUnit = (typeof TREND_UNITS)[number];
 
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
@@ -32,12 +32,6 @@ export const trendStepSchema = z.strictObject({
 });
 
 export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
-
-const ENOUGH_SWEEPS = 8;
-
-export function chooseUnit(runs: readonly Pick<TrendEntry, 'sweepId'>[]): TrendUnit {
-  return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
-}
 
 export function trendSteps(runs: readonly TrendEntry[], planned: readonly TrendSweep[], unit: TrendUnit, last: number) {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));

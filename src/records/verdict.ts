@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { metricSchema } from './metric.ts';
-import { count, idSchema, type Immutable, numberOrNull } from './scalars.ts';
+import { type CellKey, count, type Immutable, numberOrNull } from './scalars.ts';
 
 export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
 
@@ -20,7 +20,6 @@ const cellNoiseSchema = z.strictObject({
 
 /** Comparison of one cell's runs on two sides. Numbers are null if no run has them. */
 export const cellComparisonSchema = z.object({
-  cellKey: idSchema,
   verdict: z.enum(VERDICTS),
   /** Centers over the runs of each side, in the unit of the metric. */
   base: numberOrNull,
@@ -41,7 +40,7 @@ export const cellComparisonSchema = z.object({
   reasons: z.array(z.string()),
 });
 
-export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>>;
+export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>> & { readonly cellKey: CellKey };
 
 /** Start of one of the reasons of every unclear cell. */
 export const DETECTABLE_FROM = 'detectable from ';

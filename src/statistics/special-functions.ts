@@ -122,6 +122,12 @@ export function meanLog(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
 }
 
+/** The mean, and the sum of squares around it. */
+export function momentsOf(values: readonly number[]) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return { mean, squares: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) };
+}
+
 /** A difference of logarithms as a change in percent. */
 export function percentOfLog(difference: number): number {
   return Math.expm1(difference) * 100;

@@ -162,8 +162,8 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     otherMethods: paired === null && isSharedByMethods(metric) ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map(({ cell, cellKey, metric: own, ...numbers }) => {
       const { betterIs } = metricOf(own);
-      const isExplained = why !== null && explained.has(cellKey);
-      const cause = isExplained ? why.firstCauseOf(db, cell, own, [both.base.sweepIds, both.head.sweepIds]) : null;
+      const sweepsOfSides = [both.base.sweepIds, both.head.sweepIds] as const;
+      const cause = (explained.has(cellKey) && why?.firstCauseOf(db, cell, own, sweepsOfSides)) || null;
       return { ...aboutCell(cell, own), betterIs, ...numbers, cause };
     }),
     counts: countsOf(judged.cells),

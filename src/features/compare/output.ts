@@ -4,8 +4,6 @@ import { firstCauseSchema } from '../../records/cause.ts';
 import * as parts from '../../records/output-parts.ts';
 import { cellComparisonSchema, geometricMeanSchema, VERDICTS } from '../../records/verdict.ts';
 
-const { cellKey: _, ...judged } = cellComparisonSchema.shape;
-
 const side = z.strictObject({
   sweepIds: z.array(parts.id),
   commit: z.string().nullable(),
@@ -26,7 +24,7 @@ export const comparison = parts.outputOfVersion(2, 'bench compare --json', {
     z.strictObject({
       ...parts.aboutCell,
       betterIs: z.enum(['lower', 'higher']),
-      ...judged,
+      ...cellComparisonSchema.shape,
       cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
     }),
   ),

@@ -21,7 +21,7 @@ import { DOCTOR_BRANCH } from '../../records/sweep.ts';
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { median } from '../../statistics/order-statistics.ts';
-import { percentOfLog, twoSidedP } from '../../statistics/special-functions.ts';
+import { momentsOf, percentOfLog, twoSidedP } from '../../statistics/special-functions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { sweepEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
@@ -121,8 +121,7 @@ function standingOf(db: StoreDatabase): Measured | null {
 
 /** Two-sided p-value that a value comes from the same distribution as the others (log scale). */
 function differenceP(value: number, others: readonly number[]): number {
-  const mean = others.reduce((sum, one) => sum + one, 0) / others.length;
-  const squares = others.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+  const { mean, squares } = momentsOf(others);
   const degrees = PRIOR.degrees + others.length - 1;
   const variance = (PRIOR.degrees * PRIOR.sigma ** 2 + squares) / degrees;
   return twoSidedP((value - mean) / Math.sqrt(variance * (1 + 1 / others.length)), degrees);

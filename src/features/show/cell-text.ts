@@ -7,6 +7,7 @@ import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { type KeyedCell, cellLabel } from '../../records/cell.ts';
 import { median } from '../../statistics/order-statistics.ts';
+import { momentsOf } from '../../statistics/special-functions.ts';
 import { metricOf } from '../../records/metric.ts';
 import { isFine, outcomeReason, FLAG_LABELS, ineligibleFlags } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
@@ -140,9 +141,7 @@ function newestLines({ harness }: KeyedCell, runs: readonly ListedRun[], look: L
 /** Standard deviation `± 0.0007 (0.15 %)`, with as many decimals as the median; empty for a single run. */
 function deviationText(values: readonly number[], middle: number, formatted: string): string {
   if (values.length < 2) return '';
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  const deviation = Math.sqrt(squares / (values.length - 1));
+  const deviation = Math.sqrt(momentsOf(values).squares / (values.length - 1));
   const decimals = (/\.(\d+)/.exec(formatted)?.[1] ?? '').length;
   const share = middle === 0 ? '' : ` (${((deviation / middle) * 100).toFixed(2)} %)`;
   return `± ${deviation.toFixed(decimals)}${share}`;

@@ -1,4 +1,4 @@
-import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
+import { trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { ensure, type ExitCode } from '../../errors.ts';
 import { gateMetric, type MetricId, metricOf, ownMetricNamed } from '../../records/metric.ts';
@@ -31,6 +31,8 @@ import { flagsOfRun } from '../../store/runs/run-details.ts';
 
 /** Maximum number of runs in a step, which may contain all repeats of a sweep. */
 const RUNS_PER_STEP = 20;
+/** With fewer sweeps, each run is a step. */
+const ENOUGH_SWEEPS = 8;
 
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
   const isApart = options.together !== true;
@@ -95,7 +97,8 @@ function trends(db: StoreDatabase, provenance: Provenance, options: TrendOptions
     const metric = requested === undefined && shown === 'throughputQps' ? shown : main;
     const measured = metric === main ? ofMain : runsOf(metric)(cell.key);
     const runs = valued(measured, valueRule(measured, metric));
-    const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
+    const hasFew = new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS;
+    const step = by ?? (hasFew && together !== true ? 'run' : 'sweep');
     const points = trendSteps(runs, swept, step, last);
     const newest = runs.at(-1);
     const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);

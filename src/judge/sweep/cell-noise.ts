@@ -1,5 +1,5 @@
 import { at } from '../../statistics/order-statistics.ts';
-import { squaresOfLogs } from '../run-noise.ts';
+import { momentsOf } from '../../statistics/special-functions.ts';
 import { RULES } from './settings.ts';
 
 /** Ratios of the sd between sweeps to the sd that the runs leave in the mean of a sweep, with their prior weights. */
@@ -72,7 +72,7 @@ export class CellNoise {
     this.#farBelow += far.length - above;
     const [fewer = 0, more = 0] = [this.#farAbove, this.#farBelow].toSorted((a, b) => a - b);
     if (fewer === 0 || fewer + more <= RULES.farShare * this.#runs) {
-      this.#farSquares += squaresOfLogs(runs) - squaresOfLogs(agreeing);
+      this.#farSquares += momentsOf(runs).squares - momentsOf(agreeing).squares;
       return agreeing;
     }
     this.squares += this.#farSquares;
