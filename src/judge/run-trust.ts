@@ -7,18 +7,15 @@ function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || metric === 'contextMib' || metric === 'loadS';
 }
 
-function isMemory(metric: MetricId): boolean {
-  return metricOf(metric).unit === 'MiB';
-}
-
 /**
  * The flag that excludes a run for this metric; null when it counts. The effect of another process is unknown. Clock and
  * throttling do not change memory, and another process only that of the whole GPU.
  */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(flags: readonly Flag[], metric: MetricId) {
   if (isOfEngine(metric)) return null;
+  const isMemory = metricOf(metric).unit === 'MiB';
   const isDisturbed = ({ effect, id }: Flag): boolean =>
-    isMemory(metric) ? metric === 'memoryMib' && id === 'contended' : effect === 'excluded' || id === 'contended';
+    isMemory ? metric === 'memoryMib' && id === 'contended' : effect === 'excluded' || id === 'contended';
   return flags.find((flag) => flag.effect === 'barred' || isDisturbed(flag)) ?? null;
 }
 
@@ -32,7 +29,7 @@ const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal'];
 
 /** Error that more runs do not reduce: standard deviation (log scale) of a uniform distribution over the band. */
 export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
-  if (isOfEngine(metric) || isMemory(metric)) return 0;
+  if (isOfEngine(metric) || metricOf(metric).unit === 'MiB') return 0;
   const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));
   return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);
 }

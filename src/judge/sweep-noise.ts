@@ -86,16 +86,10 @@ export function commonShift(changes: readonly Change[]) {
   const typicalError = median(changes.map((change) => change.error)) ?? 0;
   // 1.2533: ratio of the error of a median to that of a mean, for normal values.
   const error = (1.2533 * typicalError) / Math.sqrt(changes.length);
-  const near = changes.map((change) => errorsOff(change, size)).filter((errors) => errors <= SHIFT.nearErrors);
-  const squares = near.reduce((sum, errors) => sum + errors ** 2, 0);
+  const errorsOff = (change: Change): number => Math.abs(change.difference - size) / change.error;
+  const isNear = (change: Change): boolean => errorsOff(change) <= SHIFT.nearErrors;
+  const near = changes.filter(isNear);
+  const squares = near.reduce((sum, change) => sum + errorsOff(change) ** 2, 0);
   const isShared = near.length >= SHIFT.share * changes.length && squares <= SHIFT.meanSquare * near.length;
-  return isShared && Math.abs(size) > SHIFT.errors * error ? { size, error } : null;
-}
-
-export function sharesShift(change: Change, { size }: { readonly size: number }): boolean {
-  return errorsOff(change, size) <= SHIFT.nearErrors;
-}
-
-function errorsOff({ difference, error }: Change, size: number): number {
-  return Math.abs(difference - size) / error;
+  return isShared && Math.abs(size) > SHIFT.errors * error ? { size, error, isNear } : null;
 }

@@ -2,8 +2,8 @@ import type { MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/outcome.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** The center of the samples of a run, or the printed statistic. */
-export type ValueKind = 'centre' | 'printed';
+/** The centers of the samples of runs, or the printed statistics. */
+export type ValueKind = 'centres' | 'values';
 
 type ValuedRun = Pick<CellRun, 'centres'> & { readonly values: CellRun['centres'] };
 
@@ -11,12 +11,12 @@ type ValuedRun = Pick<CellRun, 'centres'> & { readonly values: CellRun['centres'
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
   const isKept = ({ centres, values }: ValuedRun): boolean =>
     (centres[metric] ?? 0) > 0 || !((values[metric] ?? 0) > 0);
-  return runs.every(isKept) ? 'centre' : 'printed';
+  return runs.every(isKept) ? 'centres' : 'values';
 }
 
-export function valueRule(runs: readonly ValuedRun[], metric: MetricId, kind: ValueKind = valueKind(runs, metric)) {
-  const place = kind === 'centre' ? 'centres' : 'values';
-  return ({ [place]: numbers }: ValuedRun): number | null => {
+export function valueRule(runs: readonly ValuedRun[], metric: MetricId) {
+  const kind = valueKind(runs, metric);
+  return ({ [kind]: numbers }: ValuedRun): number | null => {
     const value = numbers[metric] ?? 0;
     return value > 0 ? value : null;
   };
@@ -24,7 +24,7 @@ export function valueRule(runs: readonly ValuedRun[], metric: MetricId, kind: Va
 
 /** The values to show for a cell, by the same rule; includes 0. */
 export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[] {
-  const isCentre = valueKind(runs, metric) === 'centre';
+  const isCentre = valueKind(runs, metric) === 'centres';
   return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);
 }
 

@@ -19,7 +19,7 @@ import { printable } from '../text/printable.ts';
  * The histories of cells in some sweeps.
  * @param sweeps oldest first
  * @param machines `newest`: only sweeps on the machine of the newest one
- * @param kinds kind of value by cell key; default: the kind that all sweeps of the cell have
+ * @param kindOf kind of value; default: the kind that all sweeps of the cell have
  */
 export function cellHistories(
   db: StoreDatabase,
@@ -27,7 +27,7 @@ export function cellHistories(
   cells: readonly KeyedCell[],
   requested: MetricId | null,
   machines: 'newest' | 'all' = 'newest',
-  kinds?: ReadonlyMap<string, ValueKind>,
+  kindOf?: (cell: KeyedCell) => ValueKind,
 ): CellSweeps[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const keys = new Set(cells.map(({ key }) => key));
@@ -37,7 +37,7 @@ export function cellHistories(
   return cells.map((cell) => {
     const metric = gateMetric(requested, cell);
     const runs = byCell.get(cell.key) ?? [];
-    const valueOf = valueRule(runs, metric, kinds?.get(cell.key));
+    const valueOf = valueRule(runs, metric, kindOf?.(cell));
     const counted = runs.flatMap((run): SweepRun[] => {
       const value = valueOf(run);
       return value > 0 ? [{ ...run, value }] : [];
@@ -63,11 +63,9 @@ export function pastOf(
   cells: readonly { readonly cell: KeyedCell; readonly runs: readonly CellRun[] }[],
   requested: MetricId | null,
 ): (cellKey: CellKey, values: readonly number[]) => readonly number[] {
-  const kinds = cells.map(
-    ({ cell, runs }) => [cell.key, valueKind(runs.filter(isMeasured), gateMetric(requested, cell))] as const,
-  );
-  const all = cells.map(({ cell }) => cell);
-  const histories = cellHistories(db, sweeps, all, requested, 'newest', new Map(kinds));
+  const measured = new Map(cells.map(({ cell, runs }) => [cell, runs.filter(isMeasured)]));
+  const kindOf = (cell: KeyedCell) => valueKind(measured.get(cell) ?? [], gateMetric(requested, cell));
+  const histories = cellHistories(db, sweeps, [...measured.keys()], requested, 'newest', kindOf);
   const byKey = new Map(histories.map((found) => [found.cell.key, found]));
   return (cellKey, values) => {
     const found = byKey.get(cellKey);

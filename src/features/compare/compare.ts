@@ -133,8 +133,8 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
   const isPastKnown = earlier.length >= LEAST_PAST_SWEEPS;
   const judgedBy = (requested: MetricId | null, own: readonly KeyedCell[]) => {
     const metricFor = (cell: KeyedCell) => paired?.metrics.get(cell.key) ?? gateMetric(requested, cell);
-    const kinds = new Map(own.map((cell) => [cell.key, valueKind(timed.get(cell.key) ?? [], metricFor(cell))]));
-    const histories = isPastKnown ? cellHistories(db, earlier, own, requested, 'newest', kinds) : [];
+    const kindOf = (cell: KeyedCell) => valueKind(timed.get(cell.key) ?? [], metricFor(cell));
+    const histories = isPastKnown ? cellHistories(db, earlier, own, requested, 'newest', kindOf) : [];
     const past = new Map(histories.map((history) => [history.cell.key, history]));
     const facts = { environments, builds, past };
     const assembled = assembleSides(own, base, head, requested, options, facts, paired?.metrics);

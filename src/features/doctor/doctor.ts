@@ -78,9 +78,8 @@ function standingOf(db: StoreDatabase): Measured | null {
     return machine.host === host && machine.gpuUuid === gpuUuid;
   });
   const all = inLabelOrder(cellsOfSweeps(db, [sweepId], undefined));
-  const printed = new Map(all.map(({ key }) => [key, 'printed' as const]));
   const newest = sweeps.length - 1;
-  const measured = cellHistories(db, sweeps.toReversed(), all, null, 'newest', printed).flatMap(
+  const measured = cellHistories(db, sweeps.toReversed(), all, null, 'newest', () => 'values').flatMap(
     ({ cell, history, metric }) => {
       const values = new Map(history.places.map((place, nth) => [place, history.values[nth] ?? 0]));
       const usual = median([...values].flatMap(([place, value]) => (place === newest ? [] : value)));

@@ -4,7 +4,7 @@ import { rejectedByBenjaminiHochberg } from '../../statistics/p-values.ts';
 import { meanLog, percentOfLog, tQuantile, twoSidedP } from '../../statistics/special-functions.ts';
 import { FALSE_SHARE, detectableAmong, estimateNoise, isLarge, moreRunsUntil, withoutFarRun } from '../run-noise.ts';
 import type { NoiseEstimate, NoisySides } from '../run-noise.ts';
-import { commonShift, pastVarianceBetweenSweeps, sharesShift, varianceBetweenSweeps } from '../sweep-noise.ts';
+import { commonShift, pastVarianceBetweenSweeps, varianceBetweenSweeps } from '../sweep-noise.ts';
 
 export interface TwoSides extends NoisySides {
   readonly cellKey: CellKey;
@@ -52,10 +52,9 @@ export function compareCells(
   const noiseOf = estimateNoise(cells);
   const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
   const byRuns = measured.map((cell) => evidenceOf(cell, noiseOf(cell)));
-  const found = sameSweep ? calledAmong(byRuns, q, sameSweep) : withSweepVariance(byRuns, q);
-  const { called, evidence, shift, tested } = found;
+  const { called, evidence, shift, tested } = withSweepVariance(byRuns, q, sameSweep);
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
-  const sharing = new Set(judged.filter((one) => shift !== null && sharesShift(one, shift)));
+  const sharing = new Set(shift === null ? [] : judged.filter(shift.isNear));
   const detectable = detectableAmong(Math.max(tested.length, 1), called.size, q);
   const judge = (entry: Evidence): CellComparison => {
     const { base, cellKey, degrees, difference, error, head, isUnjudged, noise, sweepVariance, systematicError } =
@@ -134,19 +133,19 @@ export function compareCells(
 const LOOKS = 4;
 
 /** Adds the sweep effect, estimated from a cell's earlier sweeps, else from the differences of all cells. */
-function withSweepVariance(evidence: readonly Evidence[], q: number) {
-  let found = calledAmong(evidence, q);
+function withSweepVariance(evidence: readonly Evidence[], q: number, sameSweep: boolean) {
+  let found = calledAmong(evidence, q, sameSweep);
   const old = evidence.filter(({ noise }) => noise.sweeps > 0);
   const young = evidence.filter(({ noise }) => noise.from === 'runs');
   const past = pastVarianceBetweenSweeps(old.map((entry) => entry.noise.beyond * perRun(entry)));
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let look = 0; look < LOOKS && !sameSweep; look += 1) {
     const before = found.called.size;
     const now = varianceBetweenSweeps(young, found.called);
     const seen = evidence.map((entry) => {
       const sweepVariance = entry.noise.sweeps > 0 ? past : now;
       return { ...entry, sweepVariance, error: Math.hypot(entry.error, Math.sqrt(sweepVariance)) };
     });
-    found = calledAmong(seen, q);
+    found = calledAmong(seen, q, sameSweep);
     if (found.called.size === before) break;
   }
   return found;
@@ -156,7 +155,7 @@ function perRun({ base, head }: TwoSides): number {
   return 1 / base.length + 1 / head.length;
 }
 
-function calledAmong(all: readonly Evidence[], q: number, sameSweep = false) {
+function calledAmong(all: readonly Evidence[], q: number, sameSweep: boolean) {
   const shift = sameSweep ? null : commonShift(all.filter(({ isUnjudged }) => !isUnjudged));
   const evidence = all.map((entry): Evidence => {
     if (shift === null) return entry;

@@ -104,7 +104,7 @@ export function measuredRuns(
     const printedIn = ({ at, numbers }: MeasuredRun): number => numbers[at + printed] ?? 0;
     const centreIn = ({ at, numbers }: MeasuredRun): number => (centre === printed ? 0 : (numbers[at + centre] ?? 0));
     const isKept = (run: MeasuredRun): boolean => centreIn(run) > 0 || !(printedIn(run) > 0);
-    return (kind === undefined ? own.every(isKept) : kind === 'centre') ? centreIn : printedIn;
+    return (kind === undefined ? own.every(isKept) : kind === 'centres') ? centreIn : printedIn;
   };
   return { byCell, buildIds, environmentIds, valueRule };
 }
