@@ -25,10 +25,12 @@ type Evidence = ReturnType<typeof evidenceOf>;
 
 function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
   const { base, head, systematicError = 0 } = cell;
-  const difference = signed(cell, meanLog(head) - meanLog(base));
+  const logRatio = meanLog(head) - meanLog(base);
+  const difference = signed(cell, logRatio);
   return {
     ...cell,
     systematicError,
+    logRatio,
     noise,
     isUnjudged: noise.assumed !== null || Math.min(base.length, head.length) < 2,
     /** Difference of mean logs; above 0 when head is worse. */
@@ -56,11 +58,9 @@ export function compareCells(
   const judged = evidence.filter(({ isUnjudged }) => !isUnjudged);
   const sharing = new Set(shift === null ? [] : judged.filter(shift.isNear));
   const detectable = detectableAmong(Math.max(tested.length, 1), called.size, q);
-  const judge = (entry: Evidence): CellComparison => {
-    const { base, cellKey, degrees, difference, error, head, isUnjudged, noise, sweepVariance, systematicError } =
-      entry;
-    const runs: [number, number] = [base.length, head.length];
-    const change = signed(entry, difference);
+  const judge = (entry: Evidence): Omit<CellComparison, 'base' | 'head'> => {
+    const { base, cellKey, degrees, error, head, isUnjudged, logRatio: change, noise, sweepVariance } = entry;
+    const runs = [base.length, head.length] as const;
     const reach = tQuantile(INTERVAL_P, degrees) * error;
     const isSure = !isUnjudged && Math.abs(entry.judged) > reach;
     const mde = detectable(error, degrees);
@@ -75,7 +75,7 @@ export function compareCells(
       oneRun !== null ? Math.max(same, Math.abs(change)) : isPrecise && isSure ? Math.abs(entry.judged) : same;
     const isEnough = (least: number, free: number): boolean => detectable(least, free) <= wanted;
     const isHelped = isUnclear && !(isPrecise && isSmall);
-    const more = isHelped ? moreRunsUntil(noise, runs, systematicError, sweepVariance, isEnough) : null;
+    const more = isHelped ? moreRunsUntil(noise, runs, entry.systematicError, sweepVariance, isEnough) : null;
     const reasons: (string | null)[] = [base.length + head.length === given.get(cellKey) ? null : 'farRun'];
     if (isUnclear) {
       reasons.push(oneRun, noise.assumed);
@@ -86,13 +86,11 @@ export function compareCells(
     if (shift !== null && !isUnjudged) {
       if (!sharing.has(entry)) reasons.push('unlikeShift');
       // The interval of its unadjusted change excludes 0.
-      else if (Math.abs(difference) > reach) reasons.push('commonShift');
+      else if (Math.abs(change) > reach) reasons.push('commonShift');
     }
     return {
       cellKey,
       verdict: isCalled ? (entry.judged > 0 ? 'slower' : 'faster') : isUnclear ? 'unclear' : 'same',
-      base: Math.exp(meanLog(base)),
-      head: Math.exp(meanLog(head)),
       changePercent: percentOfLog(change),
       ciPercent: isUnjudged ? null : [percentOfLog(change - reach), percentOfLog(change + reach)],
       mdePercent: percentOfLog(mde),
@@ -120,11 +118,9 @@ export function compareCells(
     cells: evidence.map(judge),
     shift: shift === null ? null : describedShift(shift.size),
     ratios: new Map(
-      evidence.map((entry) => {
-        const { cellKey, degrees, difference, error, noise: ofRuns } = entry;
+      evidence.map(({ cellKey, degrees, error, logRatio, noise: ofRuns }) => {
         const noise = ofRuns.from === 'assumed' ? null : { variance: error ** 2, degrees };
-        const isBorrowed = ofRuns.assumed !== null;
-        return [cellKey, { logRatio: signed(entry, difference), noise, isBorrowed, ofRuns }] as const;
+        return [cellKey, { logRatio, noise, isBorrowed: ofRuns.assumed !== null, ofRuns }] as const;
       }),
     ),
   };

@@ -19,10 +19,11 @@ export function compareMatrix(assembled: readonly AssembledCell[], { minChangeOf
     const isMeasured = base !== null && head !== null;
     const changePercent = isMeasured ? percentOfLog(meanLog(sides.head) - meanLog(sides.base)) : null;
     const runs = [sides.base.length, sides.head.length] as const;
-    const bare = { cellKey: cell.key, verdict: settled ?? 'unclear', base, head, changePercent, ciPercent: null };
+    const bare = { cellKey: cell.key, verdict: settled ?? 'unclear', changePercent, ciPercent: null } as const;
     const unknown = { mdePercent: null, runs, moreRunsNeeded: null, noise: null, reasons: [] };
     const known = compared.get(cell.key) ?? { ...bare, ...unknown };
-    const comparison = { cell, metric, ...known, base, head, reasons: [...known.reasons, ...reasons] };
+    const values = { verdict: known.verdict, base, head };
+    const comparison = { cell, metric, ...values, ...known, reasons: [...known.reasons, ...reasons] };
     return withMinChange(comparison, minChangeOf(cell.key, metric));
   });
   const size = Math.abs(shift?.percent ?? 0);
