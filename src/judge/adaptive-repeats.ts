@@ -57,11 +57,9 @@ export interface GrowingRuns<Run extends RoundRun = RoundRun> {
   /** Runs of the other side or of earlier sweeps; empty if there is nothing to compare with. */
   readonly base: readonly Run[];
   readonly head: readonly Run[];
-  /** Number of finished rounds. */
   readonly rounds: number;
   /** Number of available rounds; infinite for a real trtexec. */
   readonly capacity: number;
-  /** Wall time of another round in seconds. */
   readonly roundS: number;
   /** True if another round would not yield a measurement. */
   readonly isOver: boolean;

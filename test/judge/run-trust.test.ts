@@ -69,7 +69,9 @@ test('a band of 1 % is an error of 1 % over the root of 12, of the widest band',
 describe('one side', () => {
   const run = (flags: readonly RunFlag[], smClockMhz: number | null = null, reason: 'contended' | null = null) => {
     const outcome = reason === null ? ({ kind: 'measured' } as const) : ({ kind: 'unfit', reason } as const);
-    const made = { environmentId: '', buildId: null, boundBy: null, values: NO_VALUES, centres: {} };
+    const ids = { runId: 'r', sweepId: 's', cellKey: 'c', environmentId: '', buildId: null, engineKey: null };
+    const facts = { repeat: 1, startedAt: null, wallS: null, queries: null, commit: null, dirty: null };
+    const made = { ...ids, ...facts, boundBy: null, derivedQps: null, values: NO_VALUES, centres: {} };
     return { ...made, outcome: { ...outcome, evidence: [] }, role: 'timed' as const, flags, smClockMhz };
   };
 

@@ -95,8 +95,7 @@ function readExperiment(options: AbOptions): ExperimentRequest {
   const marks = RUN_MARKS.filter((mark) => options[mark] === true || preset?.marks?.includes(mark));
   const { isForTrtexec = true, notes = [], significantPercent: usual = SIGNIFICANT_PERCENT } = preset ?? {};
   const significantPercent = options.significant ?? usual;
-  const { metric = null } = options;
-  return { name, variables, significantPercent, metric, marks, notes, isForTrtexec };
+  return { name, variables, significantPercent, metric: options.metric ?? null, marks, notes, isForTrtexec };
 }
 
 function readVariable(text: string): [string, string] {

@@ -9,14 +9,11 @@ import { canonicalJson } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import { methodOf } from '../../store/runs/run-details.ts';
 
-/** Percentile rules differ between harnesses. */
-export const isSharedByMethods = (metric: MetricId | null): boolean => metric !== 'p99Ms';
-
 /** The sides with equal keys for cells that measure the same workload by different methods. */
 export function acrossMethods(db: StoreDatabase, cells: readonly KeyedCell[], sides: Sides, asked: MetricId | null) {
   const { base, head } = sides;
   const why = 'bench does not compare percentiles of different harnesses, which follow different rules';
-  ensure(isSharedByMethods(asked), `--metric ${asked}: ${why}`);
+  ensure(asked !== 'p99Ms', `--metric ${asked}: ${why}`);
   const pairs = pairsOf(cells, sides);
   const baseKeys = new Map(pairs.map((pair) => [pair.head.key, pair.base.key]));
   const ofKey = new Map(pairs.flatMap((pair) => [pair.base, pair.head]).map((cell) => [cell.key, cell]));

@@ -21,7 +21,7 @@ import { namedShapesIn } from '../../run/stored-plan.ts';
 import { judgedAmong } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { acrossMethods, isSharedByMethods, pairsOf } from './compare-across-methods.ts';
+import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -146,7 +146,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
   const judged = hosted.length === 0 ? byOwn : withThroughput(byOwn, judgedBy('throughputQps', hosted));
   const [provenance, ...others] = new Set([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const called = judged.cells.filter(isCalled).slice(0, EXPLAINED_CELLS);
-  const explained = new Set(called.map(({ cell }) => cell.key));
+  const explained = new Set(called.map(({ cellKey }) => cellKey));
   // Most comparisons have nothing to explain and start faster without this module.
   const why = called.length === 0 ? null : await import('../why/index.ts');
   const both = { base: sideOutput(sides.base), head: sideOutput(sides.head) };
@@ -159,7 +159,7 @@ export async function compareReport(db: StoreDatabase, sides: Sides, options: Pa
     provenance: provenance === undefined || others.length > 0 ? [provenance ?? [], others].flat() : provenance,
     shift: judged.shift,
     across: [...(paired?.differences ?? []), ...judged.across],
-    otherMethods: paired === null && isSharedByMethods(metric) ? pairsOf(chosen, all).length : 0,
+    otherMethods: paired === null && metric !== 'p99Ms' ? pairsOf(chosen, all).length : 0,
     cells: judged.cells.map(({ cell, cellKey, metric: own, ...numbers }) => {
       const { betterIs } = metricOf(own);
       const sweepsOfSides = [both.base.sweepIds, both.head.sweepIds] as const;

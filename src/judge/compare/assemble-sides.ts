@@ -100,16 +100,11 @@ export function assembleSides(
   });
 }
 
-type SideRun = Pick<
-  CellRun,
-  'boundBy' | 'buildId' | 'centres' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'
->;
-
 export function sideOf(
   name: string,
-  runs: readonly SideRun[],
+  runs: readonly CellRun[],
   metric: MetricId,
-  valueOf: (run: SideRun) => number | null,
+  valueOf: (run: CellRun) => number | null,
   levelMhz: number | null = null,
   facts: Pick<Facts, 'builds' | 'environments'> = { environments: new Map(), builds: new Map() },
 ) {
@@ -124,12 +119,12 @@ export function sideOf(
   const leftOut = [...Map.groupBy(flags, ({ id }) => id)].map(
     ([id, same]) => `${same.length} of ${timed.length} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
   );
-  const madeOn = (run: SideRun | undefined) => ({
+  const madeOn = (run: CellRun | undefined) => ({
     environment: facts.environments.get(run?.environmentId ?? '') ?? null,
     build: facts.builds.get(run?.buildId ?? '') ?? null,
   });
   // Runs of one side are pooled if their engines have the same options and their machines are of the same kind.
-  const poolOf = (run: SideRun | undefined): string => {
+  const poolOf = (run: CellRun | undefined): string => {
     const { build, environment } = madeOn(run);
     const lock = lockOf(environment?.clockPolicy ?? null);
     return JSON.stringify([environment?.gpuName, environment?.tensorrt, lock, build?.modelSha256, build?.flags]);

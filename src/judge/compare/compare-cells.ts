@@ -44,7 +44,6 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate) {
   };
 }
 
-/** Compares the two sides of many cells together. */
 export function compareCells(
   all: readonly TwoSides[],
   { q = FALSE_SHARE, sameSweep = false }: { readonly q?: number; readonly sameSweep?: boolean } = {},
