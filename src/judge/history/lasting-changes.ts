@@ -42,17 +42,13 @@ function isLasting({ index, place }: ChangePoint, sweeps: number, lookAt: (sweep
   );
 }
 
-export interface ChangePoint {
-  /** First sweep at the new level, and its index among the measured sweeps. */
-  readonly place: number;
-  readonly index: number;
-  /** Difference of the levels, log scale. */
-  readonly shift: number;
-  readonly margin: number;
-}
+export type ChangePoint = ReturnType<typeof findChangePoints>[number];
 
-/** The changes between the levels of a history. A short history has one level. */
-export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
+/**
+ * The changes between the levels of a history. A short history has one level. `place`: the first sweep at the new level;
+ * `index`: its index among the measured sweeps; `shift`: difference of the levels, log scale.
+ */
+export function findChangePoints(history: CellHistory) {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
   const { clipped, sigma, slowFactor } = series;
@@ -63,7 +59,7 @@ export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   const edges = [0, ...starts, logs.length];
   const all = edges.slice(1).map((to, place) => levelOf(series, edges[place] ?? 0, to));
   const { levels, margins } = clearLevels(series, all);
-  return levels.slice(1).map(({ from, median }: Level, boundary): ChangePoint => {
+  return levels.slice(1).map(({ from, median }: Level, boundary) => {
     const before = levels[boundary]?.median ?? median;
     const margin = margins[boundary] ?? 0;
     return { place: history.places[from] ?? from, index: from, shift: median - before, margin };
