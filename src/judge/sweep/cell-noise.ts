@@ -46,10 +46,7 @@ export class CellNoise {
   degrees = 0;
   #repeats = 1;
   readonly #within = new Float64Array(STEPS);
-  #runs = 0;
-  #farAbove = 0;
-  #farBelow = 0;
-  #farSquares = 0;
+  #far = { runs: 0, above: 0, below: 0, squares: 0 };
   #judgedDegrees = 0;
   #stale = 0;
   #learned = 0;
@@ -64,19 +61,18 @@ export class CellNoise {
    * far below them, which is no accident. What was left out until then is noise, too.
    */
   counted(runs: readonly number[], agreeing: readonly number[]): readonly number[] {
-    this.#runs += runs.length;
+    const far = this.#far;
+    far.runs += runs.length;
     if (agreeing.length === runs.length) return runs;
-    const far = runs.filter((run) => !agreeing.includes(run));
-    const above = far.filter((run) => run > (agreeing[0] ?? 0)).length;
-    this.#farAbove += above;
-    this.#farBelow += far.length - above;
-    const [fewer = 0, more = 0] = [this.#farAbove, this.#farBelow].toSorted((a, b) => a - b);
-    if (fewer === 0 || fewer + more <= RULES.farShare * this.#runs) {
-      this.#farSquares += momentsOf(runs).squares - momentsOf(agreeing).squares;
+    const above = runs.filter((run) => !agreeing.includes(run) && run > (agreeing[0] ?? 0)).length;
+    far.above += above;
+    far.below += runs.length - agreeing.length - above;
+    if (Math.min(far.above, far.below) === 0 || far.above + far.below <= RULES.farShare * far.runs) {
+      far.squares += momentsOf(runs).squares - momentsOf(agreeing).squares;
       return agreeing;
     }
-    this.squares += this.#farSquares;
-    this.#farSquares = 0;
+    this.squares += far.squares;
+    far.squares = 0;
     return runs;
   }
 
@@ -106,16 +102,10 @@ export class CellNoise {
     noise.squares = this.squares;
     noise.degrees = this.degrees;
     noise.#repeats = this.#repeats;
+    noise.#far = this.#far;
     for (const [residual, scale] of residuals) noise.learn(residual, scale, 0);
     noise.refresh(true);
     return noise;
-  }
-
-  replaceBy(noise: CellNoise): void {
-    this.#logLikelihood.set(noise.#logLikelihood);
-    this.#learned = noise.#learned;
-    this.#stale = 1;
-    this.refresh(true);
   }
 
   learn(residual: number, scale: number, extra: number): void {

@@ -21,7 +21,7 @@ export interface CellSweep extends NonNullable<ReturnType<JudgedCell['measure']>
 export type CellJudgement = ReturnType<JudgedCell['judgement']>;
 
 export class JudgedCell {
-  readonly noise: CellNoise;
+  noise: CellNoise;
   readonly known: KnownLevels;
   home = new Level();
   /** The level after a reported step, until it is old enough. */
@@ -40,7 +40,7 @@ export class JudgedCell {
 
   constructor(noise: CellNoise, reports: number) {
     this.noise = noise;
-    this.known = knownLevels(noise, reports);
+    this.known = knownLevels(this, reports);
   }
 
   get recent(): Level {
@@ -202,7 +202,7 @@ export class JudgedCell {
       this.#isDrifting = Math.abs(slope) > RULES.driftT * error;
       this.#driftReported = home.meanOfFirst(3);
       if (this.#isDrifting && home.count <= RULES.referenceSweeps) {
-        if (home.count === this.#sweeps) noise.replaceBy(noise.given(home.steps(slope)));
+        if (home.count === this.#sweeps) this.noise = noise.given(home.steps(slope));
         this.home = home.newest(5);
         home.drop(home.count - 3);
       }
@@ -210,7 +210,7 @@ export class JudgedCell {
     if (!this.#isDrifting) return null;
     if (this.home.count > 5) this.home = this.home.newest(5);
     const crept = middleOfThree(this.home.valueAt(1), this.home.valueAt(2), this.home.valueAt(3)) - this.#driftReported;
-    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(noise.sd, sweep.common.sd)) return null;
+    if (Math.abs(crept) <= RULES.driftSd * Math.hypot(this.noise.sd, sweep.common.sd)) return null;
     this.#driftReported += crept;
     return this.#reported(sweep, crept, this.home.placeAt(3), 3);
   }
@@ -231,7 +231,7 @@ export class JudgedCell {
     noise.refresh(true);
     const p = (around ?? noise).tail(mean, scale, sweep.common.variance / window);
     if (p >= RULES.windowP * sweep.share) return null;
-    if (around !== null) noise.replaceBy(around);
+    if (around !== null) this.noise = around;
     this.home = level.newest(window);
     level.drop(window);
     this.known.leave(level.mean, level.count);
@@ -278,11 +278,10 @@ export class JudgedCell {
   judgement(sweep: CellSweep, reported: Reported | null) {
     const { held, known, noise, recent } = this;
     noise.refresh(true);
-    const { count, referenceMean } = this.reference;
+    const { count } = this.reference;
     const isPart = count > 1 && count <= RULES.referenceSweeps && this.reference.placeAt(1) === sweep.place;
-    const reference = isPart
-      ? { log: this.reference.meanBefore(1), sweeps: count - 1 }
-      : { log: referenceMean, sweeps: Math.min(count, RULES.referenceSweeps) };
+    const knownSweeps = Math.min(count, RULES.referenceSweeps) - (isPart ? 1 : 0);
+    const reference = { log: this.reference.meanOfFirst(knownSweeps), sweeps: knownSweeps };
     const isNewest = recent === this.reference || reported !== null || held !== null;
     const isOfSweep = isNewest && (reported === null || reported.first === sweep.place);
     const log = (isOfSweep ? sweep.log : recent.mean) - reference.log;

@@ -119,11 +119,11 @@ type KnownLevel = { log: number; reports: number; longest: number };
 export type KnownLevels = ReturnType<typeof knownLevels>;
 
 /** @param allowed number of reports after which a level or excursions are known */
-export function knownLevels(noise: CellNoise, allowed: number) {
+export function knownLevels(cell: { readonly noise: CellNoise }, allowed: number) {
   const levels: KnownLevel[] = [];
   /** Changes of distant sweeps that returned. */
   const excursions: number[] = [];
-  const isNear = (level: KnownLevel, log: number): boolean => Math.abs(level.log - log) <= 3 * noise.sd + 0.003;
+  const isNear = (level: KnownLevel, log: number): boolean => Math.abs(level.log - log) <= 3 * cell.noise.sd + 0.003;
   const near = (log: number): KnownLevel | undefined => levels.find((level) => isNear(level, log));
   const nearOrNew = (log: number): KnownLevel => {
     const level = near(log) ?? { log, reports: 0, longest: 0 };
