@@ -67,16 +67,15 @@ function resultOf(
   const seen = isJudgedOnly(metric) ? boundValues(metric) : measuredValues(metric, planned, fit, past);
   if (seen === null) return null;
   const { before, now, sigma, valueOf } = seen;
-  if (isSameEngine(planned)) {
-    return { metric, ...judgeSameEngine(valuesIn(fit, valueOf), { cellKey, before, now }) };
-  }
+  if (isSameEngine(planned)) return { cellKey, metric, ...judgeSameEngine(valuesIn(fit, valueOf), { before, now }) };
   if (doesNotLoad(runs)) return nothing;
   // One engine key: same sources, GPU and TensorRT.
   const keys = new Set(fit.map(({ engineKey }) => engineKey));
   const isSameSources = keys.size === 1 && !keys.has(null);
   const minChangePercent = rules.minChangeOf(cellKey, metric);
   const pairs = pairsAmong(fit, valueOf);
-  return { metric, ...judgePairs({ cellKey, pairs, sigma, before, now, isUnsteady, isSameSources, minChangePercent }) };
+  const measured = { pairs, sigma, before, now, isUnsteady, isSameSources, minChangePercent };
+  return { cellKey, metric, ...judgePairs(measured) };
 }
 
 type ValueOf = (run: CellRun) => number | null;

@@ -19,11 +19,11 @@ export function pairsNeeded({ isUnsteady }: Pick<PlannedPairs, 'isUnsteady'>) {
   return isUnsteady ? { count: 8, agreeing: 7 } : { count: 5, agreeing: 4 };
 }
 
-type JudgedPairs = Omit<PairResult, 'metric'>;
+type JudgedPairs = Omit<PairResult, 'cellKey' | 'metric'>;
 
 type PairValues = Readonly<Record<PairSide, number>>;
 
-export interface MeasuredPairs extends Pick<PlannedPairs, 'cellKey' | 'isUnsteady'> {
+export interface MeasuredPairs extends Pick<PlannedPairs, 'isUnsteady'> {
   readonly pairs: readonly PairValues[];
   readonly sigma: number;
   readonly before: number;
@@ -34,13 +34,13 @@ export interface MeasuredPairs extends Pick<PlannedPairs, 'cellKey' | 'isUnstead
 
 /** Confirmed: the median pair exceeds max(3.5 sigma sqrt(2 x 1.57 / n), the smallest change), and the others agree. */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
-  const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
+  const { before, isSameSources, minChangePercent, now, sigma } = measured;
   const needed = pairsNeeded(measured);
   const side = now < before ? -1 : 1;
   const differences = measured.pairs.map(({ newest, lastGood }) => Math.log(newest / lastGood));
   const middle = median(differences) ?? 0;
   const agreeing = differences.filter((difference) => side * difference > RULE.agreeShare * side * middle).length;
-  const counts = { cellKey, count: differences.length, changePercent: 100 * Math.expm1(middle) };
+  const counts = { count: differences.length, changePercent: 100 * Math.expm1(middle) };
   if (differences.length < needed.count) return { ...counts, agreeing, outcome: 'notComparable' };
   const error = sigma * Math.sqrt((2 * RULE.medianVariance) / differences.length);
   const least = Math.log1p(Math.max(RULE.leastPercent, minChangePercent) / 100);
@@ -52,13 +52,10 @@ export function judgePairs(measured: MeasuredPairs): JudgedPairs {
 }
 
 /** Judges more runs of the same engine: if the last good sweep had it too, there are no pairs. */
-export function judgeSameEngine(
-  runs: readonly number[],
-  suspect: Pick<MeasuredPairs, 'before' | 'cellKey' | 'now'>,
-): JudgedPairs {
+export function judgeSameEngine(runs: readonly number[], suspect: Pick<MeasuredPairs, 'before' | 'now'>): JudgedPairs {
   const changePercent = 100 * ((median(runs) ?? suspect.before) / suspect.before - 1);
   const outcome = runs.length === 0 ? 'notComparable' : machineOrCleared(runs, suspect);
-  return { cellKey: suspect.cellKey, outcome, count: 0, agreeing: 0, changePercent };
+  return { outcome, count: 0, agreeing: 0, changePercent };
 }
 
 /** The machine is the cause if these values are also closer to the value of the suspect than to the level. */
@@ -123,12 +120,11 @@ export function fitPairRuns<Run extends PairRun>({ metric }: PlannedPairs, runs:
 }
 
 export function pairsAmong<Run extends PairRun>(runs: readonly Run[], valueOf: (run: Run) => number | null) {
-  const byPair = [...Map.groupBy(runs, ({ repeat }) => pairOf(repeat))].toSorted(([a], [b]) => a - b);
-  return byPair.flatMap(([, own]): PairValues[] => {
-    const [newest = null, lastGood = null] = (['newest', 'lastGood'] as const).map((side) => {
-      const run = own.find(({ repeat }) => sideOf(repeat) === side);
-      return run === undefined ? null : valueOf(run);
-    });
+  const values = new Map(runs.map((run) => [run.repeat, valueOf(run)]));
+  const pairs = [...new Set(runs.map(({ repeat }) => pairOf(repeat)))].toSorted((a, b) => a - b);
+  return pairs.flatMap((pair): PairValues[] => {
+    const newest = values.get(repeatOf(pair, 'newest')) ?? null;
+    const lastGood = values.get(repeatOf(pair, 'lastGood')) ?? null;
     return newest === null || lastGood === null ? [] : [{ newest, lastGood }];
   });
 }

@@ -3,11 +3,8 @@ import { expect, test } from 'vitest';
 import { judgePairs, judgeSameEngine, type MeasuredPairs, runSigma } from '../../../src/judge/gate/judge-pairs.ts';
 import { normals } from '../../support/simulated-store.ts';
 
-const CELL = 'a'.repeat(32);
-
 function measured(newest: readonly number[], lastGood: readonly number[], stated: Partial<MeasuredPairs> = {}) {
   return {
-    cellKey: CELL,
     pairs: newest.map((value, place) => ({ newest: value, lastGood: lastGood[place] ?? Number.NaN })),
     sigma: 0.003,
     before: 1,
@@ -40,7 +37,7 @@ test.each([
 ] as const)('%s, as by the prototype', (_, pairs, changePercent, agreeing, outcome) => {
   const found = judgePairs(pairs);
   expect(found.changePercent).toBeCloseTo(changePercent, 3);
-  expect(found).toMatchObject({ cellKey: CELL, count: pairs.pairs.length, agreeing, outcome });
+  expect(found).toMatchObject({ count: pairs.pairs.length, agreeing, outcome });
 });
 
 test('one pair that does not agree is allowed, two are not', () => {
@@ -84,7 +81,7 @@ test('the smallest change worth reporting is half a percent, or what the user sa
 });
 
 test('the same engine on both sides: more runs tell the machine from chance', () => {
-  const suspect = { cellKey: CELL, before: 2, now: 2.1 };
+  const suspect = { before: 2, now: 2.1 };
   expect(judgeSameEngine([2.09, 2.08, 2.01], suspect)).toMatchObject({ outcome: 'machine', count: 0 });
   expect(judgeSameEngine([2.01, 2.08, 2.0], suspect).outcome).toBe('cleared');
   expect(judgeSameEngine([], suspect).outcome).toBe('notComparable');
