@@ -69,20 +69,19 @@ export function limitFindings(facts: JudgedFacts): Finding[] {
 
 /** @param broken values beyond one limit, of one metric */
 function limitFinding(broken: ReturnType<typeof brokenLimits>, facts: JudgedFacts): Finding {
-  const { evidence, judged } = facts;
-  const keys = broken.map(({ cell }) => cell.cellKey);
-  const metrics = broken.slice(0, 1).map(({ cell }) => cell.metric);
-  const own = evidence.cells.filter(({ cell }) => keys.includes(cell.key));
-  const valuesAt = (place: number) => limitedValues(own, { ...evidence.rules, limited: metrics }, place);
-  let place = judged;
-  while (brokenLimits(evidence.rules, valuesAt(place - 1)).length > 0) place -= 1;
+  const { cells, rules } = facts.evidence;
+  const own = broken.map(({ cell }) => cell);
+  const ids = new Set(own.map(idOf));
+  const valuesAt = (at: number) => limitedValues(cells, rules, at).filter((value) => ids.has(idOf(value)));
+  let place = facts.judged;
+  while (brokenLimits(rules, valuesAt(place - 1)).length > 0) place -= 1;
   const lastGood = valuesAt(place - 1).length > 0 ? place - 1 : null;
   const lasts = 'measured' as const;
-  const changes = broken.map(({ cell }) => cellChange({ ...cell, direction: 'slower', place, lastGood, lasts }));
+  const changes = own.map((cell) => cellChange({ ...cell, direction: 'slower', place, lastGood, lasts }));
   const finding = newFinding(changes, facts);
   const { branch, matrix, provenance, firstBadSweepId } = finding;
-  const about = { branch, matrix, provenance, firstBadSweepId };
-  const findingId = hashOf({ kind: 'limit', ...about, metric: metrics[0], cells: keys.toSorted() });
+  const about = { branch, matrix, provenance, firstBadSweepId, metric: own[0]?.metric };
+  const findingId = hashOf({ kind: 'limit', ...about, cells: own.map(({ cellKey }) => cellKey).toSorted() });
   // A limit says nothing about a cause.
   const nothing = { group: [], cause: null, environmentChanges: [] };
   return { ...finding, findingId, kind: 'limit', ...nothing, lastBadSweepId: finding.reportedSweepId };
