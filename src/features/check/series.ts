@@ -10,15 +10,7 @@ import { gateOf } from '../../store/sweeps/sweeps.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, branchHere, targetBranch } from '../../tools/git/git.ts';
 
-export interface Series {
-  readonly sweep: Sweep;
-  /** Oldest first; the last one is judged. */
-  readonly sweeps: readonly Sweep[];
-  /** The current and former names of its matrix. */
-  readonly matrices: readonly (string | null)[];
-  /** The branch against which a pull request is judged; null for a branch with its own history. */
-  readonly baseBranch: string | null;
-}
+export type Series = Awaited<ReturnType<typeof seriesAt>>;
 
 export interface SeriesOptions {
   readonly asOf?: string | undefined;
@@ -56,7 +48,11 @@ export function isStale({ startedAt }: Sweep, newest: readonly Sweep[]): boolean
   return startedAt !== null && latest - Date.parse(startedAt) > STALE_MS;
 }
 
-export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
+/**
+ * The series of a sweep, oldest first; the last one is judged. `matrices`: the current and former names of its matrix;
+ * `baseBranch`: the branch against which a pull request is judged, null for a branch with its own history.
+ */
+export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>) {
   const matrices = [...new Set([sweep.matrix, gateOf(db, sweep.sweepId).renamedFrom ?? sweep.matrix])];
   const own = seriesUntil(db, sweep, ALERTING.windowSweeps, matrices);
   const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
