@@ -219,24 +219,24 @@ export class JudgedCell {
   #judgeStep(sweep: CellSweep): Reported | null {
     const { home: level, noise } = this;
     if (level.count < 3) return null;
-    const window = level.likeliestStep();
-    const mean = level.meanOfNewest(window);
+    const step = level.likeliestStep();
+    const { change, window } = step;
     const scale = 1 / window + 1 / (level.count - window);
     // In a young cell the learned noise contains the step itself. A first sweep alone may have been slow by accident.
-    const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow && level.isApart(window);
-    const isClear = isYoung && (mean > 0 || level.count - window > 1);
+    const isYoung = level.count === this.#sweeps && level.count <= RULES.longestWindow && level.isApart(step);
+    const isClear = isYoung && (change > 0 || level.count - window > 1);
     const around = isClear ? noise.given([...level.residuals(window), ...level.newest(window).residuals()]) : null;
     // The posterior is computed for a likely step alone.
-    if (around === null && Math.abs(mean) < 2 * noise.sd * Math.sqrt(scale)) return null;
+    if (around === null && Math.abs(change) < 2 * noise.sd * Math.sqrt(scale)) return null;
     noise.refresh(true);
-    const p = (around ?? noise).tail(mean, scale, sweep.common.variance / window);
+    const p = (around ?? noise).tail(change, scale, sweep.common.variance / window);
     if (p >= RULES.windowP * sweep.share) return null;
     if (around !== null) this.noise = around;
     this.home = level.newest(window);
     level.drop(window);
     this.known.leave(level.mean, level.count);
     this.known.report(this.home.mean);
-    return this.#reported(sweep, mean, this.home.first, window);
+    return this.#reported(sweep, change, this.home.first, window);
   }
 
   accept(): void {

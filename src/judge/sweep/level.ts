@@ -58,30 +58,22 @@ export class Level {
     return this.#means[this.count - sweeps] ?? Number.NaN;
   }
 
-  /** Difference of the mean of the newest `sweeps` from the mean before them. */
-  meanOfNewest(sweeps: number): number {
-    let sum = 0;
-    for (let back = 1; back <= sweeps; back += 1) sum += this.valueAt(back);
-    return sum / sweeps - this.meanBefore(sweeps);
-  }
-
-  /** Number of the newest sweeps, 2 to `longestWindow`, that are likeliest a level of their own. */
-  likeliestStep(): number {
-    let best = 2;
-    let most = 0;
+  /** The newest 2 to `longestWindow` sweeps that are likeliest a level of their own, and its change from the mean before. */
+  likeliestStep() {
+    let best = { window: 2, change: 0, gain: 0 };
     let sum = this.valueAt(1);
     for (let window = 2; window < this.count && window <= RULES.longestWindow; window += 1) {
       sum += this.valueAt(window);
+      const change = sum / window - this.meanBefore(window);
       // Sum of squares that a step before these sweeps explains.
-      const gain = (sum / window - this.meanBefore(window)) ** 2 / (1 / window + 1 / (this.count - window));
-      if (gain > most) [best, most] = [window, gain];
+      const gain = change ** 2 / (1 / window + 1 / (this.count - window));
+      if (gain > best.gain) best = { window, change, gain };
     }
     return best;
   }
 
   /** Whether no sweep is nearer to the mean of the other side of a step before the newest `window` sweeps. */
-  isApart(window: number): boolean {
-    const change = this.meanOfNewest(window);
+  isApart({ change, window }: ReturnType<Level['likeliestStep']>): boolean {
     const middle = this.meanBefore(window) + change / 2;
     return this.#values.every(
       (value, index) => value > middle === (index < this.count - window ? change < 0 : change > 0),
